@@ -1,0 +1,145 @@
+"""Typed readers of the environment. Every variable NAME may instead be given as NAME_FILE, the path of a file.
+
+Whatever cannot be read stops the start with one sentence that names the variable.
+"""
+
+import os
+import secrets
+from collections.abc import Callable
+from ipaddress import ip_network
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+_reader = environ.FileAwareEnv()
+
+
+def text(name: str, default: str = "") -> str:
+    if os.environ.get(name) and os.environ.get(f"{name}_FILE"):
+        message = f"{name} and {name}_FILE are both set. Keep one of them."
+        raise ImproperlyConfigured(message)
+    try:
+        return str(_reader.str(name, default=default)).strip()
+    except OSError as error:
+        message = (
+            f"{name}_FILE names a file that cannot be read ({error.strerror}). Correct the path or its permissions."
+        )
+        raise ImproperlyConfigured(message) from None
+
+
+def choice(name: str, options: tuple[str, ...], default: str) -> str:
+    value = text(name, default).lower() or default
+    if value not in options:
+        message = f"{name} is {value!r}. Set it to one of: {', '.join(options)}."
+        raise ImproperlyConfigured(message)
+    return value
+
+
+def switch(name: str, *, default: bool) -> bool:
+    return choice(name, ("on", "off"), "on" if default else "off") == "on"
+
+
+def number(name: str, default: int, *, low: int, high: int) -> int:
+    raw = text(name, str(default)) or str(default)
+    if not raw.isdecimal() or not low <= int(raw) <= high:
+        message = f"{name} is {raw!r}. Set it to a whole number from {low} to {high}."
+        raise ImproperlyConfigured(message)
+    return int(raw)
+
+
+def url(name: str, schemes: tuple[str, ...], default: str = "") -> str:
+    value = text(name, default)
+    if value and not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
+        message = (
+            f"{name} is not a URL that starts with {' or '.join(f'{scheme}://' for scheme in schemes)}. Correct it."
+        )
+        raise ImproperlyConfigured(message)
+    return value.rstrip("/")
+
+
+def words(name: str) -> list[str]:
+    return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def networks(name: str) -> list[tuple[str, int | None]]:
+    """Comma-separated CIDRs, each with `:port` if wanted (`10.0.0.5/32:8080`, `[fd00::5/128]:8080`)."""
+    return [_network(name, word) for word in words(name)]
+
+
+def _network(name: str, word: str) -> tuple[str, int | None]:
+    address, port = word, ""
+    if word.startswith("["):
+        address, _, port = word[1:].partition("]")
+        port = port.removeprefix(":")
+    elif word.count(":") == 1:
+        address, _, port = word.partition(":")
+    try:
+        network = str(ip_network(address, strict=False))
+        wanted = int(port) if port else None
+        if wanted is not None and not 1 <= wanted <= 65535:
+            raise ValueError(port)
+    except ValueError:
+        message = f"{name} holds {word!r}, which is not a network. Write it as 10.0.0.5/32 or 10.0.0.5/32:8080."
+        raise ImproperlyConfigured(message) from None
+    return network, wanted
+
+
+def database(name: str, default: str) -> dict[str, object]:
+    value = text(name, default) or default
+    try:
+        parsed: dict[str, object] = environ.Env.db_url_config(value)
+    except (ValueError, ImproperlyConfigured):
+        parsed = {}
+    if parsed.get("ENGINE") not in {"django.db.backends.postgresql", "django.db.backends.sqlite3"}:
+        message = (
+            f"{name} is not a database URL. Write it as postgresql://user:password@host:5432/name or sqlite:////path."
+        )
+        raise ImproperlyConfigured(message)
+    return parsed
+
+
+def private_directory(path: Path) -> Path:
+    """The directory, made with mode 0700 where it does not exist."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"BERTH_DATA_DIR ({path}) cannot be made ({error.strerror}). Choose a directory that can be written."
+        raise ImproperlyConfigured(message) from None
+    return path
+
+
+def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:
+    """The value of the variable; without one, that of a key file in `directory`, made with mode 0600 on first use."""
+    if value := text(name):
+        return value
+    path = directory / (name.removeprefix("BERTH_").lower() + ".key")
+    try:
+        _create_private(path, make())
+        value = path.read_text().strip()
+    except OSError as error:
+        message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). Set one of the two."
+        raise ImproperlyConfigured(message) from None
+    if not value:
+        message = f"{name}: the file {path} is empty. Put the key back from your backup."
+        raise ImproperlyConfigured(message)
+    return value
+
+
+def _create_private(path: Path, content: str) -> None:
+    """Make the file whole or not at all: two processes may start at once, and the first one's key must win."""
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(content + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,259 @@
+"""The one settings file. Everything that differs between installations is read from the environment (README)."""
+
+import re
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+TESTING = "pytest" in sys.modules
+
+# -- where Berth lives ------------------------------------------------------------------------------------------------
+BERTH_DATA_DIR = env.private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())
+BERTH_HOST = env.text("BERTH_HOST", "127.0.0.1")
+BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
+BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https"), f"http://{BERTH_HOST}:{BERTH_PORT}")
+BERTH_LOG_FORMAT = env.choice("BERTH_LOG_FORMAT", ("text", "json"), "text")
+_public = urlsplit(BERTH_PUBLIC_URL)
+_behind_tls = _public.scheme == "https"
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+SECRET_KEY = env.secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
+BERTH_TOKEN_KEY = env.secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR)
+if len(BERTH_TOKEN_KEY.encode()) < 32:
+    raise ImproperlyConfigured("BERTH_TOKEN_KEY is shorter than 32 bytes. Set a longer one, or none to have it made.")
+BERTH_ENCRYPTION_KEYS = env.secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
+BERTH_ENCRYPTION_KEYS = [key.strip() for key in re.split(r"[,\s]+", BERTH_ENCRYPTION_KEYS) if key.strip()]
+try:
+    for _key in BERTH_ENCRYPTION_KEYS:
+        Fernet(_key)
+except ValueError:
+    raise ImproperlyConfigured(
+        "BERTH_ENCRYPTION_KEYS holds something that is not a Fernet key. Separate the keys with commas, newest first."
+    ) from None
+
+# -- the engine and what agents may reach -----------------------------------------------------------------------------
+BERTH_ENGINE = env.choice("BERTH_ENGINE", ("docker",), "docker")
+BERTH_ENGINE_CLASS = {"docker": "containers.docker_engine.DockerEngine"}[BERTH_ENGINE]
+BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
+if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
+    raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")
+BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
+BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK") or f"{BERTH_INSTANCE}-agents"
+BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
+BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
+BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
+BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
+BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
+BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
+BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
+
+# -- the server -------------------------------------------------------------------------------------------------------
+BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
+BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
+# Longer than the longest stop (60 s) and the engine's own time limit together, so that no worker dies in mid-command.
+BERTH_WORKER_TIMEOUT = 120
+
+DEBUG = False
+ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1]", *env.words("BERTH_ALLOWED_HOSTS")]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+
+INSTALLED_APPS = [
+    "accounts",
+    "projects",
+    "containers",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+MIDDLEWARE = [
+    "config.requests.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.requests.ApiBodyLimitMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.requests.PrivateAnswersMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# -- the database -----------------------------------------------------------------------------------------------------
+_database: dict[str, Any] = env.database("DATABASE_URL", f"sqlite:///{BERTH_DATA_DIR / 'berth.sqlite3'}")
+if _database["ENGINE"] == "django.db.backends.sqlite3":
+    # Without IMMEDIATE a transaction that reads and then writes fails at once when another has written in between.
+    _database["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    }
+    _database["CONN_MAX_AGE"] = None
+else:
+    # A connection is held for the whole request: a pool smaller than the threads starves them. The pool itself
+    # requires CONN_MAX_AGE = 0.
+    _database["OPTIONS"] = {
+        **_database.get("OPTIONS", {}),
+        "pool": {"min_size": 2, "max_size": BERTH_THREADS + 4, "timeout": 10},
+    }
+    _database["CONN_MAX_AGE"] = 0
+DATABASES = {"default": _database}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+_cache = env.url("BERTH_CACHE_URL", ("redis", "rediss"))
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _cache}
+    if _cache
+    else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
+}
+
+# -- people -----------------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "accounts:sign-in"
+LOGIN_REDIRECT_URL = "accounts:settings"
+LOGOUT_REDIRECT_URL = "accounts:sign-in"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email",)},
+    },
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# -- the API ----------------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.ScopePermission"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.problems.problem_response",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SIMPLE_JWT = {
+    "ALGORITHM": "HS256",
+    "SIGNING_KEY": BERTH_TOKEN_KEY,
+    "AUDIENCE": "berth-api",
+    "ISSUER": "berth",
+    "ACCESS_TOKEN_LIFETIME": timedelta(hours=12),
+    "UPDATE_LAST_LOGIN": False,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Berth",
+    "DESCRIPTION": "Deploy Telegram agents, see what they do, start and stop them.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+# -- headers and cookies ----------------------------------------------------------------------------------------------
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+# Browsers keep `__Host-` cookies only when they are Secure, which they grant plain http on localhost and nowhere else.
+SESSION_COOKIE_NAME = "__Host-berth-session"
+SESSION_COOKIE_SECURE = True
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+CSRF_COOKIE_NAME = "__Host-berth-csrf"
+CSRF_COOKIE_SECURE = True
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+CSRF_FAILURE_VIEW = "config.problems.csrf_failure"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_HSTS_SECONDS = 31_536_000 if _behind_tls else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _behind_tls
+SECURE_HSTS_PRELOAD = _behind_tls
+SECURE_SSL_REDIRECT = False  # the proxy that holds the certificate does it, and health checks come without TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _behind_tls else None
+BERTH_TRUSTED_PROXIES = env.number("BERTH_TRUSTED_PROXIES", 0, low=0, high=5)
+SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.W004"])
+
+# -- the rest ---------------------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = BERTH_DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "config.requests.RequestIdFilter"}},
+    "formatters": {
+        "text": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
+        "json": {"()": "config.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]}
+    },
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}

@@ -1,0 +1,42 @@
+"""What can stand in the way of a project's owner. Each message is a sentence for people that says what to do."""
+
+
+class ProjectError(Exception):
+    """Base of the domain errors of projects."""
+
+
+class PlanLimitReachedError(ProjectError):
+    """The owner has as many projects on the plan as it allows."""
+
+
+class BotInUseError(ProjectError):
+    """Another live project polls the same Telegram bot; whose is never said."""
+
+
+class ProjectSuspendedError(ProjectError):
+    """Staff suspended the project or its owner."""
+
+
+class OperationInProgressError(ProjectError):
+    """Another operation holds the project; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class OperationLostError(ProjectError):
+    """A stop (or a deletion) came in while this operation ran, and won."""
+
+
+class IdempotencyMismatchError(ProjectError):
+    """The Idempotency-Key was used before with another body."""
+
+
+class InvalidFieldError(ProjectError):
+    """A field of the request that only a look outside could judge; `field` is its name on the wire."""
+
+    def __init__(self, message: str, *, field: str, code: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.code = code

@@ -1,0 +1,209 @@
+"""Fakes of the services outside: real HTTP servers on a port of their own, whose failures a test dials up."""
+
+import json
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.parser import BytesParser
+from email.policy import HTTP
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+LARGEST_BODY = 20_000_000
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]  # names in lower case
+    body: bytes = field(repr=False)
+    gone: Callable[[], bool] = field(repr=False)  # has the client hung up?
+
+    def fields(self) -> dict[str, Any]:
+        """The parameters, wherever the client put them: query, JSON, form or multipart. ValueError for bad JSON."""
+        kind = self.headers.get("content-type", "").lower()
+        found: dict[str, Any] = dict(self.query)
+        if "json" in kind and self.body:
+            sent = json.loads(self.body)
+            found.update(sent if isinstance(sent, dict) else {})
+        elif "x-www-form-urlencoded" in kind:
+            found.update(parse_qsl(self.body.decode(), keep_blank_values=True))
+        elif "multipart/form-data" in kind:
+            found.update(_multipart(self.headers["content-type"], self.body))
+        return found
+
+
+def _multipart(content_type: str, body: bytes) -> dict[str, str]:
+    message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + body)
+    parts = {}
+    for part in message.iter_parts():  # type: ignore[attr-defined]
+        name = part.get_param("name", header="content-disposition")
+        parts[str(name)] = (part.get_payload(decode=True) or b"").decode(errors="replace")
+    return parts
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+
+    @classmethod
+    def json(cls, status: int, document: object, **headers: str) -> "Answer":
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return cls(status, json.dumps(document).encode(), {"Content-Type": "application/json", **named})
+
+
+BAD_GATEWAY = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx/1.18.0</center>\r\n</body>\r\n</html>\r\n"  # noqa: E501
+GARBAGE = Answer(200, b'\x00\xff{"ok": tru')
+
+
+@dataclass
+class Fault:
+    """What happens instead of an answer. `answer=None` hangs until healed or until the client gives up."""
+
+    answer: Answer | None
+    only: str | None = None  # the method or kind of request it is for; None: all
+    times: int | None = None  # None: until healed
+
+
+class FakeServer:
+    """A threaded HTTP server; `stop` then `start` come back on the same port, so an outage can be staged."""
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.host = host
+        self.port = port
+        self.requests: list[tuple[str, str]] = []  # (method, path) of everything that came; memory only
+        self.closing = threading.Event()
+        self.changed = threading.Condition()
+        self._server: _Server | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def start(self) -> Self:
+        self.closing.clear()
+        self._server = _Server(self)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self.closing.set()
+        with self.changed:
+            self.changed.notify_all()
+        server.shutdown()
+        server.hang_up()
+        server.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def answer(self, request: Request) -> Answer | None:
+        """The answer, or None to drop the connection."""
+        raise NotImplementedError
+
+    def hang(self, request: Request, healed: Callable[[], bool] = lambda: False) -> None:
+        while not (self.closing.wait(0.05) or request.gone() or healed()):
+            pass
+
+    def serve(self) -> None:
+        """Run in the foreground until interrupted: what the command lines do."""
+        with self, suppress(KeyboardInterrupt):
+            print(f"listening on {self.url}", flush=True)
+            while True:
+                time.sleep(3600)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, fake: FakeServer) -> None:
+        self.fake = fake
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        super().__init__((fake.host, fake.port), _Handler)
+
+    def server_bind(self) -> None:
+        """Without HTTPServer's reverse DNS look-up, which can take seconds."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End kept-alive connections, whose threads would otherwise wait for a next request for ever."""
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are ordinary here; a fault of the fake itself is answered with a 599."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def _serve(self) -> None:
+        fake = self.server.fake
+        parts = urlsplit(self.path)
+        body = self.rfile.read(min(int(self.headers.get("content-length") or 0), LARGEST_BODY))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        request = Request(self.command, unquote(parts.path), query, headers, body, self._gone)
+        fake.requests.append((self.command, request.path))
+        try:
+            answer = fake.answer(request)
+        except Exception as error:  # noqa: BLE001 - a fault of the fake must be seen by the test, as an answer
+            answer = Answer.json(599, {"fake": repr(error)})
+        if answer is None or fake.closing.is_set():
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve
+
+    def _gone(self) -> bool:
+        try:
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+        except (OSError, ValueError):
+            return True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silent: request lines carry bot tokens."""
