@@ -44,9 +44,10 @@ class Request:
 def _multipart(content_type: str, body: bytes) -> dict[str, str]:
     message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + body)
     parts = {}
-    for part in message.iter_parts():  # type: ignore[attr-defined]
+    for part in message.iter_parts():
         name = part.get_param("name", header="content-disposition")
-        parts[str(name)] = (part.get_payload(decode=True) or b"").decode(errors="replace")
+        value = part.get_payload(decode=True)
+        parts[str(name)] = value.decode(errors="replace") if isinstance(value, bytes) else ""
     return parts
 
 
@@ -127,7 +128,7 @@ class FakeServer:
     def serve(self) -> None:
         """Run in the foreground until interrupted: what the command lines do."""
         with self, suppress(KeyboardInterrupt):
-            print(f"listening on {self.url}", flush=True)
+            print(f"listening on {self.url}", flush=True)  # noqa: T201 - the command line's one line of output
             while True:
                 time.sleep(3600)
 
@@ -172,6 +173,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes
     server: _Server
 
     def _serve(self) -> None:
@@ -196,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.body)
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve  # noqa: N815 - http.server's names
 
     def _gone(self) -> bool:
         try:
@@ -205,5 +207,5 @@ class _Handler(BaseHTTPRequestHandler):
         except (OSError, ValueError):
             return True
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Silent: request lines carry bot tokens."""

@@ -19,6 +19,7 @@ CONFLICT_HOOK = (
 )
 T = TypeVar("T")
 
+BOT_RIGHTS = {"can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
 LONGEST_MESSAGE = 4096  # UTF-16 code units
 LONGEST_POLL = 50  # seconds, as Telegram's
 
@@ -60,6 +61,9 @@ class ApiError(Exception):
         self.answer = Answer.json(status, document, **headers)
 
 
+CONFLICT = ApiError(409, CONFLICT_POLL).answer
+
+
 @dataclass
 class Bot:
     token: str = field(repr=False)
@@ -81,7 +85,7 @@ class Bot:
 
     @property
     def id(self) -> int:
-        return int(self.token.split(":")[0])
+        return int(self.token.partition(":")[0])
 
     def user(self) -> dict[str, Any]:
         return {"id": self.id, "is_bot": True, "first_name": self.username, "username": self.username}
@@ -96,7 +100,7 @@ class FakeTelegram(FakeServer):
 
     def add_bot(self, token: str, username: str | None = None) -> Bot:
         with self.changed:
-            return self._bots.setdefault(token, Bot(token, username or f"bot{token.split(':')[0]}_bot"))
+            return self._bots.setdefault(token, Bot(token, username or f"bot{token.partition(':')[0]}_bot"))
 
     def say(
         self,
@@ -117,7 +121,7 @@ class FakeTelegram(FakeServer):
             message = {"message_id": bot.next_message, "from": who, "chat": chat, "date": int(time.time())}
             message |= {"text": text} if text else {}
             if text.startswith("/"):
-                command = text.split()[0]
+                command = text.split(maxsplit=1)[0]
                 message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(command)}]
             message |= extra
             bot.next_message += 1
@@ -188,7 +192,7 @@ class FakeTelegram(FakeServer):
 
     def conflict(self, token: str, times: int | None = None) -> None:
         """Somebody else polls this bot all the time."""
-        self._fault(token, ApiError(409, CONFLICT_POLL).answer, "getUpdates", times)
+        self._fault(token, CONFLICT, "getUpdates", times)
 
     def rate_limit(self, token: str, retry_after: int = 1, method: str | None = None, times: int | None = None) -> None:
         error = ApiError(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
@@ -284,41 +288,33 @@ class FakeTelegram(FakeServer):
     def _still_polling(self, bot: Bot, generation: int) -> None:
         if bot.revoked:
             raise ApiError(401, "Unauthorized")
-        if bot.poll_generation != generation or any(f.only == "getupdates" for f in bot.faults):
+        if bot.poll_generation != generation or any(f.answer is CONFLICT for f in bot.faults):
             raise ApiError(409, CONFLICT_POLL)
         if bot.webhook:
             raise ApiError(409, "Conflict: terminated by setWebhook request")
 
     def _method(self, bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str | None]:
         """What a method answers: its result and Telegram's optional description of it."""
-        if method == "getme":
-            rights = {
-                "can_join_groups": True,
-                "can_read_all_group_messages": False,
-                "supports_inline_queries": False,
-            }
-            return bot.user() | rights, None
-        if method in ("sendmessage", "editmessagetext"):
-            return self._send(bot, method, fields), None
-        if method == "sendchataction":
-            self._chat(bot, fields)
-            return True, None
         if method in ("setwebhook", "deletewebhook"):
             return self._webhook(bot, method, fields)
-        if method == "getwebhookinfo":
-            info = {
-                "url": bot.webhook,
-                "has_custom_certificate": False,
-                "pending_update_count": len(bot.updates),
-            }
-            return info | ({"max_connections": 40} if bot.webhook else {}), None
-        if method == "getchat":
-            return self._chat(bot, fields) | {"accent_color_id": 0, "max_reaction_count": 11}, None
-        if method == "getmycommands":
-            return bot.commands, None
+        answers: dict[str, Callable[[], Any]] = {
+            "getme": lambda: bot.user() | BOT_RIGHTS,
+            "sendmessage": lambda: self._send(bot, method, fields),
+            "editmessagetext": lambda: self._send(bot, method, fields),
+            "sendchataction": lambda: bool(self._chat(bot, fields)),
+            "getwebhookinfo": lambda: self._webhook_info(bot),
+            "getchat": lambda: self._chat(bot, fields) | {"accent_color_id": 0, "max_reaction_count": 11},
+            "getmycommands": lambda: bot.commands,
+        }
+        if method in answers:
+            return answers[method](), None
         if re.match(r"(set|delete|answer|close|logout|pin|unpin)", method):
             return True, None
         raise ApiError(404, "Not Found")
+
+    def _webhook_info(self, bot: Bot) -> dict[str, Any]:
+        info = {"url": bot.webhook, "has_custom_certificate": False, "pending_update_count": len(bot.updates)}
+        return info | ({"max_connections": 40} if bot.webhook else {})
 
     def _send(self, bot: Bot, method: str, fields: dict[str, Any]) -> dict[str, Any]:
         chat, text = self._chat(bot, fields), str(fields.get("text") or "")
