@@ -77,11 +77,11 @@ def _network(name: str, word: str) -> tuple[str, int | None]:
     try:
         network = str(ip_network(address, strict=False))
         wanted = int(port) if port else None
-        if wanted is not None and not 1 <= wanted <= 65535:
-            raise ValueError(port)
     except ValueError:
+        wanted = 0
+    if wanted is not None and not 1 <= wanted <= 65535:
         message = f"{name} holds {word!r}, which is not a network. Write it as 10.0.0.5/32 or 10.0.0.5/32:8080."
-        raise ImproperlyConfigured(message) from None
+        raise ImproperlyConfigured(message)
     return network, wanted
 
 

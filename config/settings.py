@@ -30,8 +30,8 @@ SECRET_KEY = env.secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
 BERTH_TOKEN_KEY = env.secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR)
 if len(BERTH_TOKEN_KEY.encode()) < 32:
     raise ImproperlyConfigured("BERTH_TOKEN_KEY is shorter than 32 bytes. Set a longer one, or none to have it made.")
-BERTH_ENCRYPTION_KEYS = env.secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
-BERTH_ENCRYPTION_KEYS = [key.strip() for key in re.split(r"[,\s]+", BERTH_ENCRYPTION_KEYS) if key.strip()]
+_encryption_keys = env.secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
+BERTH_ENCRYPTION_KEYS = [key for key in re.split(r"[,\s]+", _encryption_keys) if key]
 try:
     for _key in BERTH_ENCRYPTION_KEYS:
         Fernet(_key)
@@ -87,17 +87,18 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.requests.RequestIdMiddleware",
+    "config.requests.PrivateAnswersMiddleware",
+    "config.requests.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.requests.ApiBodyLimitMiddleware",
+    "config.bodies.ApiBodyLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.requests.PrivateAnswersMiddleware",
 ]
 
 TEMPLATES = [
@@ -248,12 +249,20 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "config.requests.RequestIdFilter"}},
     "formatters": {
-        "text": {"format": "{asctime} {levelname} {name} [{request_id}] {message}", "style": "{"},
+        "text": {
+            "()": "config.logs.TextFormatter",
+            "format": "{asctime} {levelname} {name} [{request_id}] {message}",
+            "style": "{",
+        },
         "json": {"()": "config.logs.JsonFormatter"},
     },
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]}
     },
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        # Our access log has the 4xx. Left to say: the errors, with their tracebacks.
+        "django.request": {"level": "ERROR"},
+    },
 }

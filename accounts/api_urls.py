@@ -1,0 +1,5 @@
+"""Routes under /api."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

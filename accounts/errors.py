@@ -1,0 +1,42 @@
+"""What can go wrong with people and their tokens, each with a sentence for them. Knows no HTTP."""
+
+
+class AccountError(Exception):
+    """Base of everything this app refuses; `str(error)` is the sentence for people."""
+
+
+class InvalidCredentialsError(AccountError):
+    """Unknown email, wrong password and inactive user: deliberately one error."""
+
+    def __init__(self) -> None:
+        super().__init__("The email or the password is wrong. Check both and try again.")
+
+
+class TooManyAttemptsError(AccountError):
+    """Too many failed password checks for this account from this address. `retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        minutes = max(1, -(-retry_after // 60))
+        unit = "minute" if minutes == 1 else "minutes"
+        super().__init__(f"Too many failed attempts. Wait {minutes} {unit}, then try again.")
+
+
+class InvalidTokenError(AccountError):
+    """The session token is not one of ours, or no longer valid. Never says which of the checks failed."""
+
+    def __init__(self) -> None:
+        super().__init__("The token is not valid, has expired or was revoked. Sign in again, or use another API key.")
+
+
+class KeyLimitReachedError(AccountError):
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"You have {limit} live API keys, which is the most there can be. Revoke one first.")
+
+
+class UnknownKeyError(AccountError):
+    """No such key, somebody else's, or revoked already: one answer for all three."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such API key. List your keys to see which there are.")

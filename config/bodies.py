@@ -1,0 +1,51 @@
+"""How large the body of an API request may be: measured where it is declared, and where it comes in chunks."""
+
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from config.problems import problem
+from config.requests import is_api_path
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+class ApiBodyLimitMiddleware:
+    """Answers 413 to a body of /api over the limit, by its declared length and before a byte of it is read."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        declared = request.META.get("CONTENT_LENGTH") or "0"
+        if is_api_path(request.path_info) and declared.isdecimal() and int(declared) > _limit():
+            detail = f"The body is larger than {_limit() // 1024} KiB. Send a smaller one."
+            return problem(413, "too_large", detail)
+        return self.get_response(request)
+
+
+def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
+    """Read a body that comes in chunks, one byte past the limit at most, and declare its length.
+
+    Django reads no body whose length is not declared, so a client that sends chunks would be told that its
+    body is empty.
+    """
+
+    def bounded(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
+        if chunked and environ.get("wsgi.input_terminated") and not environ.get("CONTENT_LENGTH"):
+            body = environ["wsgi.input"].read(_limit() + 1)
+            environ["wsgi.input"] = BytesIO(body)
+            environ["CONTENT_LENGTH"] = str(len(body))
+        return application(environ, start_response)
+
+    return bounded
+
+
+def _limit() -> int:
+    limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return limit

@@ -1,0 +1,178 @@
+"""The one table that says how an error is told to a client of the API, as RFC 9457 has it.
+
+Domain errors know no HTTP, and no view translates them: whatever a view lets through comes here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import ceil
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.views import defaults
+from rest_framework import exceptions as drf
+
+from accounts import errors as accounts
+from config.requests import current_request_id, is_api_path
+from containers import engine
+from projects import errors as projects
+
+CONTENT_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The answer to one class of error. `detail` replaces the error's own sentence; `retry_after` is in seconds."""
+
+    status: int
+    code: str
+    detail: str = ""
+    retry_after: int | None = None
+
+
+TABLE: Mapping[type[Exception], Row] = {
+    # people
+    accounts.InvalidCredentialsError: Row(401, "invalid_credentials"),
+    accounts.TooManyAttemptsError: Row(429, "throttled"),
+    accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
+    # projects
+    projects.InvalidFieldError: Row(400, "invalid"),
+    projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),
+    projects.BotInUseError: Row(409, "bot_in_use"),
+    projects.ProjectSuspendedError: Row(409, "project_suspended"),
+    projects.OperationInProgressError: Row(409, "operation_in_progress"),
+    projects.OperationLostError: Row(409, "superseded"),
+    projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
+    # engines
+    engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),
+    engine.EngineRefusedError: Row(502, "engine_error"),
+    engine.ImageMissingError: Row(502, "engine_error"),
+    engine.NameTakenError: Row(502, "engine_error"),
+    engine.SupersededError: Row(409, "superseded"),
+    engine.EngineError: Row(502, "engine_error"),
+    # the frameworks
+    drf.ValidationError: Row(400, "invalid", "The request holds something invalid. Correct what `errors` names."),
+    drf.ParseError: Row(400, "invalid", "The body cannot be read. Send well-formed JSON."),
+    drf.NotAuthenticated: Row(401, "not_authenticated", "Send a token: `Authorization: Bearer <token>`."),
+    drf.AuthenticationFailed: Row(401, "invalid_token"),
+    drf.PermissionDenied: Row(403, "permission_denied"),
+    PermissionDenied: Row(403, "permission_denied", "You may not do this. Use a token with the scope it needs."),
+    drf.NotFound: Row(404, "not_found", "There is nothing here. Check the path and the id."),
+    Http404: Row(404, "not_found", "There is nothing here. Check the path and the id."),
+    drf.MethodNotAllowed: Row(405, "method_not_allowed"),
+    drf.NotAcceptable: Row(406, "not_acceptable", "Answers are JSON only. Accept application/json."),
+    drf.UnsupportedMediaType: Row(415, "unsupported_media_type", "Send the body as Content-Type: application/json."),
+    drf.Throttled: Row(429, "throttled", "Too many requests. Wait as long as `Retry-After` says, then go on."),
+}
+"""Looked up along the class hierarchy of the error, so that the nearest row counts."""
+
+# What an authenticator may say of a token. The libraries' own codes are none of a client's business.
+_AUTHENTICATION_CODES = frozenset({"not_authenticated", "invalid_token", "invalid_credentials"})
+
+
+def problem(
+    status: int, code: str, detail: str, *, errors: list[dict[str, Any]] | None = None, **headers: str
+) -> JsonResponse:
+    """A problem document. Headers are given as keywords: `Retry_After="5"`."""
+    document: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "request_id": current_request_id(),
+    }
+    if status == HTTPStatus.BAD_REQUEST:
+        document["errors"] = errors or []
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return JsonResponse(document, status=status, content_type=CONTENT_TYPE, headers=named)
+
+
+def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpResponseBase | None:
+    """The REST framework's exception handler. None, which lets the error become a 500, for one without a row."""
+    row = next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), None)
+    if row is None:
+        return None
+    detail = row.detail or _sentence(error)
+    return problem(row.status, _code(error, row), detail, errors=_field_errors(error), **_headers(error, row))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if is_api_path(request.path_info):
+        return problem(400, "invalid", "The request cannot be read. Correct its address and headers.")
+    return defaults.bad_request(request, exception)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if is_api_path(request.path_info):
+        return problem(403, "permission_denied", TABLE[PermissionDenied].detail)
+    return defaults.permission_denied(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if is_api_path(request.path_info):
+        return problem(404, "not_found", TABLE[Http404].detail)
+    return defaults.page_not_found(request, exception)
+
+
+def internal_error(request: HttpRequest) -> HttpResponse:
+    """Django has logged the error with the request's id, which is all that leaves the house."""
+    if is_api_path(request.path_info):
+        return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
+    return defaults.server_error(request)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
+    """A form without its token. /api takes no cookies, so only pages come here."""
+    return defaults.permission_denied(
+        request, PermissionDenied("The form has expired. Go back, reload, send it again.")
+    )
+
+
+def _sentence(error: Exception) -> str:
+    return str(getattr(error, "detail", None) or error)
+
+
+def _code(error: Exception, row: Row) -> str:
+    """The row's code, but for the two families that the raiser may tell apart more finely."""
+    code = getattr(getattr(error, "detail", None), "code", None)
+    if isinstance(error, drf.AuthenticationFailed):
+        return str(code) if code in _AUTHENTICATION_CODES else row.code
+    if isinstance(error, drf.PermissionDenied):
+        return str(code or row.code)
+    return row.code
+
+
+def _headers(error: Exception, row: Row) -> dict[str, str]:
+    headers = {}
+    if row.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW_Authenticate"] = str(getattr(error, "auth_header", "") or "Bearer")
+    wait = getattr(error, "retry_after", None) or getattr(error, "wait", None) or row.retry_after
+    if wait is not None:
+        headers["Retry_After"] = str(max(1, ceil(wait)))
+    return headers
+
+
+def _field_errors(error: Exception) -> list[dict[str, Any]]:
+    if isinstance(error, projects.InvalidFieldError):
+        return [{"field": error.field, "code": error.code, "detail": str(error)}]
+    if isinstance(error, drf.ValidationError):
+        return list(_flatten(error.detail, ""))
+    if isinstance(error, drf.ParseError):
+        return [{"field": None, "code": "parse_error", "detail": str(error.detail)}]
+    return []
+
+
+def _flatten(detail: Any, path: str) -> Iterator[dict[str, Any]]:
+    """Each message with the path of its field, dots between the parts: `settings.allowed_users.0`."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _flatten(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
+    elif isinstance(detail, Sequence) and not isinstance(detail, str):
+        for position, inner in enumerate(detail):
+            nested = isinstance(inner, Mapping | list)
+            yield from _flatten(inner, f"{path}.{position}".lstrip(".") if nested else path)
+    else:
+        yield {"field": path or None, "code": getattr(detail, "code", None) or "invalid", "detail": str(detail)}

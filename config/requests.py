@@ -1,0 +1,99 @@
+"""What happens to every request: an id, a line in the log, and headers that keep private answers private."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+
+Next = Callable[[HttpRequest], HttpResponse]
+
+access = logging.getLogger("berth.access")
+_request_id: ContextVar[str] = ContextVar("request_id", default="-")
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Polled every few seconds by whoever watches the service: worth a line only to someone who looks for it.
+_HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
+# Names of path parameters that let in whoever has them, such as the one of a set-password link.
+_SECRET_PARAMETERS = ("token",)
+_FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
+
+
+def current_request_id() -> str:
+    """The id of the request that this thread serves, or served last; `-` outside of any."""
+    return _request_id.get()
+
+
+def is_api_path(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
+
+
+class RequestIdFilter(logging.Filter):
+    """Adds `request_id` to every record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = current_request_id()
+        return True
+
+
+class RequestIdMiddleware:
+    """Gives the request its id (the client's own where it is a sane one) and writes the access log."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        sent = request.headers.get("X-Request-ID", "")
+        # Not reset afterwards: what a streamed answer logs later still belongs to this request.
+        _request_id.set(sent if _SANE_ID.fullmatch(sent) else uuid.uuid4().hex)
+        began = time.perf_counter()
+        response = self.get_response(request)
+        response["X-Request-ID"] = current_request_id()
+        _log_access(request, response.status_code, (time.perf_counter() - began) * 1000)
+        return response
+
+
+class PrivateAnswersMiddleware:
+    """No cache keeps an answer unless its view, or the server of static files, says that it is public."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if "public" not in response.get("Cache-Control", ""):
+            response["Cache-Control"] = "no-store"
+        return response
+
+
+class PermissionsPolicyMiddleware:
+    """Tells browsers that no page of ours uses their sensors."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+        self.policy = ", ".join(f"{feature}=()" for feature in _FEATURES)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response["Permissions-Policy"] = self.policy
+        return response
+
+
+def _log_access(request: HttpRequest, status: int, milliseconds: float) -> None:
+    path = _loggable_path(request)
+    level = logging.DEBUG if path in _HEALTH_CHECKS else logging.INFO
+    fields = {"method": request.method, "path": path, "status": status, "ms": round(milliseconds, 1)}
+    access.log(level, "%s %s %d %.1f ms", request.method, path, status, milliseconds, extra=fields)
+
+
+def _loggable_path(request: HttpRequest) -> str:
+    """The path without its query, on one line and without the secrets that some paths carry."""
+    path = request.path
+    values = request.resolver_match.kwargs if request.resolver_match else {}
+    for name in _SECRET_PARAMETERS:
+        if secret := values.get(name):
+            path = path.replace(str(secret), "…")
+    return quote(path, safe="/…:@")

@@ -1,0 +1,27 @@
+"""Every route of the service."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.decorators.cache import cache_control
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+
+from config.health import healthz, readyz
+
+handler400 = "config.problems.bad_request"
+handler403 = "config.problems.permission_denied"
+handler404 = "config.problems.not_found"
+handler500 = "config.problems.internal_error"
+
+_public = cache_control(public=True, max_age=300)
+
+urlpatterns = [
+    path("api/", include("accounts.api_urls")),
+    path("api/", include("projects.api_urls")),
+    path("api/schema", _public(SpectacularJSONAPIView.as_view()), name="schema"),
+    path("api/docs", SpectacularSwaggerSplitView.as_view(template_name="config/api_docs.html"), name="docs"),
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("admin/", admin.site.urls),
+    path("", include("accounts.urls")),
+    path("", include("projects.urls")),
+]

@@ -1,0 +1,10 @@
+"""The WSGI application."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+from config.bodies import bound_chunked_bodies
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+application = bound_chunked_bodies(get_wsgi_application())

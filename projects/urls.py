@@ -1,0 +1,6 @@
+"""Pages."""
+
+from django.urls import URLPattern
+
+app_name = "projects"
+urlpatterns: list[URLPattern] = []

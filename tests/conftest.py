@@ -1,0 +1,55 @@
+"""What every test gets: an empty engine, no way to the outside, and a search for leaked credentials at its end."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+
+from containers import engine as engines
+from tests import canaries
+from tests.sockets import stay_inside
+
+if TYPE_CHECKING:
+    from tests.fakes.engine import MemoryEngine
+
+
+def pytest_configure() -> None:
+    stay_inside()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_engine() -> None:
+    """Every test begins with an engine of its own, on which nothing runs."""
+    engines._load.cache_clear()
+
+
+@pytest.fixture
+def engine() -> "MemoryEngine":
+    """The in-memory engine that the service uses in this test."""
+    return cast("MemoryEngine", engines.get_engine())
+
+
+@pytest.fixture(autouse=True)
+def _no_leaks() -> Iterator[None]:
+    """Fails the test that lets a canary into an answer or a log line."""
+    canaries.leaks.clear()
+    handler = canaries.CanaryHandler()
+    logging.getLogger().addHandler(handler)
+    yield
+    logging.getLogger().removeHandler(handler)
+    assert not canaries.leaks
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Searches the database file for canaries before it goes."""
+    yield
+    if connection.vendor == "sqlite":
+        connection.close()
+        database = Path(django_settings.DATABASES["default"]["TEST"]["NAME"])
+        for file in database.parent.glob(f"{database.name}*"):
+            assert canaries.find_canary(file.read_bytes()) is None, f"{file.name} holds a credential in plain text"
