@@ -1,0 +1,184 @@
+"""People, their API keys, and what is remembered to refuse: ended sessions and failed sign-ins."""
+
+import uuid
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Length, Lower
+from django.db.models.lookups import Exact
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from accounts.emails import normalise_email
+
+
+class Role(models.TextChoices):
+    USER = "user", "User"
+    STAFF = "staff", "Staff"
+    ADMIN = "admin", "Admin"
+
+
+class UserManager(BaseUserManager["User"]):
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        return normalise_email(email or "")
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email=self.normalize_email(username))
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Without a password the account has an unusable one, until a set-password link is followed."""
+        if not email:
+            raise ValueError("A user needs an email address.")
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, **{**fields, "is_staff": True, "is_superuser": True})
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    email = models.EmailField(unique=True, max_length=254, error_messages={"unique": "This email is taken."})
+    is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
+    is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
+    date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    # Sessions carry the version they were opened under; raising it ends them all. A number, because two events in
+    # one second must stay two, and not the password hash, because Django rehashes that at sign-in.
+    session_version = models.PositiveIntegerField(default=1, editable=False)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def role(self) -> Role:
+        if self.is_superuser:
+            return Role.ADMIN
+        return Role.STAFF if self.is_staff else Role.USER
+
+    @classmethod
+    def normalize_username(cls, username: str) -> str:
+        """Django's `clean()` calls this for the field that names a user, here the email."""
+        return normalise_email(username)
+
+    def end_sessions(self) -> None:
+        """Every session of this user is refused once `session_version` is saved."""
+        self.session_version += 1
+
+    def set_password(self, raw_password: str | None) -> None:
+        """As Django's, and ends all sessions. Save `password` and `session_version` together."""
+        super().set_password(raw_password)
+        self.end_sessions()
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """As Django's, but a rehash with newer parameters is no change of password: no session ends."""
+        encoded = self.password
+
+        def store_rehash(raw: str) -> None:
+            self.password = make_password(raw)
+            User.objects.filter(pk=self.pk, password=encoded).update(password=self.password)
+
+        return check_password(raw_password, encoded, store_rehash)
+
+    def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
+        """What dashboard sessions are tied to. Django ties them to the password hash, which rehashing changes."""
+        return salted_hmac(
+            "accounts.User.session_version", f"{self.pk}:{self.session_version}", secret=secret, algorithm="sha256"
+        ).hexdigest()
+
+
+class Scope(models.TextChoices):
+    READ = "read", "Read"
+    WRITE = "write", "Read and write"
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def kept(self) -> "ApiKeyQuerySet":
+        """Everything but the revoked ones: what its owner is shown."""
+        return self.filter(revoked_at=None)
+
+    def live(self) -> "ApiKeyQuerySet":
+        return self.kept().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+
+
+class ApiKey(models.Model):
+    """A long-lived token. The key itself is shown once and kept nowhere; the digest finds it again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=64)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=16, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    lifetime_days = models.PositiveSmallIntegerField(null=True, help_text="As asked for; empty is for ever.")
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+    last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["user", "-created_at"], name="api_key_user_created")]
+        constraints = [
+            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="api_key_scope_known"),
+            models.CheckConstraint(condition=Exact(Length("digest"), 64), name="api_key_digest_whole"),
+            models.CheckConstraint(
+                condition=Q(expires_at=None) | Q(expires_at__gt=F("created_at")), name="api_key_expires_after_created"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint})"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def is_live(self) -> bool:
+        return self.revoked_at is None and not self.is_expired
+
+
+class RevokedSession(models.Model):
+    """A session token that was signed out before its time. Only its id is kept, until it would have expired."""
+
+    jti = models.CharField(max_length=32, primary_key=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.jti
+
+
+class LoginCounter(models.Model):
+    """Failed password checks of one account from one address. The account may not exist, so it is only a digest."""
+
+    account = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    last_attempt_at: "models.DateTimeField[datetime, datetime]" = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "address"], name="login_counter_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.account[:8]} from {self.address}: {self.attempts}"
