@@ -58,6 +58,12 @@ def url(name: str, schemes: tuple[str, ...], default: str = "") -> str:
     return value.rstrip("/")
 
 
+def local_url(host: str, port: int) -> str:
+    """The address at which somebody on this machine reaches a server that listens on `host`."""
+    name = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
 def words(name: str) -> list[str]:
     return [word.strip() for word in text(name).split(",") if word.strip()]
 

@@ -35,8 +35,10 @@ class Row:
 TABLE: Mapping[type[Exception], Row] = {
     # people
     accounts.InvalidCredentialsError: Row(401, "invalid_credentials"),
+    accounts.InvalidTokenError: Row(401, "invalid_token"),
     accounts.TooManyAttemptsError: Row(429, "throttled"),
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
+    accounts.UnknownKeyError: Row(404, "not_found"),
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),

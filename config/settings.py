@@ -20,10 +20,11 @@ TESTING = "pytest" in sys.modules
 BERTH_DATA_DIR = env.private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())
 BERTH_HOST = env.text("BERTH_HOST", "127.0.0.1")
 BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
-BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https"), f"http://{BERTH_HOST}:{BERTH_PORT}")
+BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https")) or env.local_url(BERTH_HOST, BERTH_PORT)
 BERTH_LOG_FORMAT = env.choice("BERTH_LOG_FORMAT", ("text", "json"), "text")
 _public = urlsplit(BERTH_PUBLIC_URL)
 _behind_tls = _public.scheme == "https"
+_on_this_machine = _public.hostname in {"localhost", "127.0.0.1", "::1"}
 
 # -- keys -------------------------------------------------------------------------------------------------------------
 SECRET_KEY = env.secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
@@ -61,6 +62,8 @@ BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
 # Longer than the longest stop (60 s) and the engine's own time limit together, so that no worker dies in mid-command.
 BERTH_WORKER_TIMEOUT = 120
+# Seconds that requests in flight get once the server is told to stop. What they miss, the next reconcile makes good.
+BERTH_GRACE = 8
 
 DEBUG = False
 ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1]", *env.words("BERTH_ALLOWED_HOSTS")]
@@ -209,14 +212,17 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# Browsers keep `__Host-` cookies only when they are Secure, which they grant plain http on localhost and nowhere else.
-SESSION_COOKIE_NAME = "__Host-berth-session"
-SESSION_COOKIE_SECURE = True
+# Browsers keep Secure cookies, which `__Host-` ones must be, over https and from this machine. Anywhere else plain
+# http would mean that nobody can sign in, so there the cookies do without; `check --deploy` says so.
+_secure_cookies = _behind_tls or _on_this_machine
+_cookie_prefix = "__Host-" if _secure_cookies else ""
+SESSION_COOKIE_NAME = f"{_cookie_prefix}berth-session"
+SESSION_COOKIE_SECURE = _secure_cookies
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
-CSRF_COOKIE_NAME = "__Host-berth-csrf"
-CSRF_COOKIE_SECURE = True
+CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"
+CSRF_COOKIE_SECURE = _secure_cookies
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]

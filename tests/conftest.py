@@ -3,18 +3,15 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from containers import engine as engines
+from containers.engine import get_engine
 from tests import canaries
+from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
-
-if TYPE_CHECKING:
-    from tests.fakes.engine import MemoryEngine
 
 
 def pytest_configure() -> None:
@@ -22,15 +19,12 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_engine() -> None:
-    """Every test begins with an engine of its own, on which nothing runs."""
-    engines._load.cache_clear()
-
-
-@pytest.fixture
-def engine() -> "MemoryEngine":
-    """The in-memory engine that the service uses in this test."""
-    return cast("MemoryEngine", engines.get_engine())
+def engine() -> MemoryEngine:
+    """The in-memory engine that the service uses in this test; nothing runs on it yet."""
+    engine = get_engine()
+    assert isinstance(engine, MemoryEngine)
+    engine.reset()
+    return engine
 
 
 @pytest.fixture(autouse=True)

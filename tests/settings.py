@@ -44,4 +44,4 @@ WHITENOISE_AUTOREFRESH = True
 
 # Looks through every answer of the whole suite, and every log line at its lowest level, for the canaries.
 MIDDLEWARE = ["tests.canaries.CanaryMiddleware", *MIDDLEWARE]
-LOGGING = {**LOGGING, "root": {**LOGGING["root"], "level": "DEBUG"}}
+LOGGING = {**LOGGING, "root": {"handlers": ["console"], "level": "DEBUG"}}

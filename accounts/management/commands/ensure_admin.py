@@ -1,0 +1,43 @@
+"""Makes the first superuser, where there is none."""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_email
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+
+DEFAULT_EMAIL = "admin@berth.localhost"
+
+
+class Command(BaseCommand):
+    help = "Make the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless there is one."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        admin = User.objects.filter(is_superuser=True).order_by("date_joined").first()
+        if admin is None:
+            self._make(settings.BERTH_ADMIN_EMAIL or DEFAULT_EMAIL)
+        else:
+            self.stdout.write(f"Admin: {admin.email}")
+
+    @sensitive_variables("password")
+    def _make(self, email: str) -> None:
+        password = settings.BERTH_ADMIN_PASSWORD or secrets.token_urlsafe(15)
+        candidate = User(email=User.objects.normalize_email(email))
+        try:
+            validate_email(candidate.email)
+            validate_password(password, candidate)
+        except ValidationError as error:
+            message = f"BERTH_ADMIN_EMAIL or BERTH_ADMIN_PASSWORD cannot be used: {' '.join(error.messages)}"
+            raise CommandError(message) from None
+        if User.objects.filter(email=candidate.email).exists():
+            raise CommandError(f"{email} is a user, but no admin. Set BERTH_ADMIN_EMAIL to somebody else's.")
+        User.objects.create_superuser(email, password)
+        self.stdout.write(f"Admin: {candidate.email}")
+        if not settings.BERTH_ADMIN_PASSWORD:
+            self.stdout.write(f"Password: {password} (shown this once; change it after you have signed in)")

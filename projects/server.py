@@ -1,0 +1,51 @@
+"""The web server: gunicorn with threads, because requests wait for the engine."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.servers.basehttp import get_internal_wsgi_application
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
+
+
+class PlainLogger(Logger):  # type: ignore[misc]
+    """Leaves format and destination to Django's logging."""
+
+    def setup(self, cfg: Any) -> None:
+        self.cfg = cfg
+        self._access_log_enabled = False
+        self.error_log.setLevel("INFO")
+        self.error_log.propagate = True
+
+
+class WebServer(BaseApplication):  # type: ignore[misc]
+    """Serves the WSGI application until told to stop."""
+
+    def load_config(self) -> None:
+        for name, value in server_options().items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        return get_internal_wsgi_application()
+
+
+def server_options() -> dict[str, Any]:
+    host = f"[{settings.BERTH_HOST}]" if ":" in settings.BERTH_HOST else settings.BERTH_HOST
+    return {
+        "bind": f"{host}:{settings.BERTH_PORT}",
+        "worker_class": "gthread",
+        "workers": settings.BERTH_WORKERS,
+        "threads": settings.BERTH_THREADS,
+        "timeout": settings.BERTH_WORKER_TIMEOUT,
+        "graceful_timeout": settings.BERTH_GRACE,
+        "keepalive": 5,
+        "preload_app": True,
+        "control_socket_disable": True,
+        "logger_class": PlainLogger,
+        "accesslog": None,
+        "limit_request_line": 4094,
+        "limit_request_fields": 64,
+        # The service decides whom to believe (BERTH_TRUSTED_PROXIES); gunicorn sees every header the same.
+        "forwarded_allow_ips": "",
+        "proc_name": settings.BERTH_INSTANCE,
+    }
