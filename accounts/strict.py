@@ -1,0 +1,86 @@
+"""Serializers that take a request at its word: nothing unknown is dropped, nothing of another type is converted.
+
+No message quotes what was sent: half a surrogate pair, say, can be read from JSON but not written into an answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from accounts.text import has_control_characters
+
+_UNKNOWN_NAMED = 20  # a body of 64 KiB can hold thousands
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A field that it does not have is an error with the code `unknown`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        errors = _unknown_fields(data, known={name for name, field in self.fields.items() if not field.read_only})
+        try:
+            value = super().to_internal_value(data)
+        except ValidationError as error:
+            if isinstance(error.detail, dict):
+                raise ValidationError({**error.detail, **errors}) from None
+            raise
+        if errors:
+            raise ValidationError(errors)
+        return value
+
+
+class StrictCharField(serializers.CharField):
+    """A JSON string without control characters; with `multiline`, line breaks and tabs are fine."""
+
+    default_error_messages = {
+        "invalid": "Must be a string.",
+        "control": "Must not hold control characters.",
+    }
+
+    def __init__(self, *, multiline: bool = False, **kwargs: Any) -> None:
+        self.multiline = multiline
+        super().__init__(**kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        # Before the blank check of the base class, which takes the str() of whatever comes.
+        if data is not serializers.empty and data is not None and not isinstance(data, str):
+            self.fail("invalid")
+        return super().run_validation(data)
+
+    def to_internal_value(self, data: Any) -> str:
+        value = super().to_internal_value(data)
+        if has_control_characters(value, multiline=self.multiline):
+            self.fail("control")
+        return value
+
+
+class StrictChoiceField(serializers.ChoiceField):
+    """One of the choices, of its very type: neither `"30"` nor `true` is a number."""
+
+    def __init__(self, choices: Sequence[Any], **kwargs: Any) -> None:
+        super().__init__(choices, **kwargs)
+        named = ", ".join(str(choice) for choice in self.choices)
+        self.error_messages["invalid_choice"] = f"Must be one of: {named}."
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not any(type(data) is _wire_type(choice) and data == choice for choice in self.choices):
+            self.fail("invalid_choice")
+        return super().to_internal_value(data)
+
+
+def _wire_type(choice: object) -> type:
+    """What JSON makes of it; the values of enumerations are subclasses of str."""
+    return str if isinstance(choice, str) else type(choice)
+
+
+def _unknown_fields(data: Any, *, known: set[str]) -> dict[str, list[ErrorDetail]]:
+    if not isinstance(data, Mapping):
+        return {}
+    unknown = [str(name) for name in data if name not in known][:_UNKNOWN_NAMED]
+    message = "There is no such field."
+    return {_writable(name): [ErrorDetail(message, code="unknown")] for name in unknown}
+
+
+def _writable(name: str) -> str:
+    return name[:64].encode(errors="replace").decode()
