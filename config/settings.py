@@ -76,7 +76,7 @@ INSTALLED_APPS = [
     "accounts",
     "projects",
     "containers",
-    "django.contrib.admin",
+    "accounts.admin_site.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
@@ -153,7 +153,7 @@ LOGIN_URL = "accounts:sign-in"
 LOGIN_REDIRECT_URL = "accounts:settings"
 LOGOUT_REDIRECT_URL = "accounts:sign-in"
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "accounts.passwords.BoundedArgon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -163,6 +163,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "accounts.passwords.PasswordShapeValidator"},
 ]
 
 # -- the API ----------------------------------------------------------------------------------------------------------
@@ -221,6 +222,8 @@ SESSION_COOKIE_SECURE = _secure_cookies
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
+# Not in a cookie of their own, whose name has no `__Host-`.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"
 CSRF_COOKIE_SECURE = _secure_cookies
 CSRF_COOKIE_HTTPONLY = True

@@ -1,0 +1,187 @@
+"""Every error of /api is a problem document, and every domain error has its row in the table."""
+
+import inspect
+import json
+from collections.abc import Iterator
+
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpResponse
+from django.test import Client
+from rest_framework import exceptions as drf
+
+from accounts import errors as accounts
+from config.problems import TABLE
+from containers import engine
+from projects import errors as projects
+from tests.config import probe_urls
+
+pytestmark = pytest.mark.urls("tests.config.probe_urls")
+
+SENTENCE = "A sentence that says what to do."
+MEMBERS = {"type", "title", "status", "detail", "code", "request_id"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_raised_yet() -> Iterator[None]:
+    yield
+    probe_urls.raised.clear()
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def answer_to(client: Client, error: Exception, path: str = "/api/probe") -> HttpResponse:
+    probe_urls.raised.append(error)
+    return client.get(path)
+
+
+ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
+    (accounts.InvalidCredentialsError(), 401, "invalid_credentials", {"WWW-Authenticate": "Bearer"}),
+    (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
+    (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
+    (accounts.KeyLimitReachedError(25), 403, "key_limit_reached", {}),
+    (accounts.UnknownKeyError(), 404, "not_found", {}),
+    (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
+    (projects.PlanLimitReachedError(SENTENCE), 403, "plan_limit_reached", {}),
+    (projects.BotInUseError(SENTENCE), 409, "bot_in_use", {}),
+    (projects.ProjectSuspendedError(SENTENCE), 409, "project_suspended", {}),
+    (projects.OperationInProgressError(SENTENCE, retry_after=3), 409, "operation_in_progress", {"Retry-After": "3"}),
+    (projects.OperationLostError(SENTENCE), 409, "superseded", {}),
+    (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
+    (engine.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
+    (engine.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
+    (engine.ImageMissingError(SENTENCE), 502, "engine_error", {}),
+    (engine.NameTakenError(SENTENCE), 502, "engine_error", {}),
+    (engine.SupersededError(SENTENCE), 409, "superseded", {}),
+    (engine.EngineError(SENTENCE), 502, "engine_error", {}),
+    (drf.ValidationError({"name": [SENTENCE]}), 400, "invalid", {}),
+    (drf.ParseError(), 400, "invalid", {}),
+    (drf.NotAuthenticated(), 401, "not_authenticated", {"WWW-Authenticate": "Bearer"}),
+    (drf.AuthenticationFailed(SENTENCE), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
+    (drf.AuthenticationFailed(SENTENCE, "token_not_valid"), 401, "invalid_token", {}),
+    (drf.AuthenticationFailed(SENTENCE, "invalid_credentials"), 401, "invalid_credentials", {}),
+    (drf.PermissionDenied(), 403, "permission_denied", {}),
+    (PermissionDenied("internals"), 403, "permission_denied", {}),
+    (drf.NotFound(), 404, "not_found", {}),
+    (Http404("internals"), 404, "not_found", {}),
+    (drf.MethodNotAllowed("TRACE"), 405, "method_not_allowed", {"Allow": "GET, POST, HEAD, OPTIONS"}),
+    (drf.NotAcceptable(), 406, "not_acceptable", {}),
+    (drf.UnsupportedMediaType("text/plain"), 415, "unsupported_media_type", {}),
+    (drf.Throttled(wait=4.2), 429, "throttled", {"Retry-After": "5"}),
+    (SuspiciousOperation("internals"), 400, "invalid", {}),
+    (ZeroDivisionError("internals"), 500, "internal_error", {}),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "code", "headers"), ROWS, ids=lambda value: type(value).__name__)
+def test_an_error_is_told_as_its_row_says(
+    client: Client, error: Exception, status: int, code: str, headers: dict[str, str]
+) -> None:
+    response = answer_to(client, error)
+    document = response.json()
+    assert (response.status_code, document["status"], document["code"]) == (status, status, code)
+    assert response["Content-Type"] == "application/problem+json"
+    assert set(document) == MEMBERS | ({"errors"} if status == 400 else set())
+    assert document["request_id"] == response["X-Request-ID"]
+    assert document["detail"].endswith(".")
+    assert "internals" not in response.content.decode()
+    assert {name: response[name] for name in headers} == headers
+
+
+def test_a_domain_error_is_told_in_its_own_sentence(client: Client) -> None:
+    assert answer_to(client, projects.BotInUseError(SENTENCE)).json()["detail"] == SENTENCE
+
+
+def test_every_domain_error_has_a_row_of_its_own() -> None:
+    kinds = {
+        kind
+        for module in (accounts, projects, engine)
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, Exception) and kind.__module__ == module.__name__
+    }
+    bases = {accounts.AccountError, projects.ProjectError}
+    assert kinds - bases - set(TABLE) == set()
+
+
+def test_every_row_of_the_table_is_tested() -> None:
+    assert set(TABLE) - {type(error) for error, *_ in ROWS} == set()
+
+
+def test_a_field_error_names_the_field(client: Client) -> None:
+    response = answer_to(client, projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"))
+    assert response.json()["errors"] == [{"field": "apiKey", "code": "rejected", "detail": SENTENCE}]
+
+
+def test_validation_errors_are_flat_and_name_nested_fields_by_their_path(client: Client) -> None:
+    body = {"name": "", "settings": {"allowed_users": [1, "x"]}}
+    response = client.post("/api/probe", json.dumps(body), content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["errors"] == [
+        {"field": "name", "code": "blank", "detail": "This field may not be blank."},
+        {"field": "settings.model", "code": "required", "detail": "This field is required."},
+        {"field": "settings.allowed_users.1", "code": "invalid", "detail": "A valid integer is required."},
+    ]
+
+
+def test_an_error_of_the_whole_body_names_no_field(client: Client) -> None:
+    body = {"name": "impossible", "settings": {"model": "m", "allowed_users": []}}
+    response = client.post("/api/probe", json.dumps(body), content_type="application/json")
+    assert response.json()["errors"] == [{"field": None, "code": "conflict", "detail": "These do not go together."}]
+
+
+def test_broken_json_is_a_400(client: Client) -> None:
+    response = client.post("/api/probe", "{", content_type="application/json")
+    assert (response.status_code, response.json()["errors"][0]["code"]) == (400, "parse_error")
+
+
+def test_another_content_type_is_a_415(client: Client) -> None:
+    assert client.post("/api/probe", "name=x", content_type="text/plain").json()["code"] == "unsupported_media_type"
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete"])
+def test_an_undeclared_method_is_a_405_that_says_which_there_are(client: Client, method: str) -> None:
+    response = getattr(client, method)("/api/probe")
+    assert (response.status_code, response["Allow"]) == (405, "GET, POST, HEAD, OPTIONS")
+
+
+def test_no_token_is_a_401_that_asks_for_one(client: Client) -> None:
+    response = client.get("/api/guarded")
+    assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
+    assert response["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/probe/", "/api/%00", "/api/projects/../x"])
+def test_an_unknown_path_of_the_api_is_a_404_problem(client: Client, path: str) -> None:
+    response = client.get(path)
+    assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_a_host_that_is_not_ours_is_a_400_problem(client: Client) -> None:
+    response = client.get("/api/nothing", headers={"host": "evil.example"})
+    assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(Http404(), 404), (PermissionDenied(), 403), (SuspiciousOperation(), 400), (ZeroDivisionError("internals"), 500)],
+)
+def test_an_error_of_a_page_is_a_page(client: Client, error: Exception, status: int) -> None:
+    response = answer_to(client, error, "/probe")
+    assert response.status_code == status
+    assert response["Content-Type"].startswith("text/html")
+    assert b"internals" not in response.content
+
+
+def test_a_form_without_its_token_is_a_403_page() -> None:
+    response = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "a", "password": "b"})
+    assert (response.status_code, response["Content-Type"]) == (403, "text/html; charset=utf-8")
+
+
+def test_an_unexpected_error_is_logged_with_its_traceback(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    answer_to(client, ZeroDivisionError("the cause"))
+    [record] = [record for record in caplog.records if record.name == "django.request"]
+    assert record.exc_info
+    assert "the cause" in str(record.exc_info[1])
