@@ -39,16 +39,6 @@ class BearerAuthentication(BaseAuthentication):
         return 'Bearer error="invalid_token"' if sent else "Bearer"
 
 
-class LenientBearerAuthentication(BearerAuthentication):
-    """For the one question whose answer to a bad token is `no`, not an error."""
-
-    def authenticate(self, request: Request) -> tuple[User, Credential] | None:
-        try:
-            return super().authenticate(request)
-        except AuthenticationFailed:
-            return None
-
-
 def _only(values: list[bytes]) -> str:
     if len(values) != 1:
         raise InvalidTokenError

@@ -9,7 +9,6 @@ from rest_framework import serializers
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
     target_class = "accounts.authentication.BearerAuthentication"
-    match_subclasses = True
     name = "bearer"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - spectacular's signature

@@ -76,7 +76,7 @@ INSTALLED_APPS = [
     "accounts",
     "projects",
     "containers",
-    "accounts.admin_site.AdminConfig",
+    "accounts.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",

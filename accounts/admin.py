@@ -1,0 +1,1 @@
+"""Placeholder until the admin of users and keys."""

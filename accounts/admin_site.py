@@ -1,0 +1,30 @@
+"""The admin's front door: the sign-in page of the dashboard, with its limits, and no other."""
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+
+class BerthAdminSite(AdminSite):
+    site_title = "Berth"
+    site_header = "Berth"
+    index_title = "Administration"
+    site_url = "/"
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:  # noqa: ARG002
+        """Sign in over there; whoever is signed in and has no business here is told so, not asked again."""
+        if request.user.is_authenticated and not self.has_permission(request):
+            raise PermissionDenied("The admin is for staff. Ask an admin for the role, or sign in as somebody else.")
+        wanted = request.GET.get("next", "")
+        if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+            wanted = reverse("admin:index")
+        return redirect_to_login(wanted)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        return redirect("accounts:settings")
