@@ -1,0 +1,1 @@
+"""A Telegram bot that answers with a language model: the agent type `assistant` of Berth."""

@@ -1,0 +1,108 @@
+"""Asks the model, through the SDK of the provider in use; the other one is never imported."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from assistant.config import Config
+from assistant.memory import Message
+from assistant.outcome import Code, Problem
+from assistant.providers import Provider, explain_refusal, problem
+
+LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound
+RETRIES = 1
+
+logger = logging.getLogger(__name__)
+
+
+class RefusedError(Exception):
+    """The provider did not answer. `problem` is None where only this one message is at fault."""
+
+    def __init__(self, found: Problem | None) -> None:
+        super().__init__(found.detail if found else "the message was refused")
+        self.problem = found
+
+
+class Voice(Protocol):
+    async def say(self, messages: Sequence[Message]) -> str: ...
+
+    async def close(self) -> None: ...
+
+
+class OpenAIVoice:
+    def __init__(self, config: Config) -> None:
+        from openai import AsyncOpenAI  # noqa: PLC0415 - half a second, and only if this is the provider
+
+        self._config = config
+        self._client = AsyncOpenAI(
+            api_key=config.key, base_url=config.api_base, max_retries=RETRIES, timeout=config.answer_seconds
+        )
+
+    async def say(self, messages: Sequence[Message]) -> str:
+        asked: list[Any] = [{"role": "system", "content": self._config.instructions}]
+        asked += [message._asdict() for message in messages]
+        answer = await self._client.chat.completions.create(model=self._config.model, messages=asked)
+        return answer.choices[0].message.content or ""
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class AnthropicVoice:
+    def __init__(self, config: Config) -> None:
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - over a second, and only if this is the provider
+
+        self._config = config
+        self._client = AsyncAnthropic(
+            api_key=config.key,
+            auth_token=None,
+            base_url=config.api_base.removesuffix("/v1"),  # this SDK adds it
+            max_retries=RETRIES,
+            timeout=config.answer_seconds,
+        )
+
+    async def say(self, messages: Sequence[Message]) -> str:
+        asked: list[Any] = [message._asdict() for message in messages]
+        answer = await self._client.messages.create(
+            model=self._config.model, max_tokens=LONGEST_ANSWER, system=self._config.instructions, messages=asked
+        )
+        return "".join(block.text for block in answer.content if block.type == "text")
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class Brain:
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._loading: asyncio.Task[Voice] | None = None
+
+    def prepare(self) -> asyncio.Task[Voice]:
+        """Begin to import the SDK, beside the polling, so that the first question does not wait for it."""
+        if self._loading is None:
+            make = AnthropicVoice if self._config.provider is Provider.ANTHROPIC else OpenAIVoice
+            self._loading = asyncio.create_task(asyncio.to_thread(make, self._config))
+        return self._loading
+
+    async def answer(self, messages: Sequence[Message]) -> str:
+        """The model's answer. RefusedError for whatever goes wrong on the provider's side."""
+        voice = await asyncio.shield(self.prepare())
+        try:
+            async with asyncio.timeout(self._config.answer_seconds):
+                return await voice.say(messages)
+        except Exception as error:  # noqa: BLE001 - SDKs leak more than their own errors, a JSONDecodeError for one
+            logger.warning("the provider did not answer: %s", type(error).__name__)
+            raise RefusedError(_explain(error)) from None
+
+    async def close(self) -> None:
+        if self._loading is not None and self._loading.done() and not self._loading.exception():
+            await self._loading.result().close()
+
+
+def _explain(error: Exception) -> Problem | None:
+    """Both SDKs raise errors with `status_code` and `body`; the rest is a lost connection or a nonsensical answer."""
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        return problem(Code.PROVIDER_DOWN)
+    return explain_refusal(status, f"{getattr(error, 'code', '')} {getattr(error, 'body', '')} {error}")

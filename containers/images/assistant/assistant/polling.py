@@ -1,0 +1,137 @@
+"""Asks Telegram for messages, and knows when trying on is pointless."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+from telegram import Bot, Update
+from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+
+from assistant.config import Config
+from assistant.outcome import Code, ExitCode, FatalError, Problem
+from assistant.status import Status
+
+POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the health check
+LONGEST_PAUSE = 30.0  # seconds, between tries
+BLIPS = 3  # failures in a row before it is called a problem
+FEW_CONFLICTS = 3  # a container replaced in a hurry may meet its predecessor's last poll
+
+TOKEN_REJECTED = "Telegram rejects the bot token."  # noqa: S105 - a sentence
+ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
+UNREACHABLE = "Telegram cannot be reached or answers with errors."
+
+logger = logging.getLogger(__name__)
+
+
+class Patience:
+    """How long trouble with Telegram has lasted, and when it is too long."""
+
+    def __init__(self, config: Config, status: Status) -> None:
+        self._config = config
+        self._status = status
+        self._now = asyncio.get_running_loop().time
+        self._good = self._now()
+        self._failures = 0
+        self._conflicts: list[float] = []
+
+    def succeeded(self) -> None:
+        self._good = self._now()
+        self._failures = 0
+        # Of two pollers each succeeds now and then; so a conflict is over only after a quiet while.
+        if self._conflicts and self._now() - self._conflicts[-1] > self._config.conflict_seconds / 3:
+            self._conflicts.clear()
+        if not self._conflicts:
+            self._status.note_telegram(None)
+
+    def suffer(self, error: TelegramError) -> float:
+        """How long to wait before the next try. FatalError where there should be none."""
+        if isinstance(error, InvalidToken) and error.__cause__ is None:  # else some proxy's 404, not Telegram's
+            raise FatalError(ExitCode.TELEGRAM_TOKEN, Code.TELEGRAM_TOKEN, TOKEN_REJECTED)
+        if isinstance(error, Conflict):
+            return self._suffer_conflict()
+        self._failures += 1
+        logger.warning("Telegram did not answer: %s", type(error).__name__)
+        if self._now() - self._good > self._config.unreachable_seconds:
+            raise FatalError(ExitCode.TELEGRAM_UNREACHABLE, Code.TELEGRAM_UNREACHABLE, UNREACHABLE)
+        if self._failures >= BLIPS:
+            self._status.note_telegram(Problem(Code.TELEGRAM_UNREACHABLE, UNREACHABLE))
+        if isinstance(error, RetryAfter):
+            return min(_seconds(error.retry_after), LONGEST_PAUSE)
+        return min(float(1 << min(self._failures - 1, 10)), LONGEST_PAUSE, self._config.unreachable_seconds / 4)
+
+    def _suffer_conflict(self) -> float:
+        self._good = self._now()  # it does answer
+        self._conflicts.append(self._now())
+        lasted = self._conflicts[-1] - self._conflicts[0]
+        if lasted >= self._config.conflict_seconds and len(self._conflicts) >= FEW_CONFLICTS:
+            raise FatalError(ExitCode.TELEGRAM_CONFLICT, Code.TELEGRAM_CONFLICT, ELSEWHERE)
+        self._status.note_telegram(Problem(Code.TELEGRAM_CONFLICT, ELSEWHERE))
+        return min(float(1 << min(len(self._conflicts) - 1, 3)), self._config.conflict_seconds / 4)
+
+
+async def sign_in(bot: Bot, patience: Patience) -> None:
+    """getMe, until it is answered."""
+    while True:
+        try:
+            await bot.initialize()
+        except TelegramError as error:
+            await asyncio.sleep(patience.suffer(error))
+        else:
+            patience.succeeded()
+            return
+
+
+class Poller:
+    def __init__(self, bot: Bot, status: Status, patience: Patience, take: Callable[[Update], None]) -> None:
+        self._bot = bot
+        self._status = status
+        self._patience = patience
+        self._take = take
+        self._offset: int | None = None
+        self._unconfirmed = False
+        self._may_free = True
+
+    async def run(self) -> None:
+        """Poll for ever. The first poll does not wait, so that `running` is known at once."""
+        hold = 0
+        while True:
+            try:
+                updates = await self._poll(hold)
+            except TelegramError as error:
+                await self._free_from_webhook(error)
+                await asyncio.sleep(self._patience.suffer(error))
+                hold = 0
+                continue
+            self._patience.succeeded()
+            self._status.note_poll()
+            hold = POLL_SECONDS
+            for update in updates:
+                self._offset, self._unconfirmed = update.update_id + 1, True
+                self._take(update)
+
+    async def confirm(self) -> None:
+        """Tell Telegram what has been taken, so that the next start does not answer it again."""
+        if self._unconfirmed:
+            await self._bot.get_updates(offset=self._offset, limit=1, timeout=0, read_timeout=1, connect_timeout=1)
+
+    async def _poll(self, hold: int) -> tuple[Update, ...]:
+        updates = await self._bot.get_updates(
+            offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=["message"]
+        )
+        self._unconfirmed = False
+        return updates
+
+    async def _free_from_webhook(self, error: TelegramError) -> None:
+        """A forgotten webhook is taken off once; if it comes back, somebody else is using the bot."""
+        if isinstance(error, Conflict) and "webhook" in str(error) and self._may_free:
+            self._may_free = False
+            logger.warning("a webhook was set for this bot; taking it off, as messages are polled for")
+            try:
+                await self._bot.delete_webhook()
+            except TelegramError as failure:
+                logger.warning("the webhook could not be taken off: %s", type(failure).__name__)
+
+
+def _seconds(wait: int | float | timedelta) -> float:
+    return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)

@@ -1,0 +1,84 @@
+"""What is known of the providers, and what their refusals mean. Pure rules."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from assistant.outcome import Code, Problem
+
+
+class Provider(StrEnum):
+    ANTHROPIC = "anthropic"
+    OPENROUTER = "openrouter"
+    OPENAI = "openai"
+
+
+PUBLIC_BASES = {
+    Provider.ANTHROPIC: "https://api.anthropic.com/v1",
+    Provider.OPENROUTER: "https://openrouter.ai/api/v1",
+    Provider.OPENAI: "https://api.openai.com/v1",
+}
+DEFAULT_MODELS = {
+    Provider.ANTHROPIC: "claude-haiku-5-5",
+    Provider.OPENROUTER: "openrouter/auto",
+    Provider.OPENAI: "gpt-5.4-mini",
+}
+
+DETAILS = {
+    Code.PROVIDER_KEY: "The model provider rejects the API key.",
+    Code.PROVIDER_CREDIT: "The account at the model provider has no credit left.",
+    Code.PROVIDER_MODEL: "The model provider does not offer this model to this API key.",
+    Code.PROVIDER_BUSY: "The model provider is busy or limits how often this key may ask.",
+    Code.PROVIDER_DOWN: "The model provider cannot be reached or answers with errors.",
+}
+CHAT_SENTENCES = {
+    Code.PROVIDER_KEY: "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one.",
+    Code.PROVIDER_CREDIT: "I cannot answer: my model provider says that no credit is left. My owner has to top it up.",
+    Code.PROVIDER_MODEL: "I cannot answer: my model provider does not offer my model. My owner has to choose another.",
+    Code.PROVIDER_BUSY: "My model provider is busy right now. Please try again in a minute.",
+    Code.PROVIDER_DOWN: "I cannot reach my model provider right now. Please try again in a few minutes.",
+}
+REFUSED_SENTENCE = "My model provider did not accept this message. Shorten it, or use /reset to begin anew."
+
+# What vendors write where the status alone does not tell; compared in lower case.
+CREDIT_WORDS = ("insufficient_quota", "credit balance is too low", "insufficient credits", "key limit exceeded")
+MODEL_WORDS = ("model_not_found", "not a valid model", "model does not exist", "invalid model")
+
+
+def guess_provider(key: str) -> Provider:
+    if key.startswith("sk-ant-"):
+        return Provider.ANTHROPIC
+    if key.startswith("sk-or-"):
+        return Provider.OPENROUTER
+    return Provider.OPENAI
+
+
+def is_header_safe(secret: str) -> bool:
+    """Whether it can be sent at all; a key with a space or a letter beyond ASCII cannot be anybody's."""
+    return secret.isascii() and secret.isprintable() and " " not in secret
+
+
+def problem(code: Code) -> Problem:
+    return Problem(code, DETAILS[code])
+
+
+def explain_refusal(status: int, text: str) -> Problem | None:
+    """What a provider's error answer means; None where only this one message is at fault."""
+    words = text.lower()
+    if status == 402 or any(sign in words for sign in CREDIT_WORDS):
+        return problem(Code.PROVIDER_CREDIT)
+    if status == 401:
+        return problem(Code.PROVIDER_KEY)
+    if status in (403, 404) or (status == 400 and any(sign in words for sign in MODEL_WORDS)):
+        return problem(Code.PROVIDER_MODEL)
+    if status in (429, 503, 529):
+        return problem(Code.PROVIDER_BUSY)
+    return None if status in (400, 413, 422) else problem(Code.PROVIDER_DOWN)
+
+
+def model_is_listed(model: str, listing: object) -> bool | None:
+    """Whether a models answer names the model; None if the answer is no list, so that it proves nothing."""
+    data = listing.get("data") if isinstance(listing, Mapping) else None
+    if not isinstance(data, list) or not data:
+        return None
+    names = {entry.get("id") for entry in data if isinstance(entry, Mapping)}
+    return model in names or model.partition(":")[0] in names  # OpenRouter: "author/model:variant"

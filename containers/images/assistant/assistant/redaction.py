@@ -1,0 +1,67 @@
+"""Keeps credentials out of everything the agent writes."""
+
+import asyncio
+import logging
+import re
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+# Also what merely looks like a credential: providers echo parts of a key in their errors.
+LOOKS_SECRET = re.compile(r"\b\d{6,}(?::|%3A)[\w-]{20,}|\bsk-[\w*-]{6,}", re.IGNORECASE)
+MARK = "[redacted]"
+CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "anthropic", "asyncio")
+
+logger = logging.getLogger("assistant")
+
+
+class Redactor:
+    def __init__(self) -> None:
+        self._secrets: list[str] = []
+
+    def learn(self, *secrets: str) -> None:
+        for secret in secrets:
+            _, _, tail = secret.partition(":")  # a bot token's own secret part
+            forms = {secret, quote(secret, safe=""), repr(secret)[1:-1], tail}
+            self._secrets.extend(form for form in forms if len(form) >= 6)
+        self._secrets.sort(key=len, reverse=True)
+
+    def clean(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MARK)
+        return LOOKS_SECRET.sub(MARK, text)
+
+
+redactor = Redactor()
+
+
+class RedactingFormatter(logging.Formatter):
+    """Cleans the finished line, traceback included, so no argument and no exception slips past."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redactor.clean(super().format(record))
+
+
+def set_up_logging(level: str) -> None:
+    """Of libraries only warnings, as httpx's INFO lines are URLs with the bot token. Level DEBUG opens everything."""
+    wanted = logging.DEBUG if level.strip().upper() == "DEBUG" else logging.INFO
+    output = logging.StreamHandler(sys.stderr)
+    output.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[output], level=wanted, force=True)
+    if wanted > logging.DEBUG:
+        for name in CHATTY:
+            logging.getLogger(name).setLevel(logging.WARNING)
+        logging.getLogger("telegram").setLevel(logging.CRITICAL)  # its failures are reported as statuses
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda args: _log_uncaught(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    if error is not None:
+        logger.critical("uncaught error", exc_info=(kind, error, trace))
+
+
+def log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    logger.error("error in a task: %s", context.get("message"), exc_info=context.get("exception"))

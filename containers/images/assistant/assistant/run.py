@@ -1,0 +1,120 @@
+"""The agent's life: sign in, look at the provider, poll and answer until told to stop."""
+
+import asyncio
+import logging
+import signal
+import sqlite3
+from contextlib import AsyncExitStack, suppress
+
+from telegram import Bot, BotCommand
+from telegram.error import TelegramError
+from telegram.request import HTTPXRequest
+
+from assistant.brain import Brain
+from assistant.config import Config
+from assistant.conversation import Conversation
+from assistant.memory import Memory
+from assistant.outcome import FATAL_AT_START, Code, ExitCode, FatalError, Problem
+from assistant.polling import TOKEN_REJECTED, Patience, Poller, sign_in
+from assistant.probing import probe
+from assistant.providers import is_header_safe
+from assistant.redaction import log_loop_error
+from assistant.status import Status
+from assistant.watching import watch_provider
+
+FINISH_SECONDS = 1.5  # for answers under way when told to stop; the contract gives 5 s for all of it
+CLOSE_SECONDS = 1.0
+
+COMMANDS = [
+    BotCommand("help", "What I can do"),
+    BotCommand("reset", "Forget what was said in this chat"),
+]
+
+logger = logging.getLogger(__name__)
+
+
+async def live(config: Config, status: Status) -> None:
+    """Return when told to stop by a signal; FatalError when there is no point in going on."""
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_loop_error)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    life = asyncio.create_task(_live(config, status))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({life, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if not life.done():
+        life.cancel()
+    with suppress(asyncio.CancelledError):
+        await life
+
+
+async def _live(config: Config, status: Status) -> None:
+    bot = _make_bot(config)
+    brain = Brain(config)
+    patience = Patience(config, status)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(_close_quietly, bot, brain)
+        looking = asyncio.create_task(probe(config))
+        stack.callback(looking.cancel)
+        await sign_in(bot, patience)
+        _note_first_look(await looking, status)
+        memory = _open_memory(config)
+        stack.callback(memory.close)
+        conversation = Conversation(bot, config, brain, memory, status)
+        stack.push_async_callback(conversation.close, FINISH_SECONDS)
+        poller = Poller(bot, status, patience, conversation.take)
+        stack.push_async_callback(_confirm_quietly, poller)
+        tasks = [
+            asyncio.create_task(work)
+            for work in (poller.run(), watch_provider(config, brain, status), _settle(bot, brain))
+        ]
+        for task in tasks:
+            stack.callback(task.cancel)
+        await asyncio.gather(*tasks)
+
+
+def _make_bot(config: Config) -> Bot:
+    if not is_header_safe(config.token):  # it could not even be made part of an address
+        raise FatalError(ExitCode.TELEGRAM_TOKEN, Code.TELEGRAM_TOKEN, TOKEN_REJECTED)
+    return Bot(
+        config.token,
+        base_url=f"{config.telegram_base}/bot",
+        base_file_url=f"{config.telegram_base}/file/bot",
+        request=HTTPXRequest(connection_pool_size=16, connect_timeout=10, read_timeout=15, pool_timeout=10),
+        get_updates_request=HTTPXRequest(connection_pool_size=2, connect_timeout=10),
+    )
+
+
+def _open_memory(config: Config) -> Memory:
+    try:
+        return Memory(config.data_dir)
+    except sqlite3.Error as error:
+        detail = f"The chat memory in {config.data_dir} cannot be opened: {error}."
+        raise FatalError(ExitCode.CONFIGURATION, Code.BAD_CONFIGURATION, detail) from None
+
+
+def _note_first_look(problem: Problem | None, status: Status) -> None:
+    if problem is not None and problem.code in FATAL_AT_START:
+        raise FatalError(FATAL_AT_START[problem.code], problem.code, problem.detail)
+    status.note_provider(problem)
+
+
+async def _settle(bot: Bot, brain: Brain) -> None:
+    """What can wait until the agent runs."""
+    brain.prepare()
+    with suppress(TelegramError):
+        await bot.set_my_commands(COMMANDS)
+
+
+async def _confirm_quietly(poller: Poller) -> None:
+    with suppress(TelegramError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await poller.confirm()
+
+
+async def _close_quietly(bot: Bot, brain: Brain) -> None:
+    with suppress(TelegramError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await brain.close()
+            await bot.shutdown()

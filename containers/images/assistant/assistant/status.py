@@ -1,0 +1,71 @@
+"""Says how the agent is: a log line on every change, and a file that the health check reads."""
+
+import json
+import time
+from pathlib import Path
+from typing import Literal
+
+from assistant.outcome import Problem
+from assistant.redaction import redactor
+
+State = Literal["starting", "running", "degraded", "failed", "stopped"]
+LONGEST_DETAIL = 300  # keeps the file in the 4 KB that an engine keeps of a health check's output
+
+
+class Status:
+    """Facts in, state out: nobody sets `running`, it follows from a poll that succeeded and no open problem."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "status.json"
+        self._last_poll: int | None = None
+        self._since = int(time.time())
+        self._shown: tuple[State, str | None, str | None] | None = None
+        self._telegram: Problem | None = None
+        self._provider: Problem | None = None
+
+    @property
+    def provider(self) -> Problem | None:
+        return self._provider
+
+    def note_start(self) -> None:
+        self._show("starting", None)
+
+    def note_poll(self) -> None:
+        """Telegram has answered a getUpdates just now."""
+        self._last_poll = int(time.time())
+        self._derive()
+
+    def note_telegram(self, problem: Problem | None) -> None:
+        self._telegram = problem
+        self._derive()
+
+    def note_provider(self, problem: Problem | None) -> None:
+        self._provider = problem
+        self._derive()
+
+    def note_end(self, state: Literal["failed", "stopped"], problem: Problem | None = None) -> None:
+        self._show(state, problem)
+
+    def _derive(self) -> None:
+        problem = self._telegram or self._provider
+        if self._last_poll is None:
+            self._show("starting", self._telegram)
+        else:
+            self._show("degraded" if problem else "running", problem)
+
+    def _show(self, state: State, problem: Problem | None) -> None:
+        code = str(problem.code) if problem else None
+        detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
+        if (state, code, detail) != self._shown:
+            self._shown = (state, code, detail)
+            self._since = int(time.time())
+            line = {"v": 1, "state": state, "code": code, "detail": detail}
+            print("AGENT-STATUS " + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
+        self._write(state, code, detail)
+
+    def _write(self, state: State, code: str | None, detail: str | None) -> None:
+        """health.sh reads this without a JSON parser: one line, `state` and `last_poll` before any free text."""
+        facts = {"v": 1, "state": state, "last_poll": self._last_poll, "since": self._since, "code": code}
+        draft = self._path.with_suffix(".new")
+        draft.write_text(json.dumps(facts | {"detail": detail}, separators=(",", ":")) + "\n")
+        draft.replace(self._path)
