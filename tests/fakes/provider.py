@@ -13,13 +13,17 @@ from typing import Any
 from tests.fakes import BAD_GATEWAY, GARBAGE, Answer, FakeServer, Fault, Request
 
 LISTED_MODELS = (
+    "gpt-5.4-mini",
     "gpt-5-mini",
-    "gpt-4o-mini",
-    "claude-haiku-4-5",
-    "claude-sonnet-4-5",
-    "openai/gpt-5-mini",
+    "claude-haiku-5-5",
+    "claude-sonnet-5-5",
+    "openai/gpt-5.4-mini",
     "openrouter/auto",
 )
+
+# What /control/fail may turn.
+DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
+DIALS += ("delay", "rate_limit", "break_down", "garbage", "stall", "heal")
 
 
 @dataclass(frozen=True)
@@ -224,9 +228,7 @@ class FakeProvider(FakeServer):
             if verb == "asked":
                 shown = [asdict(asked) | {"key": None, "body": None} for asked in self.asked()]
                 return Answer.json(200, shown)
-            kinds = ("add_key", "reject", "accept", "no_credit", "rate_limit", "break_down", "garbage", "stall", "heal")
-            kinds += ("remove_model", "add_model", "reply_with", "delay")
-            getattr(self, kinds[kinds.index(str(fields.pop("kind")))])(**fields)
+            getattr(self, DIALS[DIALS.index(str(fields.pop("kind")))])(**fields)
             return Answer.json(200, True)
         except (KeyError, ValueError, TypeError):
             return Answer.json(400, {"error": f"cannot {verb} with these parameters"})

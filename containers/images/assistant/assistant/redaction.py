@@ -1,13 +1,15 @@
 """Keeps credentials out of everything the agent writes."""
 
-import asyncio
 import logging
 import re
 import sys
 import threading
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import asyncio  # a tenth of a second at a quarter of a core, before the first status line
 
 # Also what merely looks like a credential: providers echo parts of a key in their errors.
 LOOKS_SECRET = re.compile(r"\b\d{6,}(?::|%3A)[\w-]{20,}|\bsk-[\w*-]{6,}", re.IGNORECASE)
@@ -63,5 +65,5 @@ def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace:
         logger.critical("uncaught error", exc_info=(kind, error, trace))
 
 
-def log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def log_loop_error(_loop: "asyncio.AbstractEventLoop", context: dict[str, Any]) -> None:
     logger.error("error in a task: %s", context.get("message"), exc_info=context.get("exception"))
