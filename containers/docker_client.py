@@ -1,0 +1,102 @@
+"""The client of the Docker engine: docker-py's low-level one on our wire, one for each process, behind a breaker."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+import docker.errors
+import docker.utils
+import requests
+from django.conf import settings
+
+from containers.breaker import Breaker
+from containers.docker_errors import EngineFailedError, translate_errors
+from containers.docker_transport import BoundedAdapter, time_limit
+from containers.engine import EngineError, EngineUnavailableError
+
+CALL_LIMIT = 10.0
+"""Seconds for one call; docker-py adds those of a stop by itself."""
+
+OLDEST_API = "1.41"
+
+
+# The stubs lack half of docker-py's methods and all that a subclass may use.
+_APIClient: Any = docker.APIClient
+
+
+class DockerClient(_APIClient):  # type: ignore[misc]
+    """docker-py's low-level client with bounded calls. Asks for the engine's version when it is made."""
+
+    def __init__(self) -> None:
+        environment = docker.utils.kwargs_from_env()
+        # A fixed version keeps the constructor from asking before the bounded wire is in place.
+        super().__init__(
+            base_url=environment.get("base_url"),
+            tls=environment.get("tls", False),
+            version=OLDEST_API,
+            timeout=CALL_LIMIT,
+        )
+        self.trust_env = False
+        where: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
+        if where.startswith(("http+unix://", "http://")):
+            adapter = BoundedAdapter(where, size=settings.BERTH_THREADS + 4)
+            self.mount("http+docker://" if where.startswith("http+unix://") else "http://", adapter)
+        self._version = self._retrieve_server_version()
+
+    def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
+        """An answer to be read piece by piece, at most `silence` seconds apart."""
+        response: requests.Response = self._get(
+            self._url(path, *names), params=params, stream=True, timeout=(CALL_LIMIT, silence)
+        )
+        self._raise_for_status(response)
+        return response
+
+    def create_network_from(self, payload: dict[str, Any]) -> None:
+        self._raise_for_status(self._post_json(self._url("/networks/create"), data=payload))
+
+    def _raise_for_status(self, response: requests.Response) -> None:
+        try:
+            super()._raise_for_status(response)
+        except (AttributeError, KeyError, TypeError) as error:
+            # docker-py expects {"message": …} in every refusal.
+            raise docker.errors.APIError("unreadable refusal", response=response) from error
+
+
+class _Line:
+    """What one process has: a breaker and, from the first call on, a client."""
+
+    def __init__(self) -> None:
+        self.breaker = Breaker()
+        self.client: DockerClient | None = None
+
+
+class EngineLine:
+    """Everything said to the engine goes through `call`. Safe between threads, and after a fork."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, _Line] = {}
+
+    @contextmanager
+    def call(self, seconds: float = CALL_LIMIT) -> Iterator[DockerClient]:
+        """The client, for at most so many seconds in all; whatever goes wrong is an `EngineError`."""
+        line = self._lines.setdefault(os.getpid(), _Line())
+        line.breaker.admit()
+        try:
+            with translate_errors(), time_limit(seconds):
+                if line.client is None:
+                    # Without a lock, for none is safe after a fork: two threads may both make one, and one is kept.
+                    line.client = DockerClient()
+                yield line.client
+        except EngineFailedError:
+            line.breaker.note_answer()
+            raise
+        except EngineUnavailableError:
+            line.breaker.note_silence()
+            raise
+        except EngineError:
+            line.breaker.note_answer()
+            raise
+        else:
+            line.breaker.note_answer()

@@ -1,0 +1,116 @@
+"""Single containers and volumes of this instance on Docker: look up, start, stop, remove."""
+
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker_client import CALL_LIMIT, EngineLine
+from containers.docker_errors import (
+    ConflictError,
+    EngineFailedError,
+    MissingError,
+    understand_answer,
+)
+from containers.docker_states import Details, read_details
+from containers.engine import (
+    INSTANCE_LABEL,
+    ContainerState,
+    EngineRefusedError,
+    EngineUnavailableError,
+    Observation,
+)
+
+STILL_UP = "The container engine could not stop the container."
+
+
+class Containers:
+    """The pieces of the verbs. What is found by name is then acted on by id, so that no other gets hit."""
+
+    def __init__(self, line: EngineLine) -> None:
+        self._line = line
+
+    def read(self, name_or_id: str) -> Details | None:
+        """What Docker says of it, whoever's it is; None only for a 404."""
+        try:
+            with self._line.call() as client:
+                answer: dict[str, Any] = client.inspect_container(name_or_id)
+        except MissingError:
+            return None
+        details = read_details(answer)
+        # Docker takes the beginning of an id for a name.
+        is_it = name_or_id in {details.observation.name, details.observation.container_id}
+        return details if is_it else None
+
+    def look_up(self, name_or_id: str) -> Observation | None:
+        details = self.read(name_or_id)
+        return details.observation if details else None
+
+    def find_ours(self, name: str) -> Details | None:
+        details = self.read(name)
+        return details if details and is_ours(details.observation) else None
+
+    def start_found(self, found: Observation) -> None:
+        """Afterwards it runs."""
+        with self._line.call() as client:
+            if found.state is ContainerState.PAUSED:
+                client.unpause(found.container_id)
+            elif found.state is ContainerState.RESTARTING:
+                client.restart(found.container_id, timeout=0)  # does not wait for the next try of the policy
+            else:
+                client.start(found.container_id)
+
+    def stop_found(self, found: Observation, *, timeout: int) -> None:
+        """Afterwards no process of it runs."""
+        if not found.is_up:
+            return
+        if found.state is ContainerState.PAUSED:
+            self._thaw(found)
+        try:
+            with suppress(MissingError), self._line.call(CALL_LIMIT + timeout) as client:
+                client.stop(found.container_id, timeout=timeout)
+        except EngineUnavailableError as error:
+            self._confirm_down(found, error)
+        else:
+            self._confirm_down(found, EngineRefusedError(STILL_UP))
+
+    def remove_found(self, found: Observation, *, force: bool = True) -> None:
+        """Afterwards there is no such container, its state and secrets excepted."""
+        try:
+            with suppress(MissingError), self._line.call() as client:
+                client.remove_container(found.container_id, v=True, force=force)
+        except (ConflictError, EngineFailedError) as error:
+            # Somebody else may be removing it just now.
+            if self.look_up(found.container_id) is not None:
+                raise EngineRefusedError(str(error)) from error
+        except EngineUnavailableError:
+            if self.look_up(found.container_id) is not None:
+                raise
+
+    def has_volume(self, volume: str) -> bool:
+        try:
+            with self._line.call() as client:
+                found = client.inspect_volume(volume)
+        except MissingError:
+            return False
+        with understand_answer():
+            return bool(found["Name"])
+
+    def remove_volume(self, volume: str) -> None:
+        """Afterwards there is no such volume."""
+        with suppress(MissingError), self._line.call() as client:
+            client.remove_volume(volume)
+
+    def _thaw(self, found: Observation) -> None:
+        """A frozen process cannot hear a signal; somebody else may have thawed it meanwhile."""
+        with suppress(MissingError, ConflictError, EngineFailedError), self._line.call() as client:
+            client.unpause(found.container_id)
+
+    def _confirm_down(self, found: Observation, error: Exception) -> None:
+        now = self.look_up(found.container_id)
+        if now is not None and now.is_up:
+            raise error
+
+
+def is_ours(found: Observation) -> bool:
+    return found.labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE

@@ -1,0 +1,157 @@
+"""How a container comes to be on Docker: make, fill in the secrets, ask once more, start; or leave nothing behind."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from django.conf import settings
+
+from containers.docker_client import CALL_LIMIT, EngineLine
+from containers.docker_containers import Containers
+from containers.docker_errors import EngineFailedError, MissingError
+from containers.docker_secrets import pack_secrets
+from containers.docker_transport import time_limit
+from containers.engine import (
+    GENERATION_LABEL,
+    ContainerSpec,
+    ContainerState,
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+    Observation,
+    SupersededError,
+)
+from containers.hardening import SECRETS_PATH, container_payload, data_volume, secrets_volume
+
+DEPLOY_LIMIT = 20.0
+"""Seconds for a deploy, a stop of the older container not counted in."""
+
+UNDO_LIMIT = 5.0
+_BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
+
+
+class Deployment:
+    """One call of `deploy`. Remembers what was there before, so that a failure can be undone."""
+
+    def __init__(self, line: EngineLine, containers: Containers, spec: ContainerSpec) -> None:
+        self._line = line
+        self._containers = containers
+        self._spec = spec
+        self._new_volumes: list[str] = []
+
+    def run(self, confirm: Callable[[], bool]) -> Observation:
+        try:
+            with time_limit(DEPLOY_LIMIT + self._spec.stop_timeout):
+                container = self._settle_name()
+                if not container.is_up:
+                    self._bring_up(container, confirm)
+                return self._look() or container
+        except EngineError:
+            self._undo()
+            raise
+
+    def _settle_name(self) -> Observation:
+        """The container of this generation under the name: found, or made after an older one went."""
+        for _ in range(3):
+            found = self._look()
+            if found is not None and not self._must_go(found):
+                return found
+            if found is not None:
+                self._replace(found)
+            try:
+                return self._create()
+            except NameTakenError:
+                continue  # somebody was faster: look who
+        message = f"The name {self._spec.name} is taken again and again. Try once more in a moment."
+        raise EngineRefusedError(message)
+
+    def _look(self) -> Observation | None:
+        return self._containers.look_up(self._spec.name)
+
+    def _must_go(self, found: Observation) -> bool:
+        """Whether the container is an older one of ours. Raises for a newer one, and for one that is not ours."""
+        if not _carries(found.labels, self._spec.labels):
+            message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
+            raise NameTakenError(message)
+        if found.generation > self._spec.generation:
+            raise SupersededError("A newer deploy of this container has happened.")
+        return found.generation < self._spec.generation or found.state in _BROKEN
+
+    def _replace(self, found: Observation) -> None:
+        with self._line.call() as client:
+            client.inspect_image(self._spec.image)  # the old one stays while there is nothing to put in its place
+        self._containers.stop_found(found, timeout=self._spec.stop_timeout)
+        self._containers.remove_found(found)
+
+    def _create(self) -> Observation:
+        spec = self._spec
+        self._note_volumes()
+        payload = container_payload(
+            spec, network=settings.BERTH_CONTAINER_NETWORK, runtime=settings.BERTH_CONTAINER_RUNTIME
+        )
+        try:
+            with self._line.call() as client:
+                made = client.create_container_from_config(payload, spec.name)
+                container_id = str(made["Id"])
+        except MissingError as error:
+            raise ImageMissingError(f"The image {spec.image} is not on the container engine.") from error
+        except EngineUnavailableError as error:
+            # Unknown whether it happened: look.
+            found = self._look()
+            if found is None or self._must_go(found):
+                raise _as_refusal(error) from error
+            return found
+        return Observation(
+            name=spec.name,
+            container_id=container_id,
+            labels={**spec.labels, GENERATION_LABEL: str(spec.generation)},
+            state=ContainerState.CREATED,
+        )
+
+    def _note_volumes(self) -> None:
+        """Which volumes are not there yet; the old secrets go, so that none is left that the spec no longer has."""
+        name = self._spec.name
+        self._new_volumes = [secrets_volume(name)]
+        if not self._containers.has_volume(data_volume(name)):
+            self._new_volumes.append(data_volume(name))
+        self._containers.remove_volume(secrets_volume(name))
+
+    def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
+        with self._line.call() as client:
+            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets))
+        if not confirm():
+            raise SupersededError("A newer command took the place of this deploy.")
+        try:
+            self._containers.start_found(container)
+        except EngineUnavailableError as error:
+            now = self._look()
+            if now is None or not now.is_up:
+                raise _as_refusal(error) from error
+
+    def _undo(self) -> None:
+        """Take away what was made and never ran. Where the engine is silent this is for a later clean-up."""
+        with suppress(EngineError), time_limit(min(UNDO_LIMIT, CALL_LIMIT)):
+            found = self._look()
+            if found is not None and self._is_mine(found):
+                self._containers.remove_found(found, force=False)
+                found = None
+            if found is None:
+                for volume in self._new_volumes:
+                    self._containers.remove_volume(volume)
+
+    def _is_mine(self, found: Observation) -> bool:
+        return (
+            found.state is ContainerState.CREATED
+            and found.generation == self._spec.generation
+            and _carries(found.labels, self._spec.labels)
+        )
+
+
+def _carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(labels.get(label) == value for label, value in wanted.items() if label != GENERATION_LABEL)
+
+
+def _as_refusal(error: EngineUnavailableError) -> EngineError:
+    """A failure the engine told us of, and that a look confirmed, is a refusal; silence stays unknown."""
+    return EngineRefusedError(str(error)) if isinstance(error, EngineFailedError) else error

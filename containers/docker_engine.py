@@ -1,0 +1,167 @@
+"""The engine of one Docker host, the one that `DOCKER_HOST` names."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import requests
+from django.conf import settings
+
+from containers.docker_client import CALL_LIMIT, EngineLine
+from containers.docker_containers import Containers
+from containers.docker_deploy import Deployment
+from containers.docker_errors import MissingError
+from containers.docker_events import event_params, read_events
+from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.docker_states import Details, is_plain, read_row
+from containers.docker_stats import read_usage
+from containers.engine import (
+    INSTANCE_LABEL,
+    ContainerSpec,
+    EngineEvent,
+    EngineRefusedError,
+    ImageMissingError,
+    Observation,
+    Usage,
+)
+from containers.hardening import data_volume, secrets_volume
+from containers.network import ensure_network
+from containers.reports import newest_report
+
+REPORT_LINES = 50
+"""How far back in the log the newest report is looked for."""
+
+STATS_INTERVAL = 0.2
+"""Seconds between the two readings that a processor load needs."""
+
+
+class DockerEngine:
+    """Keeps every promise of `containers.engine.Engine`. One object serves all threads, and both sides of a fork."""
+
+    def __init__(self) -> None:
+        self._line = EngineLine()
+        self._containers = Containers(self._line)
+        self._has_network = False
+
+    def ping(self) -> None:
+        with self._line.call() as client:
+            client.ping()
+
+    def image_exists(self, image: str) -> bool:
+        try:
+            with self._line.call() as client:
+                client.inspect_image(image)
+        except (ImageMissingError, MissingError):
+            return False
+        return True
+
+    def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
+        if not self._has_network:
+            ensure_network(self._line)
+            self._has_network = True
+        try:
+            return Deployment(self._line, self._containers, spec).run(confirm)
+        except MissingError:
+            self._has_network = False  # somebody removed it: the next deploy makes it again
+            raise
+
+    def start(self, name: str) -> None:
+        found = self._containers.find_ours(name)
+        if found is None:
+            raise EngineRefusedError("There is no container to start.")
+        self._containers.start_found(found.observation)
+
+    def stop(self, name: str, *, timeout: int) -> None:
+        found = self._containers.find_ours(name)
+        if found is not None:
+            self._containers.stop_found(found.observation, timeout=timeout)
+
+    def remove(self, name: str, *, volumes: bool = False) -> None:
+        found = self._containers.find_ours(name)
+        if found is not None:
+            self._containers.remove_found(found.observation)
+        if volumes:
+            self._containers.remove_volume(secrets_volume(name))
+            self._containers.remove_volume(data_volume(name))
+
+    def inspect(self, name: str) -> Observation | None:
+        found = self._containers.find_ours(name)
+        return self._complete(found) if found else None
+
+    def observe(self, within: Mapping[str, str]) -> list[Observation]:
+        labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
+        with self._line.call() as client:
+            rows: list[Any] = client.containers(all=True, filters=filters)
+        observations = []
+        for row in rows:
+            listed = read_row(row)
+            if is_plain(listed):
+                observations.append(listed)
+            elif found := self._containers.read(listed.container_id):
+                observations.append(self._complete(found))
+        return observations
+
+    def logs(
+        self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+    ) -> Iterator[bytes]:
+        found = self._containers.find_ours(name)
+        if found is None:
+            return iter(())
+        container_id = found.observation.container_id
+
+        def open_stream(params: dict[str, Any]) -> requests.Response:
+            return self._open_logs(container_id, params)
+
+        try:
+            if follow:
+                return Follower(open_stream, tail=tail, since=since).lines()
+            return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
+        except MissingError:
+            return iter(())
+
+    def stats(self, name: str) -> Usage | None:
+        found = self._containers.find_ours(name)
+        if found is None or not found.observation.is_up:
+            return None
+        try:
+            before = self._read_counters(found)
+            time.sleep(STATS_INTERVAL)
+            return read_usage(before, self._read_counters(found))
+        except MissingError:
+            return None
+
+    def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
+        labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        with self._line.call() as client:
+            response = client.open_stream("/events", params=event_params(labels), silence=timeout)
+        return read_events(response)
+
+    def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
+        with self._line.call() as client:
+            return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
+
+    def _read_counters(self, found: Details) -> dict[str, Any]:
+        with self._line.call() as client:
+            counters: dict[str, Any] = client.stats(found.observation.container_id, stream=False, one_shot=True)
+        return counters
+
+    def _complete(self, found: Details) -> Observation:
+        """The observation with the agent's newest report of this run, from a health probe or from the log."""
+        if found.run_began is None:
+            return found.observation
+        since = found.probed[0] if found.probed else found.run_began
+        lines = self._read_tail(found.observation.container_id, since)
+        newest = newest_report(lines, since=since) or found.probed
+        return replace(found.observation, report=newest[1] if newest else None)
+
+    def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:
+        params = log_params(tail=REPORT_LINES, since=since, follow=False)
+        try:
+            with self._line.call() as client:
+                response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
+                return list(split_lines(read_chunks(response)))
+        except MissingError:
+            return []

@@ -1,0 +1,52 @@
+"""Events of containers out of Docker's stream of JSON lines."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import requests
+
+from containers.docker_errors import is_timeout, translate_errors, understand_answer
+from containers.docker_logs import read_chunks
+from containers.engine import EngineEvent, EngineUnavailableError
+
+# Every health probe makes three exec events, which say nothing and would drown the rest.
+_ACTIONS = (
+    "create", "start", "restart", "die", "oom", "kill", "stop", "pause", "unpause", "destroy", "health_status",
+)  # fmt: skip
+
+
+def event_params(within: Mapping[str, str]) -> dict[str, Any]:
+    labels = [f"{label}={value}" for label, value in sorted(within.items())]
+    return {"filters": json.dumps({"type": ["container"], "label": labels, "event": list(_ACTIONS)})}
+
+
+def read_events(response: requests.Response) -> Iterator[EngineEvent]:
+    """The events until there was none for as long as the stream was opened for."""
+    try:
+        with translate_errors():
+            for line in _split(response):
+                yield _read(line)
+    except EngineUnavailableError as error:
+        if is_timeout(error.__cause__ or error):
+            return
+        raise
+    raise EngineUnavailableError("The container engine ended the stream of events.")
+
+
+def _split(response: requests.Response) -> Iterator[bytes]:
+    rest = b""
+    for chunk in read_chunks(response):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line for line in lines if line.strip())
+
+
+def _read(line: bytes) -> EngineEvent:
+    with understand_answer():
+        said = json.loads(line)
+        return EngineEvent(
+            name=str(said["Actor"]["Attributes"]["name"]),
+            action=str(said["Action"]),
+            at=datetime.fromtimestamp(said["timeNano"] / 1e9, UTC),
+        )

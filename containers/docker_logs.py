@@ -1,0 +1,127 @@
+"""Lines out of Docker's log stream, in which stdout and stderr are woven together in frames."""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import requests
+
+from containers.docker_errors import GARBLED, MissingError, is_timeout, translate_errors
+from containers.engine import EngineUnavailableError
+from containers.reports import parse_time
+
+SILENCE = 14.0
+"""Seconds without a line after which a follower gets an empty one; the protocol promises one within 15."""
+
+LONGEST_LINE = 16 * 1024
+_HEADER = struct.Struct(">BxxxL")
+_LONGEST_FRAME = 1024 * 1024
+
+Open = Callable[[dict[str, Any]], requests.Response]
+
+
+def log_params(*, tail: int | None, since: datetime | None, follow: bool) -> dict[str, Any]:
+    return {
+        "stdout": 1,
+        "stderr": 1,
+        "timestamps": 1,
+        "follow": int(follow),
+        "tail": "all" if tail is None else str(max(tail, 0)),
+        **({"since": _nanoseconds(since)} if since else {}),
+    }
+
+
+def read_chunks(response: requests.Response) -> Iterator[bytes]:
+    """What comes, as it comes; the connection is given back at the end and closed when the reader leaves early."""
+    try:
+        while chunk := response.raw.read1(64 * 1024):
+            yield chunk
+    finally:
+        response.close()
+
+
+def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines with their time in front, without their end; what is longer than `LONGEST_LINE` is cut."""
+    pending: dict[int, bytes] = {}
+    for stream, payload in _split_frames(chunks):
+        begun = pending.pop(stream, b"")
+        # A long line comes in several frames, each with the time in front.
+        line = begun + payload.partition(b" ")[2] if begun else payload
+        if payload.endswith(b"\n"):
+            yield line[:LONGEST_LINE].rstrip(b"\r\n")
+        else:
+            pending[stream] = line[:LONGEST_LINE]
+    yield from pending.values()
+
+
+def read_lines(response: requests.Response) -> Iterator[bytes]:
+    """The lines that there are."""
+    with translate_errors():
+        yield from split_lines(read_chunks(response))
+
+
+class Follower:
+    """The lines of a container as they are printed, until it ends; an empty one in long silences.
+
+    A read that ran into its time-out cannot be taken up again, so after a silence the stream is opened anew, from the
+    last line on.
+    """
+
+    def __init__(self, open_stream: Open, *, tail: int | None, since: datetime | None) -> None:
+        self._open = open_stream
+        self._again = log_params(tail=tail, since=since, follow=True)
+        self._response = open_stream(self._again)
+        if tail == 0:
+            self._again |= {"tail": "all", "since": _nanoseconds(datetime.now(UTC))}
+
+    def lines(self) -> Iterator[bytes]:
+        while True:
+            try:
+                with translate_errors():
+                    yield from self._read()
+            except EngineUnavailableError as error:
+                if not is_timeout(error.__cause__ or error):
+                    raise
+            else:
+                return
+            yield b""
+            try:
+                self._response = self._open(self._again)
+            except MissingError:
+                return
+
+    def _read(self) -> Iterator[bytes]:
+        for line in split_lines(read_chunks(self._response)):
+            self._again |= {"tail": "all", "since": _after(line.partition(b" ")[0])}
+            yield line
+
+
+def _split_frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    buffer = bytearray()
+    for chunk in chunks:
+        buffer += chunk
+        while len(buffer) >= _HEADER.size:
+            stream, size = _HEADER.unpack_from(buffer)
+            if size > _LONGEST_FRAME:
+                raise EngineUnavailableError(GARBLED)
+            end = _HEADER.size + size
+            if len(buffer) < end:
+                break
+            yield stream, bytes(buffer[_HEADER.size : end])
+            del buffer[:end]
+
+
+def _nanoseconds(at: datetime) -> str:
+    return f"{int(at.timestamp())}.{at.microsecond:06d}000"
+
+
+def _after(stamp: bytes) -> str:
+    """The moment right after that of a line, whose time has nine digits after the point."""
+    text = stamp.decode(errors="replace")
+    at = parse_time(text)
+    if at is None:
+        raise EngineUnavailableError(GARBLED)
+    nanoseconds = int(text.rstrip("Z").rpartition(".")[2][:9].ljust(9, "0")) + 1
+    whole = at.replace(microsecond=0) + timedelta(seconds=nanoseconds // 10**9)
+    return f"{int(whole.timestamp())}.{nanoseconds % 10**9:09d}"

@@ -1,0 +1,19 @@
+"""Credentials on their way into a container: an archive that only the agent's user can read once it is unpacked."""
+
+import io
+import tarfile
+from collections.abc import Mapping
+
+from containers.hardening import AGENT_USER
+
+
+def pack_secrets(secrets: Mapping[str, str]) -> bytes:
+    """A tar archive with one file for each secret, mode 0400 and owned by the agent's user."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name, value in sorted(secrets.items()):
+            content = value.encode()
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.uid, entry.gid = len(content), 0o400, AGENT_USER, AGENT_USER
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()

@@ -1,0 +1,106 @@
+"""The one way in which an agent's container is made. Pure: equal specs give equal payloads.
+
+Only the name, the labels, the environment, the volumes and the figures of the plan differ between two agents.
+"""
+
+from typing import Any
+
+from containers.engine import GENERATION_LABEL, ContainerSpec
+
+AGENT_USER = 10001
+STATE_PATH = "/data"
+SECRETS_PATH = "/run/secrets"
+MEBIBYTE = 1024 * 1024
+
+
+def data_volume(name: str) -> str:
+    """The volume of the agent's state, which outlives its containers."""
+    return f"{name}-data"
+
+
+def secrets_volume(name: str) -> str:
+    """The volume of the agent's credentials, filled anew for every container."""
+    return f"{name}-secrets"
+
+
+def container_labels(spec: ContainerSpec) -> dict[str, str]:
+    return {**spec.labels, GENERATION_LABEL: str(spec.generation)}
+
+
+def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -> dict[str, Any]:
+    """The body of POST /containers/create. The health check is the image's own; ports are never published."""
+    return {
+        "Image": spec.image,
+        "User": f"{AGENT_USER}:{AGENT_USER}",
+        "Env": [f"{name}={value}" for name, value in sorted(spec.environment.items())],
+        "Labels": container_labels(spec),
+        "StopSignal": "SIGTERM",
+        "StopTimeout": spec.stop_timeout,
+        "Tty": False,
+        "OpenStdin": False,
+        "NetworkDisabled": False,
+        "HostConfig": {
+            **_confinement(),
+            **_limits(spec),
+            "Init": True,
+            "Mounts": [
+                _volume(data_volume(spec.name), STATE_PATH, spec),
+                _volume(secrets_volume(spec.name), SECRETS_PATH, spec),
+            ],
+            "NetworkMode": network,
+            "RestartPolicy": {"Name": "unless-stopped", "MaximumRetryCount": 0},
+            **({"Runtime": runtime} if runtime else {}),
+        },
+    }
+
+
+def _confinement() -> dict[str, Any]:
+    """What keeps the agent in. Seccomp stays at the engine's default profile, which naming one would replace."""
+    return {
+        "Privileged": False,
+        "ReadonlyRootfs": True,
+        "CapAdd": [],
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges:true"],
+        "IpcMode": "private",
+        "PidMode": "",
+        "UTSMode": "",
+        "UsernsMode": "",
+        "Devices": [],
+        "Binds": [],
+        "PortBindings": {},
+        "PublishAllPorts": False,
+        "Tmpfs": {
+            "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 - a mount inside the container
+            "/run/agent": f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={AGENT_USER},gid={AGENT_USER}",
+        },
+    }
+
+
+def _limits(spec: ContainerSpec) -> dict[str, Any]:
+    return {
+        "Memory": spec.memory,
+        "MemorySwap": spec.memory,  # equal to the memory: no swap
+        "NanoCpus": spec.nano_cpus,
+        "PidsLimit": spec.pids,
+        "OomKillDisable": False,
+        "ShmSize": 16 * MEBIBYTE,
+        "Ulimits": [
+            {"Name": "core", "Soft": 0, "Hard": 0},
+            {"Name": "nofile", "Soft": 1024, "Hard": 4096},
+        ],
+        "LogConfig": {
+            "Type": "local",
+            "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
+        },
+    }
+
+
+def _volume(volume: str, path: str, spec: ContainerSpec) -> dict[str, Any]:
+    return {
+        "Type": "volume",
+        "Source": volume,
+        "Target": path,
+        "ReadOnly": False,
+        "VolumeOptions": {"Labels": container_labels(spec)},
+    }

@@ -1,0 +1,65 @@
+"""The one bridge network that all agents of this instance share, on which they cannot reach each other."""
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker_client import EngineLine
+from containers.docker_errors import ConflictError, MissingError, understand_answer
+from containers.engine import INSTANCE_LABEL, EngineRefusedError
+
+_BRIDGE = "com.docker.network.bridge"
+
+
+def bridge_name() -> str:
+    """The host's interface of the network: a name that firewall rules can match, at most 15 characters long."""
+    whose = f"{settings.BERTH_INSTANCE}/{settings.BERTH_CONTAINER_NETWORK}"
+    return f"berth-{hashlib.sha256(whose.encode()).hexdigest()[:8]}"
+
+
+def network_payload() -> dict[str, Any]:
+    """The body of POST /networks/create. No IPv6: what is not there needs no rule (the rules cover it all the same)."""
+    return {
+        "Name": settings.BERTH_CONTAINER_NETWORK,
+        "CheckDuplicate": True,
+        "Driver": "bridge",
+        "EnableIPv6": False,
+        "Internal": False,
+        "Attachable": False,
+        "Labels": {INSTANCE_LABEL: settings.BERTH_INSTANCE},
+        "Options": {f"{_BRIDGE}.enable_icc": "false", f"{_BRIDGE}.name": bridge_name()},
+    }
+
+
+def ensure_network(line: EngineLine) -> bool:
+    """Afterwards the network exists; whether this call made it. A network that is not ours is refused."""
+    if _is_there(line):
+        return False
+    try:
+        with line.call() as client:
+            client.create_network_from(network_payload())
+    except ConflictError:
+        if not _is_there(line):
+            raise
+        return False
+    return True
+
+
+def _is_there(line: EngineLine) -> bool:
+    try:
+        with line.call() as client:
+            found = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
+    except MissingError:
+        return False
+    with understand_answer():
+        options, labels = found.get("Options") or {}, found.get("Labels") or {}
+        ours = labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
+        apart = options.get(f"{_BRIDGE}.enable_icc") == "false" and options.get(f"{_BRIDGE}.name") == bridge_name()
+    if not (ours and apart):
+        message = (
+            f"The network {settings.BERTH_CONTAINER_NETWORK} is not one that Berth made. Remove it, or set "
+            "BERTH_CONTAINER_NETWORK to another name."
+        )
+        raise EngineRefusedError(message)
+    return True
