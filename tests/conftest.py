@@ -47,3 +47,28 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
         database = Path(django_settings.DATABASES["default"]["TEST"]["NAME"])
         for file in database.parent.glob(f"{database.name}*"):
             assert canaries.find_canary(file.read_bytes()) is None, f"{file.name} holds a credential in plain text"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-database", action="store_true", help="Leave out the tests that touch no database: once is enough."
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_sqlite = "sqlite" in django_settings.DATABASES["default"]["ENGINE"]
+    unwanted = [
+        item
+        for item in items
+        if (on_sqlite and item.get_closest_marker("postgres_only"))
+        or (config.getoption("--only-database") and not _touches_database(item))
+    ]
+    if unwanted:
+        config.hook.pytest_deselected(items=unwanted)
+        items[:] = [item for item in items if item not in unwanted]
+
+
+def _touches_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
+    return marked or bool(fixtures & {"db", "transactional_db", "live_server"})

@@ -17,7 +17,9 @@ from typing import Any
 import django
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from projects.announcing import announce
 
 logger = logging.getLogger("berth.serve")
 
@@ -29,8 +31,13 @@ LONGEST_BACKOFF = 30.0
 class Command(BaseCommand):
     help = "Serve Berth: the web server and the watcher. Agents go on when it stops."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
+
     def handle(self, *args: Any, **options: Any) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+        if options["announce"]:
+            threading.Thread(target=announce, args=(self.stdout.write,), daemon=True).start()
         sys.exit(Household().run())
 
 

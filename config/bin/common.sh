@@ -1,0 +1,126 @@
+# What `run` and `test` have in common. Sourced by them, from the root of the checkout.
+# shellcheck shell=bash
+
+UV_VERSION=0.13.8
+export UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONUNBUFFERED=1
+unset VIRTUAL_ENV
+
+say() { printf '%s\n' "$*"; }
+
+fail() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# step TITLE COMMAND... runs the command quietly. Whatever takes longer than two seconds says so, with the last line
+# that it has written; whatever fails shows all of it.
+step() {
+    local title=$1 log pid code=0 began=$SECONDS shown=0 last
+    shift
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    # A background job of a script is deaf to Ctrl-C.
+    trap 'kill "$pid" 2>/dev/null; rm -f "$log"; exit 130' INT TERM
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 0.1
+        if ((SECONDS - began >= 2 && SECONDS - shown >= ($(is_terminal && echo 1 || echo 10)))); then
+            shown=$SECONDS
+            last=$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-80)
+            progress "… $title${last:+ ($last)}"
+        fi
+    done
+    wait "$pid" || code=$?
+    trap - INT TERM
+    ((shown == 0)) || end_progress
+    if ((code != 0)); then
+        cat "$log" >&2
+        say "$title: failed." >&2
+    fi
+    rm -f "$log"
+    return "$code"
+}
+
+is_terminal() { [[ -t 1 ]]; }
+
+progress() {
+    if is_terminal; then printf '\r\033[K%s' "$1"; else say "$1"; fi
+}
+
+end_progress() { if is_terminal; then printf '\r\033[K'; fi; }
+
+# -- Python -----------------------------------------------------------------------------------------------------------
+
+# make_environment [OPTION]... brings .venv up to what uv.lock says; options go to `uv sync`.
+make_environment() {
+    if [[ ! -x .venv/bin/python ]]; then
+        local python
+        python=$(find_python)
+        "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+            fail "Python's venv module is missing. Install it (on Debian and Ubuntu: apt install python3-venv)."
+        step "Making the virtual environment" "$python" -m venv .venv
+    fi
+    if [[ "$(.venv/bin/uv --version 2>/dev/null)" != "uv $UV_VERSION"* ]]; then
+        step "Installing uv" .venv/bin/python -m pip install --quiet "uv==$UV_VERSION"
+    fi
+    # --inexact: neither uv itself nor the tools of developers are thrown out again.
+    step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "$@"
+}
+
+find_python() {
+    local name
+    for name in python3 python3.13 python3.12 python3.11; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+    fail "Berth needs Python 3.11 or newer. Install python3 and run this again."
+}
+
+# -- Packages of the distribution -------------------------------------------------------------------------------------
+
+may_install() { ((EUID == 0)) && command -v apt-get >/dev/null; }
+
+# install_packages TITLE PACKAGE... needs may_install.
+install_packages() {
+    local title=$1
+    shift
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -y --no-install-recommends --download-only "$@" >/dev/null 2>&1 ||
+        step "Reading the package lists" apt-get update
+    step "$title" apt-get install -y --no-install-recommends "$@"
+}
+
+# -- Docker -----------------------------------------------------------------------------------------------------------
+
+# engine_says prints `ok`, or why the engine that DOCKER_HOST names (or the default one) cannot be used.
+engine_says() {
+    .venv/bin/python - <<'PYTHON' 2>/dev/null || echo "silent"
+import docker
+
+try:
+    docker.from_env(timeout=10).ping()
+    print("ok")
+except docker.errors.DockerException as error:
+    print("forbidden" if "Permission denied" in str(error) else "silent")
+PYTHON
+}
+
+engine_answers() { [[ "$(engine_says)" == ok ]]; }
+
+# wait_for_engine PID LOG: until the engine of this process answers.
+wait_for_engine() {
+    local deadline=$((SECONDS + 60))
+    until engine_answers; do
+        kill -0 "$1" 2>/dev/null || { tail -n 5 "$2" >&2 && fail "The Docker engine ended. Its log is $2."; }
+        ((SECONDS < deadline)) || fail "The Docker engine does not answer after a minute. Its log is $2."
+        sleep 0.3
+    done
+}
+
+build_images() {
+    if .venv/bin/python manage.py help build_images >/dev/null 2>&1; then
+        step "Building the agent images" .venv/bin/python manage.py build_images
+    fi
+}
