@@ -26,5 +26,9 @@ class BerthAdminSite(AdminSite):
             wanted = reverse("admin:index")
         return redirect_to_login(wanted)
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+    def password_change(  # type: ignore[override]  # any response will do
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> HttpResponse:
         return redirect("accounts:settings")

@@ -35,6 +35,13 @@ class KeyLimitReachedError(AccountError):
         super().__init__(f"You have {limit} live API keys, which is the most there can be. Revoke one first.")
 
 
+class KeyExistsError(AccountError):
+    """The same form of the dashboard came twice."""
+
+    def __init__(self) -> None:
+        super().__init__("This key was made already, and is shown only once. Make another one if you need to.")
+
+
 class UnknownKeyError(AccountError):
     """No such key, somebody else's, or revoked already: one answer for all three."""
 

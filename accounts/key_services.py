@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import audit
-from accounts.errors import KeyLimitReachedError, UnknownKeyError
+from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.keys import digest_key, hint_key, make_key
 from accounts.models import ApiKey, Scope, User
 
@@ -22,11 +22,16 @@ ROTATION_GRACE = timedelta(hours=24)
 def issue_api_key(
     *, user: User, name: str, scope: Scope, lifetime_days: int | None, key_id: uuid.UUID | None = None
 ) -> tuple[ApiKey, str]:
-    """The row and, never to be had again, the key. Raises KeyLimitReachedError."""
+    """The row and, never to be had again, the key. Raises KeyLimitReachedError.
+
+    A caller that draws `key_id` beforehand cannot make two by repeating itself: the second time is a KeyExistsError.
+    """
     key = make_key()
     now = timezone.now()
     with transaction.atomic():
         _claim_place(user)
+        if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
+            raise KeyExistsError
         row = ApiKey.objects.create(
             id=key_id or uuid.uuid4(),
             user=user,
