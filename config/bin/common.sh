@@ -5,6 +5,8 @@ UV_VERSION=0.13.8
 export UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONUNBUFFERED=1
 unset VIRTUAL_ENV
 
+trap 'exit 130' INT TERM
+
 say() { printf '%s\n' "$*"; }
 
 fail() {
@@ -31,7 +33,7 @@ step() {
         fi
     done
     wait "$pid" || code=$?
-    trap - INT TERM
+    trap 'exit 130' INT TERM
     ((shown == 0)) || end_progress
     if ((code != 0)); then
         cat "$log" >&2
