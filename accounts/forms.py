@@ -54,7 +54,7 @@ class SignInForm(forms.Form):
         return self.user
 
 
-class NewPasswordForm(SetPasswordForm[User]):
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only
     """For whoever followed a set-password link."""
 
     new_password1 = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")
