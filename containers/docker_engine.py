@@ -1,6 +1,5 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +15,7 @@ from containers.docker_errors import MissingError
 from containers.docker_events import event_params, read_events
 from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
 from containers.docker_states import Details, is_plain, read_row
-from containers.docker_stats import read_usage
+from containers.docker_stats import Meter
 from containers.engine import (
     INSTANCE_LABEL,
     ContainerSpec,
@@ -33,9 +32,6 @@ from containers.reports import newest_report
 REPORT_LINES = 50
 """How far back in the log the newest report is looked for."""
 
-STATS_INTERVAL = 0.2
-"""Seconds between the two readings that a processor load needs."""
-
 
 class DockerEngine:
     """Keeps every promise of `containers.engine.Engine`. One object serves all threads, and both sides of a fork."""
@@ -43,6 +39,7 @@ class DockerEngine:
     def __init__(self) -> None:
         self._line = EngineLine()
         self._containers = Containers(self._line)
+        self._meter = Meter()
         self._has_network = False
 
     def ping(self) -> None:
@@ -126,12 +123,13 @@ class DockerEngine:
         found = self._containers.find_ours(name)
         if found is None or not found.observation.is_up:
             return None
+        now = found.observation
         try:
-            before = self._read_counters(found)
-            time.sleep(STATS_INTERVAL)
-            return read_usage(before, self._read_counters(found))
+            with self._line.call() as client:
+                counters: dict[str, Any] = client.stats(now.container_id, stream=False, one_shot=True)
         except MissingError:
             return None
+        return self._meter.read(now.container_id, counters, started_at=now.started_at)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
@@ -142,11 +140,6 @@ class DockerEngine:
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
         with self._line.call() as client:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
-
-    def _read_counters(self, found: Details) -> dict[str, Any]:
-        with self._line.call() as client:
-            counters: dict[str, Any] = client.stats(found.observation.container_id, stream=False, one_shot=True)
-        return counters
 
     def _complete(self, found: Details) -> Observation:
         """The observation with the agent's newest report of this run, from a health probe or from the log."""

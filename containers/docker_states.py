@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from containers.docker_errors import understand_answer
@@ -39,6 +39,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 exit_code=state["ExitCode"] if _has_exited(status) else None,
                 oom_killed=bool(state["OOMKilled"]),
                 restart_count=int(answer["RestartCount"]),
+                created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
             ),
@@ -64,6 +65,7 @@ def read_row(row: Mapping[str, Any]) -> Observation:
             labels=dict(row["Labels"] or {}),
             state=ContainerState(row["State"]),
             health=health,
+            created_at=datetime.fromtimestamp(row["Created"], UTC),
         )
 
 

@@ -1,37 +1,55 @@
-"""Usage figures out of Docker's counters. Pure."""
+"""Usage figures out of Docker's counters."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from containers.docker_errors import understand_answer
 from containers.engine import Usage
 from containers.reports import parse_time
 
-
-def read_usage(before: Mapping[str, Any], now: Mapping[str, Any]) -> Usage | None:
-    """The usage between two readings of GET /containers/{id}/stats; None where the container was not running."""
-    with understand_answer():
-        memory = now.get("memory_stats") or {}
-        if not memory.get("usage"):
-            return None
-        networks = (now.get("networks") or {}).values()
-        return Usage(
-            cpu_percent=_cpu_percent(before, now),
-            memory=_memory_in_use(memory),
-            memory_limit=int(memory["limit"]),
-            network_received=sum(int(one["rx_bytes"]) for one in networks),
-            network_sent=sum(int(one["tx_bytes"]) for one in networks),
-            pids=int((now.get("pids_stats") or {}).get("current") or 0),
-        )
+_KEPT = 1000
 
 
-def _cpu_percent(before: Mapping[str, Any], now: Mapping[str, Any]) -> float:
-    """Processor time by time passed: 100 is one core."""
-    since, at = parse_time(before["read"]), parse_time(now["read"])
-    if since is None or at is None or at <= since:
-        return 0.0
-    used: float = now["cpu_stats"]["cpu_usage"]["total_usage"] - before["cpu_stats"]["cpu_usage"]["total_usage"]
-    return max(0.0, round(used / 1e9 / (at - since).total_seconds() * 100, 2))
+class Meter:
+    """Turns counters into figures.
+
+    A processor load is the difference of two readings. Docker would wait a second for the second one, so the last one
+    that this process saw is taken, and for the first time the start of the container.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[datetime, int]] = {}
+
+    def read(self, container_id: str, counters: Mapping[str, Any], *, started_at: datetime | None) -> Usage | None:
+        """The usage by GET /containers/{id}/stats; None where the container was not running."""
+        with understand_answer():
+            memory = counters.get("memory_stats") or {}
+            if not memory.get("usage"):
+                return None
+            networks = (counters.get("networks") or {}).values()
+            return Usage(
+                cpu_percent=self._cpu_percent(container_id, counters, started_at),
+                memory=_memory_in_use(memory),
+                memory_limit=int(memory["limit"]),
+                network_received=sum(int(one["rx_bytes"]) for one in networks),
+                network_sent=sum(int(one["tx_bytes"]) for one in networks),
+                pids=int((counters.get("pids_stats") or {}).get("current") or 0),
+            )
+
+    def _cpu_percent(self, container_id: str, counters: Mapping[str, Any], started_at: datetime | None) -> float:
+        """Processor time by time passed: 100 is one core."""
+        at, used = parse_time(counters["read"]), int(counters["cpu_stats"]["cpu_usage"]["total_usage"])
+        since, used_before = self._last.get(container_id, (started_at, 0))
+        if started_at and since and since < started_at:
+            since, used_before = started_at, 0  # it was started anew, and its counters with it
+        if at is None or since is None or at <= since:
+            return 0.0
+        self._last.pop(container_id, None)
+        self._last[container_id] = at, used
+        while len(self._last) > _KEPT:
+            self._last.pop(next(iter(self._last)), None)
+        return max(0.0, round((used - used_before) / 1e9 / (at - since).total_seconds() * 100, 2))
 
 
 def _memory_in_use(memory: Mapping[str, Any]) -> int:
