@@ -49,7 +49,9 @@ class Meter:
         self._last[container_id] = at, used
         while len(self._last) > _KEPT:
             self._last.pop(next(iter(self._last)), None)
-        return max(0.0, round((used - used_before) / 1e9 / (at - since).total_seconds() * 100, 2))
+        # The work of the start itself would look like a storm in the first moments.
+        seconds = max((at - since).total_seconds(), 1.0)
+        return max(0.0, round((used - used_before) / 1e9 / seconds * 100, 2))
 
 
 def _memory_in_use(memory: Mapping[str, Any]) -> int:

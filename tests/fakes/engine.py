@@ -54,7 +54,6 @@ class MemoryContainer:
     oom_killed: bool = False
     restart_count: int = 0
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     started_at: datetime | None = None
     finished_at: datetime | None = None
     report: AgentReport | None = None
@@ -80,7 +79,6 @@ class MemoryContainer:
             exit_code=self.exit_code,
             oom_killed=self.oom_killed,
             restart_count=self.restart_count,
-            created_at=self.created_at,
             created_at=self.created_at,
             started_at=self.started_at,
             finished_at=self.finished_at,

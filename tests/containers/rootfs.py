@@ -1,0 +1,71 @@
+"""A tiny image (2 MB, busybox) whose one program behaves as its environment says; made without a registry."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import docker
+
+BUSYBOX = Path("/bin/busybox")
+IMAGE = "berth-test/busybox:latest"
+PROBED_IMAGE = "berth-test/busybox:probed"
+_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "wget", "nc", "stat", "nslookup", "seq")
+
+SCRIPT = r"""#!/bin/sh
+say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }
+wait_for_ever() { while :; do sleep 1000 & wait $!; done; }
+case "$MODE" in
+  deaf)    trap '' TERM; say running; while :; do sleep 1; done ;;
+  crash)   say failed crash; exit 3 ;;
+  oom)     say running; exec dd if=/dev/zero of=/dev/null bs=200M count=1 ;;
+  chatty)  trap 'exit 0' TERM; for n in $(seq 1 100); do echo "line $n"; done; echo "oops" >&2; wait_for_ever ;;
+  ticking) trap 'exit 0' TERM; while :; do echo tick; sleep 0.2; done ;;
+  silent)  trap 'exit 0' TERM; wait_for_ever ;;
+  moody)   trap 'exit 0' TERM
+           test -e /data/been && say degraded provider_key || say running; touch /data/been; wait_for_ever ;;
+  long)    trap 'exit 0' TERM; dd if=/dev/zero bs=1000 count=40 2>/dev/null | tr '\0' x; echo; echo end
+           wait_for_ever ;;
+  once)    say failed telegram_token; exit 20 ;;
+  *)       trap 'say stopped; exit 0' TERM; say running; wait_for_ever ;;
+esac
+"""
+
+PROBE = r"""#!/bin/sh
+test -e /tmp/well || { echo '{"v":1,"state":"starting","code":"","detail":"warming up"}'; exit 1; }
+echo '{"v":1,"state":"running"}'
+"""
+
+
+def make_images(client: docker.APIClient) -> None:
+    """Import both images; the second one has a health check that passes once /tmp/well exists."""
+    commands = ['CMD ["/agent"]', "ENV PATH=/bin"]
+    probe = "HEALTHCHECK --interval=1s --timeout=5s --retries=2 CMD /probe"
+    for image, changes in ((IMAGE, commands), (PROBED_IMAGE, [*commands, probe])):
+        repository, _, tag = image.partition(":")
+        client.import_image_from_data(_pack(), repository=repository, tag=tag, changes=changes)
+
+
+def _pack() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, mode, owner in (
+            ("bin", 0o755, 0), ("tmp", 0o1777, 0), ("etc", 0o755, 0), ("run", 0o755, 0),
+            ("run/secrets", 0o500, 10001), ("data", 0o700, 10001),
+        ):  # fmt: skip
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.uid, entry.gid = tarfile.DIRTYPE, mode, owner, owner
+            archive.addfile(entry)
+        _add(archive, "bin/busybox", BUSYBOX.read_bytes())
+        _add(archive, "agent", SCRIPT.encode())
+        _add(archive, "probe", PROBE.encode())
+        for applet in (*_APPLETS, "tr"):
+            entry = tarfile.TarInfo(f"bin/{applet}")
+            entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
+            archive.addfile(entry)
+    return buffer.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o755
+    archive.addfile(entry, io.BytesIO(content))
