@@ -1,1 +1,132 @@
-"""Placeholder until the admin of users and keys."""
+"""Users and API keys in the admin. No credential is ever shown, but for the set-password link, once."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth import admin as django_auth_admin  # noqa: F401 - registers Group, which is unregistered below
+from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_POST
+
+from accounts.errors import UnknownKeyError
+from accounts.key_services import revoke_api_key
+from accounts.links import make_set_password_link
+from accounts.models import ApiKey, Role, User
+from accounts.roles import ReadableByStaff, is_admin, is_staff, staff_user
+
+admin.site.unregister(Group)
+
+_ROLE_FIELDS = ("is_staff", "is_superuser")
+
+
+class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only, as are the next two
+    class Meta:
+        model = User
+        fields = ["email", "is_active", "is_staff", "is_superuser"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("is_superuser") and not cleaned.get("is_staff"):
+            self.add_error("is_staff", "An admin is always staff, too. Tick both.")
+        return cleaned
+
+
+@admin.register(User)
+class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Staff add and change ordinary users; roles, staff and admins are for admins. Nobody locks themselves out."""
+
+    form = UserForm
+    list_display = ("email", "role", "is_active", "date_joined", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    search_fields = ("email",)
+    ordering = ("email",)
+    readonly_fields = ("last_login", "date_joined")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        ordinary = obj is None or obj.role == Role.USER
+        return is_admin(request) or (is_staff(request) and ordinary)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """An owner of projects cannot be deleted; everyone can be made inactive instead."""
+        return is_admin(request) and obj != request.user
+
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+        if obj is None:
+            return ["email", *(_ROLE_FIELDS if is_admin(request) else ())]
+        return ["email", "is_active", *_ROLE_FIELDS, *self.readonly_fields]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        if not is_admin(request):
+            return (*self.readonly_fields, *_ROLE_FIELDS)
+        return (*self.readonly_fields, "is_active", *_ROLE_FIELDS) if obj == request.user else self.readonly_fields
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
+        if not change:
+            obj.set_unusable_password()
+        elif "is_active" in form.changed_data and not obj.is_active:
+            obj.end_sessions()  # so that none comes back with the user
+        super().save_model(request, obj, form, change)
+
+    def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
+        return self._show_link(request, obj)
+
+    def get_urls(self) -> list[URLPattern]:
+        link = self.admin_site.admin_view(require_POST(self.set_password_link))
+        return [path("<uuid:user_id>/set-password-link/", link, name="accounts_user_link"), *super().get_urls()]
+
+    def set_password_link(self, request: HttpRequest, user_id: str) -> HttpResponse:
+        user = self.get_object(request, str(user_id))
+        if user is None:
+            raise Http404("There is no such user.")
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied("You may not set this user's password.")
+        self.log_change(request, user, "Made a set-password link.")
+        return self._show_link(request, user)
+
+    def _show_link(self, request: HttpRequest, user: User) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Set-password link for {user.email}",
+            "opts": self.opts,
+            "original": user,
+            "link": make_set_password_link(request, user=user, by=staff_user(request)),
+        }
+        return TemplateResponse(request, "admin/accounts/user/set_password_link.html", context)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+    """To be looked at and revoked. Admins' keys are revoked by admins."""
+
+    fields = (
+        *("name", "user", "hint", "scope", "created_at", "expires_at"),
+        *("last_used_at", "last_used_ip", "revoked_at"),
+    )
+    list_display = ("name", "user", "hint", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_filter = ("scope", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("user",)
+    search_fields = ("name", "user__email", "hint")
+    actions = ("revoke",)
+
+    @admin.action(description="Revoke the selected API keys")
+    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
+        by = staff_user(request)
+        allowed = chosen if by.is_superuser else chosen.filter(user__is_superuser=False)
+        revoked = sum(_revoke(key, by=by) for key in allowed)
+        self.message_user(request, f"Revoked: {revoked} of {chosen.count()}.", messages.SUCCESS)
+
+
+def _revoke(key: ApiKey, *, by: User) -> bool:
+    try:
+        revoke_api_key(key_id=key.pk, by=by)
+    except UnknownKeyError:
+        return False
+    return True
