@@ -110,6 +110,7 @@ class Observation:
     exit_code: int | None = None
     oom_killed: bool | None = None
     restart_count: int | None = None
+    created_at: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
     report: AgentReport | None = None

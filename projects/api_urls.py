@@ -1,5 +1,19 @@
 """Routes under /api."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from projects.viewsets import AgentTypeViewSet, PlanViewSet, ProjectViewSet
+
+urlpatterns = [
+    path("projects", ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
+    path("projects/validate", ProjectViewSet.as_view({"post": "validate"}), name="project-validate"),
+    path(
+        "projects/<str:id>",
+        ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="project",
+    ),
+    path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
+    path("projects/<str:id>/events", ProjectViewSet.as_view({"get": "events"}), name="project-events"),
+    path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
+    path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
+]

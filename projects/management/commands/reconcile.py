@@ -1,0 +1,24 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from containers.engine import EngineUnavailableError
+from projects.services.reconcile import reconcile
+
+
+class Command(BaseCommand):
+    help = "Look at every container once, mend what differs from what is wanted, and print what was mended."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            result = reconcile()
+        except EngineUnavailableError as error:
+            raise CommandError(str(error)) from error
+        for line in result.mended:
+            self.stdout.write(self.style.SUCCESS(line))
+        for line in result.failed:
+            self.stdout.write(self.style.ERROR(line))
+        self.stdout.write(
+            f"{result.seen} containers seen, {result.changed} rows updated, "
+            f"{len(result.mended)} mended, {len(result.failed)} could not be mended."
+        )

@@ -1,0 +1,17 @@
+import signal
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from projects.watching import Watcher
+
+
+class Command(BaseCommand):
+    help = "Follow the engine: keep the rows true and mend what is not as it is wanted. One of several is active."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        watcher = Watcher()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: watcher.stop())
+        self.stdout.write("Watching.")
+        watcher.run()

@@ -1,0 +1,7 @@
+from projects.models.catalogue import AgentType, Plan
+from projects.models.event import Actor, Event
+from projects.models.idempotency import IdempotencyRecord
+from projects.models.project import Project
+from projects.models.watch import Watch
+
+__all__ = ["Actor", "AgentType", "Event", "IdempotencyRecord", "Plan", "Project", "Watch"]

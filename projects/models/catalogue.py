@@ -1,0 +1,87 @@
+"""What the staff offer: plans and agent types."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+MIB = 1024 * 1024
+
+
+class Offer(models.Model):
+    """A row of the catalogue: owners may choose it while it is available, and get the default when they do not."""
+
+    slug = models.SlugField(primary_key=True, max_length=40)
+    available = models.BooleanField(default=True, help_text="Whether new projects may choose it.")
+    is_default = models.BooleanField("default", default=False, help_text="Taken when the request names none.")
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+def _one_default(name: str) -> models.UniqueConstraint:
+    return models.UniqueConstraint(
+        fields=["is_default"],
+        condition=models.Q(is_default=True),
+        name=name,
+        violation_error_message="Another row is the default. Take the mark from that one first.",
+    )
+
+
+class Plan(Offer):
+    memory_mb = models.PositiveIntegerField(
+        "memory (MB)", validators=[MinValueValidator(32), MaxValueValidator(1024 * 1024)]
+    )
+    cpus = models.DecimalField(
+        max_digits=5, decimal_places=2, validators=[MinValueValidator(0.05), MaxValueValidator(256)]
+    )
+    pids = models.PositiveIntegerField("processes", default=128, validators=[MinValueValidator(16)])
+    max_projects = models.PositiveIntegerField("projects per owner", validators=[MinValueValidator(1)])
+
+    class Meta:
+        ordering = ["memory_mb", "slug"]
+        constraints = [_one_default("one_default_plan")]
+
+    @property
+    def memory(self) -> int:
+        """In bytes."""
+        return self.memory_mb * MIB
+
+    @property
+    def nano_cpus(self) -> int:
+        """In billionths of a core, the engine's unit."""
+        return int(self.cpus * 1_000_000_000)
+
+
+def check_is_schema(value: Any) -> None:
+    try:
+        Draft202012Validator.check_schema(value)
+    except SchemaError as error:
+        message = f"This is not a JSON Schema (draft 2020-12): {error.message}"
+        raise ValidationError(message) from None
+
+
+class AgentType(Offer):
+    title = models.CharField(max_length=80)
+    image = models.CharField(max_length=255, help_text="An image that is on the engine; images are never pulled.")
+    needs_telegram_token = models.BooleanField(default=True)
+    needs_api_key = models.BooleanField(default=True)
+    settings_schema = models.JSONField(
+        default=dict, blank=True, validators=[check_is_schema], help_text="JSON Schema of a project's settings."
+    )
+    min_memory_mb = models.PositiveIntegerField("minimum memory (MB)", default=128)
+    stop_timeout = models.PositiveIntegerField(
+        default=15,
+        validators=[MinValueValidator(1), MaxValueValidator(60)],
+        help_text="Seconds between SIGTERM and SIGKILL.",
+    )
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [_one_default("one_default_agent_type")]

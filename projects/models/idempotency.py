@@ -1,0 +1,28 @@
+"""Answers of POST /api/projects that a retry with the same Idempotency-Key gets again."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+KEPT_FOR = timedelta(hours=24)
+PENDING_FOR = timedelta(minutes=2)
+"""How long a request without an answer holds its key: longer than any request may take."""
+
+
+class IdempotencyRecord(models.Model):
+    """`body` is null while the first request is under way; `project_id` is the id that its project gets."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)
+    project_id = models.UUIDField()
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_idempotency_key")]
+
+    def __str__(self) -> str:
+        return f"{self.key} -> {'pending' if self.body is None else self.project_id}"

@@ -1,0 +1,65 @@
+"""From what the engine says to what the rows say.
+
+Reads use `refresh`, which changes objects in memory and writes nothing: a GET stays without side effects, and never
+competes with an operation. Only operations and the watcher write.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from containers.engine import INSTANCE_LABEL, EngineError, Observation, get_engine
+from projects.lifecycle import FRESH_FOR
+from projects.models import Project
+from projects.specs import OWNER_LABEL
+
+
+def is_fresh(project: Project, now: datetime) -> bool:
+    return project.checked_at is not None and now - project.checked_at <= FRESH_FOR / 2
+
+
+def refresh(projects: Sequence[Project]) -> None:
+    """Bring the objects of one owner up to date; where the engine is silent they stay as they are, and grow old."""
+    now = timezone.now()
+    if all(is_fresh(project, now) for project in projects):
+        return
+    engine = get_engine()
+    try:
+        seen = {found.name: found for found in engine.observe(_labels(projects[0]))}
+        for project in projects:
+            observation = seen.get(project.container_name)
+            if observation is None:
+                # An empty answer is no proof of absence; only a 404 for this very name is.
+                observation = engine.inspect(project.container_name)
+            apply_if_newer(project, observation, at=now)
+    except EngineError:
+        return
+
+
+def _labels(project: Project) -> dict[str, str]:
+    return {INSTANCE_LABEL: settings.BERTH_INSTANCE, OWNER_LABEL: str(project.owner_id)}
+
+
+def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> list[str]:
+    """The fields taken over; none where the row knows something newer."""
+    if project.observed_at is not None and project.observed_at >= at:
+        return []
+    return project.apply_observation(observation, at=at)
+
+
+def observe_now(project: Project) -> None:
+    """Ask the engine about one container, whatever the row says. Raises `EngineError` where it does not answer."""
+    observation = get_engine().inspect(project.container_name)
+    project.apply_observation(observation, at=timezone.now())
+
+
+def save_observation(project: Project, observation: Observation | None, *, at: datetime, **values: Any) -> bool:
+    """Write what was seen at `at`, unless an operation is in flight or something newer has been written since."""
+    before, generation = project.observed_at, project.generation
+    fields = project.apply_observation(observation, at=at)
+    written = {field: getattr(project, field) for field in fields} | values
+    rows = Project.objects.filter(pk=project.pk, observed_at=before, generation=generation, operation="")
+    return bool(rows.update(**written))

@@ -1,0 +1,22 @@
+"""What may be done to a project: the only code that touches the database and the engine together.
+
+Every operation claims the project, acts on the engine with no transaction open, and records what came of it under
+the claim's id, so that a slow loser can never overwrite the winner.
+"""
+
+from projects.services.control import control_project
+from projects.services.creation import NewProject, create_project
+from projects.services.deletion import delete_project
+from projects.services.suspension import lift_suspension, suspend_project
+from projects.services.update import ProjectChange, update_project
+
+__all__ = [
+    "NewProject",
+    "ProjectChange",
+    "control_project",
+    "create_project",
+    "delete_project",
+    "lift_suspension",
+    "suspend_project",
+    "update_project",
+]

@@ -1,0 +1,106 @@
+"""The two acts that operations share: bring a claimed project's container up, and take it down."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from containers.engine import (
+    EngineError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+    SupersededError,
+    get_engine,
+)
+from projects.errors import OperationInProgressError, OperationLostError
+from projects.lifecycle import Desired
+from projects.models import Project
+from projects.models.project import Claim
+from projects.specs import build_spec
+
+ENGINE_BUDGET = timedelta(seconds=40)
+"""What the engine may take for one operation apart from the stop timeout: four calls of ten seconds."""
+
+CLEAN_SLATE: dict[str, Any] = {
+    "failure_code": "",
+    "failed_at": None,
+    "recreated_at": None,
+    "gave_up_at": None,
+    "crash_count": 0,
+    "crashes_since": None,
+    "log_tail": "",
+}
+"""What an owner's start or restart forgets."""
+
+
+def time_allowed(project: Project) -> timedelta:
+    """How long an operation may hold the project."""
+    return ENGINE_BUDGET + timedelta(seconds=project.agent_type.stop_timeout)
+
+
+def failure_code(error: EngineError) -> str:
+    match error:
+        case ImageMissingError():
+            return "image_missing"
+        case NameTakenError():
+            return "name_taken"
+        case _:
+            return "engine_refused"
+
+
+def bring_up(project: Project, claim: Claim, *, otherwise: Desired) -> None:
+    """Afterwards a container of the claim's generation has been started, and the row says so.
+
+    Where the engine falls silent the project is wanted as it was before (`otherwise`): the caller is told 503, and
+    nothing else may come of it later. Where it refuses, the refusal is recorded. Both are raised.
+    """
+    try:
+        seen = get_engine().deploy(build_spec(project), confirm=lambda: project.holds(claim))
+    except SupersededError:
+        raise lost(project) from None
+    except EngineUnavailableError:
+        if not project.record(claim, desired=otherwise):
+            raise lost(project) from None
+        raise
+    except EngineError as error:
+        fields = _look_again(project)
+        if not project.record(claim, fields=fields, failure_code=failure_code(error), failed_at=timezone.now()):
+            raise lost(project) from None
+        raise
+    fields = project.apply_observation(seen, at=timezone.now())
+    if not project.record(claim, fields=fields):
+        raise lost(project)
+
+
+def take_down(project: Project, claim: Claim, **values: Any) -> None:
+    """Afterwards no process of the container runs, and the row says so. Raises `EngineError`, the claim still held."""
+    engine = get_engine()
+    engine.stop(project.container_name, timeout=project.agent_type.stop_timeout)
+    if claim.contested:
+        # The operation that lost may be about to start what it made: a container that is gone cannot be started.
+        engine.remove(project.container_name)
+    fields = project.apply_observation(engine.inspect(project.container_name), at=timezone.now())
+    if not project.record(claim, fields=fields, **values):
+        raise lost(project)
+
+
+def _look_again(project: Project) -> list[str]:
+    try:
+        seen = get_engine().inspect(project.container_name)
+    except EngineError:
+        return []
+    return project.apply_observation(seen, at=timezone.now())
+
+
+def lost(project: Project) -> OperationLostError:
+    return OperationLostError(f"A stop or a deletion of “{project.name}” came in meanwhile and won. Look at it again.")
+
+
+def in_progress(project: Project) -> OperationInProgressError:
+    deadline = project.operation_deadline or timezone.now()
+    left = int((deadline - timezone.now()).total_seconds())
+    return OperationInProgressError(
+        f"Another command is being carried out on “{project.name}”. Try again in a few seconds.",
+        retry_after=min(max(left, 1), 5),
+    )

@@ -1,0 +1,136 @@
+"""A new project, from the request to a running container."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+from containers.engine import EngineError, ImageMissingError, get_engine
+from projects.credentials import CredentialCheck
+from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError
+from projects.lifecycle import Desired, Operation
+from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models.project import Claim
+from projects.services.acts import bring_up, failure_code, time_allowed
+from projects.services.deletion import claim_deletion, finish_deletion
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProject:
+    """What an owner asks for, checked for shape and, in `check`, with Telegram and the provider."""
+
+    project_id: UUID = field(default_factory=uuid4)
+    name: str
+    agent_type: AgentType
+    plan: Plan
+    settings: dict[str, Any] = field(default_factory=dict)
+    telegram_token: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+    check: CredentialCheck
+
+
+@sensitive_variables("wanted")
+def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
+    """Deploy a project and return it; whatever stands in the way is raised, and leaves nothing behind.
+
+    Raises `PlanLimitReachedError`, `BotInUseError` and `EngineError`.
+    """
+    check_engine(wanted.agent_type)
+    project, claim = _claim_place(owner=owner, wanted=wanted)
+    try:
+        bring_up(project, claim, otherwise=Desired.DELETED)
+    except OperationLostError:
+        project.refresh_from_db()
+    except EngineError as error:
+        _leave_nothing(project)
+        _note(project, actor, outcome=failure_code(error))
+        raise
+    _note(project, actor, outcome="done")
+    for warning in wanted.check.warnings:
+        _note(project, actor, outcome="warning", detail=warning)
+    return project
+
+
+def check_engine(agent_type: AgentType) -> None:
+    """Find out before anything is recorded whether a deploy can start at all. Raises `EngineError`."""
+    if not get_engine().image_exists(agent_type.image):
+        raise ImageMissingError(
+            f"The image of agent type {agent_type.slug} is not on the engine. Ask the staff to build it."
+        )
+
+
+@sensitive_variables("wanted")
+def _claim_place(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
+    """The row, held by the deploy from its first moment on."""
+    claim = Claim(id=uuid4(), generation=1, contested=False)
+    project = Project(
+        id=wanted.project_id,
+        owner=owner,
+        instance=settings.BERTH_INSTANCE,
+        name=wanted.name,
+        agent_type=wanted.agent_type,
+        plan=wanted.plan,
+        settings=wanted.settings,
+        bot_id=wanted.check.bot_id,
+        bot_username=wanted.check.bot_username,
+        provider=wanted.check.provider,
+        generation=claim.generation,
+        operation=Operation.DEPLOY,
+        operation_id=claim.id,
+    )
+    project.operation_deadline = timezone.now() + time_allowed(project)
+    project.seal_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    try:
+        with transaction.atomic():
+            check_plan_limit(owner=owner, plan=wanted.plan)
+            project.save(force_insert=True)
+    except IntegrityError:
+        raise bot_in_use() from None
+    return project, claim
+
+
+def check_plan_limit(*, owner: User, plan: Plan) -> None:
+    """Count under a lock on the owner's row, so that parallel creations cannot exceed the limit together."""
+    User.objects.select_for_update().get(pk=owner.pk)
+    if Project.objects.owned_by(owner).live().filter(plan=plan).count() >= plan.max_projects:
+        raise PlanLimitReachedError(
+            f"The {plan.slug} plan allows {plan.max_projects} project(s), and you have as many. "
+            "Delete one or choose another plan."
+        )
+
+
+def bot_in_use() -> BotInUseError:
+    return BotInUseError(
+        "Another project already runs this Telegram bot, and two would knock each other out. "
+        "Delete that project, or make a new bot with @BotFather."
+    )
+
+
+def _leave_nothing(project: Project) -> None:
+    """Remove whatever the failed deploy made; what a silent engine keeps, the watcher removes when it answers."""
+    claim = claim_deletion(project)
+    if claim is None:
+        return
+    try:
+        finish_deletion(project, claim)
+    except EngineError:
+        log.warning("The remains of project %s are left to the watcher.", project.pk)
+
+
+def _note(project: Project, actor: Actor, *, outcome: str, detail: str = "") -> None:
+    Event.record(
+        project_id=project.id,
+        owner_id=project.owner_id,
+        actor=actor,
+        action="deploy",
+        outcome=outcome,
+        detail=detail,
+    )

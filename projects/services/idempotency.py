@@ -1,0 +1,82 @@
+"""A retry with the same Idempotency-Key gets the first answer, and makes nothing new."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from accounts.models import User
+from projects.errors import IdempotencyMismatchError, OperationInProgressError
+from projects.models.idempotency import KEPT_FOR, PENDING_FOR, IdempotencyRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """This request's place: `answer` is what to send where an earlier one was answered.
+
+    `project_id` is the id that the project gets, or got if the earlier request died before it could answer.
+    """
+
+    record_id: int
+    project_id: UUID
+    answer: dict[str, Any] | None = None
+
+
+def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> dict[str, Any]:
+    """The answer of `make`, which gets the id for the project, or the one that an earlier request got.
+
+    Raises `IdempotencyMismatchError`, and `OperationInProgressError` while the first request is under way. Whatever
+    `make` raises is no answer: a retry tries again.
+    """
+    turn = _take_turn(owner=owner, key=key, body=body)
+    if turn.answer is not None:
+        return turn.answer
+    try:
+        answer = make(turn.project_id)
+    except BaseException:
+        IdempotencyRecord.objects.filter(pk=turn.record_id, body=None).delete()
+        raise
+    IdempotencyRecord.objects.filter(pk=turn.record_id).update(body=answer)
+    return answer
+
+
+def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
+    digest = _digest(owner, body)
+    now = timezone.now()
+    mine = IdempotencyRecord.objects.filter(owner=owner, key=key)
+    mine.filter(created_at__lte=now - KEPT_FOR).delete()
+    try:
+        with transaction.atomic():
+            record = IdempotencyRecord.objects.create(owner=owner, key=key, digest=digest, project_id=uuid4())
+        return _Turn(record_id=record.pk, project_id=record.project_id)
+    except IntegrityError:
+        record = mine.first()
+    if record is None:
+        return _take_turn(owner=owner, key=key, body=body)
+    if record.digest != digest:
+        raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
+    if record.body is not None:
+        return _Turn(record_id=record.pk, project_id=record.project_id, answer=record.body)
+    return _take_over(record)
+
+
+def _take_over(record: IdempotencyRecord) -> _Turn:
+    """The first request has not answered; where it cannot any more, its place is taken."""
+    now = timezone.now()
+    abandoned = IdempotencyRecord.objects.filter(pk=record.pk, body=None, created_at__lte=now - PENDING_FOR)
+    if abandoned.update(created_at=now):
+        return _Turn(record_id=record.pk, project_id=record.project_id)
+    raise OperationInProgressError(
+        "The first request with this Idempotency-Key is still under way. Try again in a few seconds.", retry_after=2
+    )
+
+
+def _digest(owner: User, body: Any) -> str:
+    """Keyed, because the body holds credentials."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return salted_hmac(f"projects.idempotency:{owner.pk}", text, algorithm="sha256").hexdigest()

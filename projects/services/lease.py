@@ -1,0 +1,31 @@
+"""One watcher at a time, by a lease in the database, and its heartbeat."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from projects.models import Watch
+
+LEASE = timedelta(seconds=15)
+
+
+def hold_lease(holder: str) -> bool:
+    """Whether `holder` is the leader from now on for 15 seconds; its own lease is renewed."""
+    now = timezone.now()
+    Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
+    free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(holder=holder)
+    mine = Watch.objects.filter(free, instance=settings.BERTH_INSTANCE)
+    return bool(mine.update(holder=holder, lease_until=now + LEASE))
+
+
+def beat(holder: str, at: datetime) -> None:
+    """Declare that every change on the engine up to `at` is in the rows."""
+    Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(
+        heartbeat_at=at, lease_until=timezone.now() + LEASE
+    )
+
+
+def release_lease(holder: str) -> None:
+    Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)

@@ -1,0 +1,43 @@
+"""What an agent printed, without its credentials."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.views.decorators.debug import sensitive_variables
+
+from containers.engine import EngineError, get_engine
+from projects.models import Project
+from projects.models.project import API_KEY, TELEGRAM_TOKEN
+from projects.secrets import redact
+
+TAIL = 20
+"""Lines that explain a crash."""
+
+MAX_BYTES = 1024 * 1024
+LINE_LIMIT = 4096
+
+
+def read_log_tail(project: Project) -> str:
+    """The last lines, or nothing where the engine has none to give: a crash is noted all the same."""
+    try:
+        return "\n".join(read_logs(project=project, tail=TAIL))
+    except EngineError:
+        return ""
+
+
+@sensitive_variables()
+def read_logs(
+    *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False
+) -> Iterator[str]:
+    """Lines with their time in front, at most 1 MB of them. Raises `EngineError`.
+
+    With `follow` the lines go on as they are printed, with an empty one now and then when there are none.
+    """
+    secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.open_credential(field))]
+    sent = 0
+    for line in get_engine().logs(project.container_name, tail=tail, since=since, follow=follow):
+        text = redact(line.decode("utf-8", "replace").rstrip("\r\n"), secrets)[:LINE_LIMIT]
+        sent += len(text) + 1
+        if sent > MAX_BYTES:
+            return
+        yield text

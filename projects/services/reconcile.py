@@ -1,0 +1,191 @@
+"""One round over everything on the engine: what was seen goes into the rows, and what can be mended is mended.
+
+A round is safe at any time and beside anything: it writes only to rows that no operation holds, and acts only on
+projects that it has claimed.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from containers.engine import INSTANCE_LABEL, EngineError, EngineUnavailableError, Observation, get_engine
+from projects.errors import ProjectError
+from projects.lifecycle import Desired, Operation, count_crashes
+from projects.models import Event, Project
+from projects.models.event import SYSTEM
+from projects.observing import save_observation
+from projects.remedies import Remedy, choose_remedy
+from projects.secrets import SecretUnreadableError
+from projects.services.acts import bring_up, take_down, time_allowed
+from projects.services.deletion import claim_deletion, finish_deletion
+from projects.services.logs import read_log_tail
+
+log = logging.getLogger(__name__)
+
+ORPHAN_AGE = timedelta(minutes=5)
+"""How old a container without a row must be: a deploy writes its row first, so a younger one may be another's."""
+
+
+@dataclass(slots=True)
+class Round:
+    """What a round saw and did. `at` is the moment up to which the rows now tell everything."""
+
+    at: datetime
+    seen: int = 0
+    changed: int = 0
+    mended: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def reconcile(*, suspects: Collection[str] = (), mend: bool = True) -> Round:
+    """Look at every container of this instance once. Raises `EngineUnavailableError`, having changed nothing more.
+
+    `suspects` are names of containers to look at more closely than the list does, because something happened there.
+    """
+    result = Round(at=timezone.now())
+    engine = get_engine()
+    found = {seen.name: seen for seen in engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE})}
+    result.seen = len(found)
+    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
+    for project in rows:
+        seen = found.pop(project.container_name, None)
+        if not project.operation_in_flight(timezone.now()):
+            _attend(project, seen, result, closely=project.container_name in suspects, mend=mend)
+    if mend:
+        _remove_orphans(found.values(), result)
+    return result
+
+
+def _attend(project: Project, seen: Observation | None, result: Round, *, closely: bool, mend: bool) -> None:
+    if closely or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
+        # A list that lacks a container is no proof of its absence.
+        seen = get_engine().inspect(project.container_name)
+    result.changed += _take_over(project, seen, result.at)
+    if not mend:
+        return
+    remedy = choose_remedy(
+        project.facts(),
+        crash_count=project.crash_count,
+        recreated_at=project.recreated_at,
+        outdated=seen is not None and seen.generation < project.generation,
+    )
+    if remedy is not None:
+        _apply(remedy, project, result)
+
+
+def _take_over(project: Project, seen: Observation | None, at: datetime) -> bool:
+    """Write what was seen where it differs; a crash is counted, and the end of its log kept."""
+    if project.operation or not _differs(project, seen):
+        return False
+    crashes = _crashes_between(project, seen)
+    values: dict[str, Any] = {}
+    if crashes:
+        since, count = count_crashes(since=project.crashes_since, count=project.crash_count, more=crashes, now=at)
+        values |= {"crashes_since": since, "crash_count": count, "log_tail": read_log_tail(project)}
+    if not save_observation(project, seen, at=at, **values):
+        project.refresh_from_db()
+        return False
+    for name, value in values.items():
+        setattr(project, name, value)
+    if crashes:
+        reason = project.reason
+        _note(project, "crash", reason.code if reason else f"exit {project.exit_code}")
+    return True
+
+
+def _differs(project: Project, seen: Observation | None) -> bool:
+    return any(getattr(project, name) != value for name, value in project.observed_values(seen).items())
+
+
+def _crashes_between(project: Project, seen: Observation | None) -> int:
+    """How often the container ended by itself since the row was written, while it was wanted running."""
+    if seen is None or project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at:
+        return 0
+    if seen.container_id != project.container_id:
+        return 0
+    restarted = max((seen.restart_count or 0) - project.restarts, 0)
+    ended = seen.state == "exited" and project.container_state in {"running", "paused"}
+    return restarted or int(ended)
+
+
+def _apply(remedy: Remedy, project: Project, result: Round) -> None:
+    name = f"{remedy.value}: {project.container_name}"
+    try:
+        if _REMEDIES[remedy](project):
+            result.mended.append(name)
+            _note(project, remedy.value, "done")
+            log.info("Reconciled %s.", name)
+    except EngineUnavailableError:
+        raise
+    except (EngineError, ProjectError, SecretUnreadableError) as error:
+        result.failed.append(f"{name}: {error}")
+        _note(project, remedy.value, "failed")
+        log.warning("Could not reconcile %s: %s", name, error)
+
+
+def _finish_deletion(project: Project) -> bool:
+    claim = claim_deletion(project)
+    return claim is not None and finish_deletion(project, claim)
+
+
+def _take_down(project: Project) -> bool:
+    claim = project.claim(Operation.STOP, lasting=time_allowed(project))
+    if claim is None:
+        return False
+    try:
+        take_down(project, claim)
+    except EngineError:
+        project.record(claim)
+        raise
+    return True
+
+
+def _give_up(project: Project) -> bool:
+    Project.objects.filter(pk=project.pk, operation="").update(gave_up_at=timezone.now())
+    return _take_down(project)
+
+
+def _bring_back(project: Project) -> bool:
+    claim = project.claim(Operation.START, lasting=time_allowed(project))
+    if claim is None:
+        return False
+    bring_up(project, claim, otherwise=Desired(project.desired))
+    return True
+
+
+def _recreate(project: Project) -> bool:
+    Project.objects.filter(pk=project.pk, operation="").update(recreated_at=timezone.now())
+    return _bring_back(project)
+
+
+def _declare_failed(project: Project) -> bool:
+    lost = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
+    return bool(lost.update(failure_code="vanished", failed_at=timezone.now()))
+
+
+_REMEDIES: dict[Remedy, Callable[[Project], bool]] = {
+    Remedy.FINISH_DELETION: _finish_deletion,
+    Remedy.TAKE_DOWN: _take_down,
+    Remedy.GIVE_UP: _give_up,
+    Remedy.BRING_BACK: _bring_back,
+    Remedy.RECREATE: _recreate,
+    Remedy.DECLARE_FAILED: _declare_failed,
+}
+
+
+def _remove_orphans(unclaimed: Iterable[Observation], result: Round) -> None:
+    for orphan in unclaimed:
+        if orphan.created_at is None or result.at - orphan.created_at < ORPHAN_AGE:
+            continue
+        get_engine().remove(orphan.name, volumes=True)
+        result.mended.append(f"remove orphan: {orphan.name}")
+        log.info("Removed %s, a container of this instance without a project.", orphan.name)
+
+
+def _note(project: Project, action: str, outcome: str) -> None:
+    Event.record(project_id=project.pk, owner_id=project.owner_id, actor=SYSTEM, action=action, outcome=outcome)

@@ -1,0 +1,41 @@
+"""The staff's brake: a suspended project's container is down, and stays so until the suspension is lifted."""
+
+from django.utils import timezone
+
+from containers.engine import EngineUnavailableError
+from projects.lifecycle import PREEMPTED_BY, Action, Desired, Operation
+from projects.models import Actor, Event, Project
+from projects.services.acts import in_progress, take_down, time_allowed
+from projects.services.control import control_project
+
+
+def suspend_project(*, project: Project, actor: Actor) -> Project:
+    """Take the container down and keep it down; what the owner wants is kept for when the suspension is lifted."""
+    claim = project.claim(
+        Operation.STOP,
+        lasting=time_allowed(project),
+        preempting=PREEMPTED_BY[Operation.STOP],
+        suspended_at=timezone.now(),
+    )
+    if claim is None:
+        raise in_progress(project)
+    outcome = "done"
+    try:
+        take_down(project, claim)
+    except EngineUnavailableError:
+        project.record(claim)
+        outcome = "recorded"
+    Event.record(project_id=project.pk, owner_id=project.owner_id, actor=actor, action="suspend", outcome=outcome)
+    return project
+
+
+def lift_suspension(*, project: Project, actor: Actor) -> Project:
+    """Let the owner have the project again; where it was wanted running, it is started."""
+    Project.objects.filter(pk=project.pk).update(suspended_at=None, updated_at=timezone.now())
+    project.refresh_from_db()
+    Event.record(
+        project_id=project.pk, owner_id=project.owner_id, actor=actor, action="lift suspension", outcome="done"
+    )
+    if project.desired == Desired.RUNNING and not project.is_suspended:
+        return control_project(project=project, action=Action.START, actor=actor)
+    return project

@@ -1,0 +1,61 @@
+"""Changes to a project. They reach the container at its next start."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from projects.credentials import CredentialCheck
+from projects.lifecycle import Desired
+from projects.models import Actor, Event, Plan, Project
+from projects.services.creation import bot_in_use, check_plan_limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectChange:
+    """What to change; None leaves a field as it is. `check` comes with new credentials."""
+
+    name: str | None = None
+    plan: Plan | None = None
+    settings: dict[str, Any] | None = None
+    telegram_token: str | None = field(default=None, repr=False)
+    api_key: str | None = field(default=None, repr=False)
+    check: CredentialCheck | None = None
+
+
+@sensitive_variables("change")
+def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
+    """Write the change. Raises `PlanLimitReachedError`, `BotInUseError` and `Project.DoesNotExist`."""
+    values: dict[str, Any] = {
+        field: value
+        for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
+        if value is not None
+    }
+    if change.check is not None:
+        values["provider"] = change.check.provider
+    if change.telegram_token is not None and change.check is not None:
+        values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
+    sealed = project.seal_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
+    values |= {field: getattr(project, field) for field in sealed}
+    try:
+        with transaction.atomic():
+            if change.plan is not None and change.plan != project.plan:
+                check_plan_limit(owner=project.owner, plan=change.plan)
+            rows = Project.objects.filter(pk=project.pk).exclude(desired=Desired.DELETED)
+            if not rows.update(**values, updated_at=timezone.now()):
+                raise Project.DoesNotExist
+    except IntegrityError:
+        raise bot_in_use() from None
+    project.refresh_from_db()
+    names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
+    Event.record(
+        project_id=project.pk,
+        owner_id=project.owner_id,
+        actor=actor,
+        action="update",
+        outcome="done",
+        detail=f"changed: {', '.join(names)}",
+    )
+    return project

@@ -1,0 +1,269 @@
+"""Projects under /api: validate, call one service, serialize."""
+
+from typing import Any, NoReturn
+from uuid import UUID, uuid4
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
+
+from accounts.http import AuthenticatedRequest, client_address
+from accounts.schema import problems
+from projects.lifecycle import Action, Status
+from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.observing import refresh
+from projects.pagination import LinkPagination
+from projects.serializers import (
+    AgentTypeSerializer,
+    ControlSerializer,
+    EventSerializer,
+    NewProjectSerializer,
+    PlanSerializer,
+    ProjectChangeSerializer,
+    ProjectDetailSerializer,
+    ProjectSerializer,
+    ValidationSerializer,
+)
+from projects.services import control_project, create_project, delete_project, update_project
+from projects.services.idempotency import answer_once
+from projects.services.waiting import wait_until_settled
+
+MAX_WAIT = 30
+WAIT = OpenApiParameter(
+    "wait",
+    {"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
+    description="Hold the answer until the status is settled, at most this many seconds.",
+)
+RESTART = OpenApiParameter(
+    "restart", {"type": "boolean", "default": False}, description="Restart the agent, so that the change applies now."
+)
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255},
+    location=OpenApiParameter.HEADER,
+    description="A retry with the same key and body gets the first answer, for 24 hours.",
+)
+
+
+class ProjectViewSet(GenericViewSet[Project]):
+    """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
+
+    serializer_class = ProjectDetailSerializer
+    pagination_class = LinkPagination
+    lookup_field = "id"
+    request: AuthenticatedRequest
+
+    def get_queryset(self) -> QuerySet[Project]:
+        if getattr(self, "swagger_fake_view", False):
+            return Project.objects.none()
+        rows = Project.objects.owned_by(self.request.user).with_heartbeat()  # type: ignore[attr-defined]
+        found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type")
+        return found
+
+    def get_object(self) -> Project:
+        text = self.kwargs["id"]
+        try:
+            project = self.get_queryset().filter(id=UUID(text)).first()
+        except ValueError:
+            project = None
+        if project is None or str(project.id) != text.lower():
+            raise Http404
+        return project
+
+    @extend_schema(
+        operation_id="list_projects",
+        tags=["projects"],
+        responses={200: ProjectSerializer(many=True), **problems(400, 401, 404, 429)},
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List your projects, newest first."""
+        page = self.paginate_queryset(self.get_queryset())
+        projects = page if page is not None else list(self.get_queryset())
+        refresh(projects)
+        data = ProjectSerializer(projects, many=True).data
+        return Response(data) if page is None else self.get_paginated_response(data)
+
+    @extend_schema(
+        operation_id="create_project",
+        tags=["projects"],
+        request=NewProjectSerializer,
+        parameters=[WAIT, IDEMPOTENCY_KEY],
+        responses={201: ProjectDetailSerializer, **problems(400, 401, 403, 409, 413, 415, 422, 429, 502, 503)},
+    )
+    def create(self, request: AuthenticatedRequest) -> Response:
+        """Deploy an agent."""
+        wait, key = _wait(request), _idempotency_key(request)
+        form = NewProjectSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+
+        def deploy(project_id: UUID) -> dict[str, Any]:
+            project = self.get_queryset().filter(id=project_id).first()
+            if project is None:
+                wanted = form.to_wanted(project_id)
+                project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
+            return _detail(project, wait=wait)
+
+        if key is None:
+            body = deploy(uuid4())
+        else:
+            body = answer_once(owner=request.user, key=key, body=request.data, make=deploy)
+        return Response(body, status=201, headers={"Location": reverse("project", args=[body["id"]])})
+
+    @extend_schema(
+        operation_id="validate_project",
+        tags=["projects"],
+        request=NewProjectSerializer,
+        responses={200: ValidationSerializer, **problems(400, 401, 403, 413, 415, 429, 502, 503)},
+    )
+    def validate(self, request: AuthenticatedRequest) -> Response:
+        """Check what a creation would check, and deploy nothing."""
+        form = NewProjectSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        check = form.to_wanted(uuid4()).check
+        answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
+        return Response(ValidationSerializer(answer).data)
+
+    @extend_schema(
+        operation_id="show_project",
+        tags=["projects"],
+        responses={200: ProjectDetailSerializer, **problems(401, 404, 429)},
+    )
+    def retrieve(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002 - the name in the path
+        """Show one project."""
+        project = self.get_object()
+        refresh([project])
+        return Response(_detail(project))
+
+    @extend_schema(
+        operation_id="change_project",
+        tags=["projects"],
+        request=ProjectChangeSerializer,
+        parameters=[RESTART],
+        responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503)},
+    )
+    def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+        """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
+        project, restart = self.get_object(), _restart(request)
+        form = ProjectChangeSerializer(project, data=request.data)
+        form.is_valid(raise_exception=True)
+        project = update_project(project=project, change=form.to_change(), actor=_actor(request))
+        if restart:
+            control_project(project=project, action=Action.RESTART, actor=_actor(request))
+        refresh([project])
+        return Response(_detail(project))
+
+    @extend_schema(
+        operation_id="delete_project",
+        tags=["projects"],
+        responses={
+            202: OpenApiResponse(ProjectDetailSerializer, description="The engine is silent: it goes when it answers."),
+            204: OpenApiResponse(description="The container, its state and its secrets are gone."),
+            **problems(401, 403, 404, 429, 502),
+        },
+    )
+    def destroy(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+        """Delete a project, its container and its state."""
+        project = self.get_object()
+        if delete_project(project=project, actor=_actor(request)):
+            return Response(status=204)
+        return Response(_detail(project), status=202)
+
+    @extend_schema(
+        operation_id="control_project",
+        tags=["projects"],
+        request=ControlSerializer,
+        parameters=[WAIT],
+        responses={
+            200: ProjectDetailSerializer,
+            202: OpenApiResponse(
+                ProjectDetailSerializer, description="The engine is silent: it stops when the engine answers."
+            ),
+            **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
+        },
+    )
+    def control(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+        """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
+        project, wait = self.get_object(), _wait(request)
+        form = ControlSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        action = Action(form.validated_data["action"])
+        project = control_project(project=project, action=action, actor=_actor(request))
+        accepted = action == Action.STOP and project.status == Status.UNKNOWN
+        return Response(_detail(project, wait=0 if accepted else wait), status=202 if accepted else 200)
+
+    @extend_schema(
+        operation_id="list_project_events",
+        tags=["projects"],
+        responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
+    )
+    def events(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+        """Tell who did what to the project, when and from where: the newest 200."""
+        events = Event.objects.filter(project_id=self.get_object().id)[:200]
+        return Response(EventSerializer(events, many=True).data)
+
+
+class PlanViewSet(ReadOnlyModelViewSet[Plan]):
+    queryset = Plan.objects.filter(available=True)
+    serializer_class = PlanSerializer
+    pagination_class = None
+
+    @extend_schema(
+        operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List the plans."""
+        return super().list(request)
+
+
+class AgentTypeViewSet(ReadOnlyModelViewSet[AgentType]):
+    queryset = AgentType.objects.filter(available=True)
+    serializer_class = AgentTypeSerializer
+    pagination_class = None
+
+    @extend_schema(
+        operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List the kinds of agent."""
+        return super().list(request)
+
+
+def _detail(project: Project, *, wait: int = 0) -> dict[str, Any]:
+    if wait:
+        project = wait_until_settled(project, seconds=wait)
+    return dict(ProjectDetailSerializer(project).data)
+
+
+def _actor(request: AuthenticatedRequest) -> Actor:
+    credential = request.auth
+    source = credential.label if credential.is_session else f"key {credential.label}"
+    return Actor(label=request.user.email, source=source, address=client_address(request))
+
+
+def _wait(request: AuthenticatedRequest) -> int:
+    raw = request.query_params.get("wait", "0")
+    if not (raw.isascii() and raw.isdecimal() and int(raw[:9]) <= MAX_WAIT):
+        _refuse("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
+    return int(raw)
+
+
+def _restart(request: AuthenticatedRequest) -> bool:
+    raw = request.query_params.get("restart", "false")
+    if raw not in {"true", "false"}:
+        _refuse("restart", "Set restart to true or false.")
+    return raw == "true"
+
+
+def _idempotency_key(request: AuthenticatedRequest) -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
+        _refuse("Idempotency-Key", "Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
+    return key
+
+
+def _refuse(field: str, message: str) -> NoReturn:
+    raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})

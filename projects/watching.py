@@ -1,0 +1,74 @@
+"""The watcher's loop: wait for news from the engine or two seconds, look at everything, beat.
+
+Events only make it prompt. That the rows are right rests on the list, which is asked for every time: an event that
+never came, or came too early, costs at most two seconds.
+"""
+
+import logging
+import os
+import socket
+import threading
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+
+from containers.engine import INSTANCE_LABEL, EngineError, get_engine
+from projects.services.lease import beat, hold_lease, release_lease
+from projects.services.reconcile import reconcile
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 2.0
+SETTLE = 0.05
+"""Seconds that events are gathered before a look: a death is three events in a row."""
+
+
+class Watcher:
+    """`stop()` may be called from a signal handler or another thread."""
+
+    def __init__(self) -> None:
+        self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
+        self._news = threading.Event()
+        self._stopped = threading.Event()
+        self._suspects: set[str] = set()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._news.set()
+
+    def run(self) -> None:
+        listener = threading.Thread(target=self._listen, name="events", daemon=True)
+        listener.start()
+        failing = False
+        while not self._stopped.is_set():
+            try:
+                self._look()
+                failing = False
+            except (EngineError, DatabaseError) as error:
+                if not failing:
+                    log.warning("The watcher sees nothing: %s", error)
+                failing = True
+            self._news.wait(LOOK_EVERY)
+            self._stopped.wait(SETTLE)
+            self._news.clear()
+        release_lease(self.name)
+
+    def _look(self) -> None:
+        close_old_connections()
+        if not hold_lease(self.name):
+            return
+        suspects, self._suspects = self._suspects, set()
+        result = reconcile(suspects=suspects)
+        beat(self.name, result.at)
+
+    def _listen(self) -> None:
+        within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        while not self._stopped.is_set():
+            try:
+                for event in get_engine().events(within, timeout=30):
+                    self._suspects.add(event.name)
+                    self._news.set()
+                    if self._stopped.is_set():
+                        return
+            except EngineError:
+                self._stopped.wait(LOOK_EVERY)
