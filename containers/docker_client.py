@@ -53,6 +53,17 @@ class DockerClient(_APIClient):  # type: ignore[misc]
         self._raise_for_status(response)
         return response
 
+    def open_pull(self, repository: str, tag: str, *, silence: float) -> requests.Response:
+        """The answer of a pull, over when the image is there or the engine gave up. Never within a request."""
+        response: requests.Response = self._post(
+            self._url("/images/create"),
+            params={"fromImage": repository, "tag": tag},
+            stream=True,
+            timeout=(CALL_LIMIT, silence),
+        )
+        self._raise_for_status(response)
+        return response
+
     def create_network_from(self, payload: dict[str, Any]) -> None:
         self._raise_for_status(self._post_json(self._url("/networks/create"), data=payload))
 

@@ -1,0 +1,73 @@
+"""The image that agent images begin with: the registry's Python, or else one made of Debian packages."""
+
+import tempfile
+from collections.abc import Callable
+
+from containers.building import inspect_image
+from containers.docker_client import EngineLine
+from containers.engine import EngineError, EngineRefusedError
+from containers.programs import ProgramError, find_program, is_root, run_program
+
+OFFICIAL = "python:3.13-slim"
+HOME_MADE = "berth-base:trixie"
+_PULL_SILENCE = 15.0
+_PULL_LIMIT = 600.0
+_MAKE_LIMIT = 900.0
+_MIRROR = "http://deb.debian.org/debian"
+_SOURCES = (
+    f"deb {_MIRROR} trixie main",
+    f"deb {_MIRROR} trixie-updates main",
+    "deb http://deb.debian.org/debian-security trixie-security main",
+)
+_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
+
+
+def find_base(line: EngineLine, *, tell: Callable[[str], None]) -> str:
+    """The name of a base image that is on the engine afterwards. Raises `EngineError` where none can be had."""
+    for image in (OFFICIAL, HOME_MADE):
+        if inspect_image(line, image):
+            return image
+    tell(f"Pulling {OFFICIAL}")
+    if _pull(line, OFFICIAL):
+        return OFFICIAL
+    tell(f"The registry does not answer. Making {HOME_MADE} of Debian packages, which takes about half a minute")
+    _make(line)
+    return HOME_MADE
+
+
+def _pull(line: EngineLine, image: str) -> bool:
+    repository, _, tag = image.partition(":")
+    try:
+        with line.call(_PULL_LIMIT) as client:
+            response = client.open_pull(repository, tag, silence=_PULL_SILENCE)
+            for _ in response.iter_content(64 * 1024):
+                pass
+    except EngineError:
+        return False
+    return inspect_image(line, image) is not None
+
+
+def _make(line: EngineLine) -> None:
+    if not is_root() or find_program("mmdebstrap") is None:
+        message = (
+            f"There is no base image: {OFFICIAL} can neither be found on the engine nor pulled, and making one takes "
+            "root and mmdebstrap. Load one with `docker load`, or name another with --base-image."
+        )
+        raise EngineRefusedError(message)
+    options = [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+    packages = "python3,python3-venv,ca-certificates"
+    with tempfile.TemporaryFile() as root:
+        try:
+            run_program(
+                "mmdebstrap", "--variant=minbase", f"--include={packages}", *options, "trixie", "-", *_SOURCES,
+                seconds=_MAKE_LIMIT, output=root,
+            )  # fmt: skip
+        except ProgramError as error:
+            message = f"The base image could not be made: {error}"
+            raise EngineRefusedError(message) from error
+        root.seek(0)
+        repository, _, tag = HOME_MADE.partition(":")
+        with line.call(_MAKE_LIMIT) as client:
+            client.import_image_from_stream(root, repository=repository, tag=tag, changes=["ENV LANG=C.UTF-8"])
+    if inspect_image(line, HOME_MADE) is None:
+        raise EngineRefusedError("The container engine did not take the base image.")

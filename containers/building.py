@@ -1,0 +1,129 @@
+"""Builds the images of the agent types from `containers/images/<type>/` through the engine's own build interface."""
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docker.utils import exclude_paths
+
+from containers.docker_client import EngineLine
+from containers.docker_errors import ConflictError
+from containers.engine import EngineRefusedError, ImageMissingError
+
+IMAGES = Path(__file__).resolve().parent / "images"
+CONTEXT_LABEL = "berth.context"
+"""Label with the digest of what an image was built from."""
+
+CERTIFICATES = "build-ca.crt"
+_BUILD_LIMIT = 1800.0
+_SILENT_STEP = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildContext:
+    """The files of one agent type."""
+
+    folder: Path
+
+    @property
+    def image(self) -> str:
+        return f"berth/{self.folder.name}:latest"
+
+    def files(self) -> list[Path]:
+        ignored = self.folder / ".dockerignore"
+        lines = ignored.read_text().splitlines() if ignored.exists() else []
+        patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        names = exclude_paths(str(self.folder), patterns, dockerfile="Dockerfile")
+        return sorted(path for name in names if (path := self.folder / name).is_file())
+
+    def digest(self, base_id: str) -> str:
+        """Of all that goes into the image; the certificates do not."""
+        total = hashlib.sha256(base_id.encode())
+        for path in self.files():
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            total.update(f"{path.relative_to(self.folder)} {_mode(path):o} {content}\n".encode())
+        return total.hexdigest()
+
+    def pack(self) -> io.BytesIO:
+        """The archive for the engine, with the certificates that downloads are to trust, if there are any."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for path in self.files():
+                _add(archive, str(path.relative_to(self.folder)), path.read_bytes(), _mode(path))
+            if certificates := find_certificates():
+                _add(archive, CERTIFICATES, certificates.read_bytes(), 0o644)
+        buffer.seek(0)
+        return buffer
+
+
+def find_contexts() -> list[BuildContext]:
+    return [BuildContext(folder=file.parent) for file in sorted(IMAGES.glob("*/Dockerfile"))]
+
+
+def find_certificates() -> Path | None:
+    """The host's bundle, which in many companies holds the authority that re-signs their traffic."""
+    candidates = [os.environ.get("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt"]
+    return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
+
+
+def inspect_image(line: EngineLine, image: str) -> dict[str, Any] | None:
+    try:
+        with line.call() as client:
+            found: dict[str, Any] = client.inspect_image(image)
+    except ImageMissingError:
+        return None
+    return found
+
+
+def is_current(line: EngineLine, context: BuildContext, digest: str) -> bool:
+    found = inspect_image(line, context.image)
+    return bool(found) and ((found or {})["Config"].get("Labels") or {}).get(CONTEXT_LABEL) == digest
+
+
+def build_image(line: EngineLine, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
+    """Builds it and yields its lines of progress. Raises `EngineRefusedError` with the last line where it fails."""
+    replaced = inspect_image(line, context.image)
+    with line.call(_BUILD_LIMIT) as client:
+        answer = client.build(
+            fileobj=context.pack(),
+            custom_context=True,
+            tag=context.image,
+            buildargs={"BASE_IMAGE": base},
+            labels={CONTEXT_LABEL: digest},
+            network_mode="host",
+            rm=True,
+            forcerm=True,
+            decode=True,
+            timeout=_SILENT_STEP,
+        )
+        for said in answer:
+            if "error" in said:
+                message = f"The image {context.image} could not be built: {str(said['error']).strip()}"
+                raise EngineRefusedError(message)
+            yield from str(said.get("stream", "")).splitlines()
+    if replaced:
+        _forget(line, replaced["Id"], context.image)
+
+
+def _forget(line: EngineLine, image_id: str, image: str) -> None:
+    """Remove the image that has lost its name, unless containers still use it."""
+    now = inspect_image(line, image)
+    if now and now["Id"] != image_id:
+        with suppress(ConflictError, ImageMissingError), line.call() as client:
+            client.remove_image(image_id)
+
+
+def _mode(path: Path) -> int:
+    return 0o755 if path.stat().st_mode & 0o100 else 0o644
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), mode
+    archive.addfile(entry, io.BytesIO(content))

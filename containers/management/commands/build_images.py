@@ -1,0 +1,60 @@
+"""Builds every agent image that is not up to date."""
+
+from argparse import ArgumentParser
+from collections import deque
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from containers.base_image import find_base
+from containers.building import BuildContext, build_image, find_contexts, inspect_image, is_current
+from containers.docker_client import EngineLine
+from containers.engine import EngineError
+
+
+class Command(BaseCommand):
+    requires_system_checks = ()
+    help = "Build the images of the agent types as berth/<type>:latest, where anything has changed since."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("types", nargs="*", help="only these agent types")
+        parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
+        parser.add_argument("--force", action="store_true", help="build even what is up to date")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        contexts = find_contexts()
+        if unknown := set(options["types"]) - {context.folder.name for context in contexts}:
+            message = f"There is no agent type {', '.join(sorted(unknown))}."
+            raise CommandError(message)
+        line = EngineLine()
+        try:
+            base = options["base_image"] or find_base(line, tell=self._tell)
+            found = inspect_image(line, base)
+            if found is None:
+                message = f"The image {base} is not on the engine. Load it first, or leave --base-image out."
+                raise CommandError(message)
+            for context in contexts:
+                if not options["types"] or context.folder.name in options["types"]:
+                    self._build(line, context, base=base, digest=context.digest(found["Id"]), force=options["force"])
+        except EngineError as error:
+            raise CommandError(str(error)) from error
+
+    def _build(self, line: EngineLine, context: BuildContext, *, base: str, digest: str, force: bool) -> None:
+        if not force and is_current(line, context, digest):
+            self._tell(f"{context.image} is up to date.")
+            return
+        self._tell(f"Building {context.image} on {base}")
+        recent: deque[str] = deque(maxlen=20)
+        try:
+            for said in build_image(line, context, base=base, digest=digest):
+                recent.append(said)
+                if said.startswith("Step "):
+                    self._tell(f"  {said[:110]}")
+        except EngineError:
+            self.stderr.write("\n".join(recent))
+            raise
+        self._tell(f"{context.image} is built.")
+
+    def _tell(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()

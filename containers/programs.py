@@ -1,0 +1,52 @@
+"""The only place that starts other programs: those that set firewall rules or make base images.
+
+Never through a shell, never with anything that a user of the service typed.
+"""
+
+import os
+import shutil
+import subprocess  # nosec B404 - the purpose of this module
+from typing import IO
+
+_ADMIN_PATH = "/usr/sbin:/sbin"
+
+
+class ProgramError(Exception):
+    """A program failed. The message is a sentence with the last line that it said."""
+
+
+def find_program(name: str) -> str | None:
+    """Its full path, or None where it is not installed."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_ADMIN_PATH}")
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def run_program(
+    name: str, *arguments: str, seconds: float, given: str | None = None, output: IO[bytes] | None = None
+) -> str:
+    """What it printed (unless that goes to `output`). Raises `ProgramError` when it fails or takes too long."""
+    path = find_program(name)
+    if path is None:
+        message = f"{name} is not installed."
+        raise ProgramError(message)
+    try:
+        done = subprocess.run(  # noqa: S603  # nosec B603 - a list of our own arguments, no shell
+            [path, *arguments],
+            input=given.encode() if given is not None else None,
+            stdin=subprocess.DEVNULL if given is None else None,
+            stdout=output or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"{name} could not do its work: {error}"
+        raise ProgramError(message) from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        message = f"{name} failed with status {done.returncode}: {said[-1] if said else 'it said nothing'}"
+        raise ProgramError(message)
+    return (done.stdout or b"").decode(errors="replace")
