@@ -62,7 +62,8 @@ class CredentialCheck:
 @sensitive_variables("telegram_token", "api_key")
 def check_credentials(*, telegram_token: str, api_key: str, provider: str = "") -> CredentialCheck:
     """Empty credentials are not looked at. Raises `InvalidFieldError` for one that is certainly not valid."""
-    bot_id, username, warnings = None, "", []
+    bot_id, username = None, ""
+    warnings: list[str] = []
     if telegram_token:
         bot_id = parse_bot_id(telegram_token)
         if settings.BERTH_VERIFY_CREDENTIALS:

@@ -39,7 +39,7 @@ class OfferField(StrictCharField):
     def get_default_offer(self) -> Any:
         offer = self.queryset.all().filter(is_default=True, available=True).first()
         if offer is None:
-            raise serializers.ValidationError({self.field_name: [self._required()]})
+            raise serializers.ValidationError({str(self.field_name): [self._required()]})
         return offer
 
     def _required(self) -> Any:

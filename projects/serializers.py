@@ -1,6 +1,6 @@
 """Shapes on the wire: what the API accepts for a project, and what it answers."""
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.views.decorators.debug import sensitive_variables
@@ -93,7 +93,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
         attrs.setdefault("type", None)
         attrs.setdefault("plan", None)
         for field in ("type", "plan"):
-            attrs[field] = attrs[field] or self.fields[field].get_default_offer()
+            attrs[field] = attrs[field] or cast(OfferField, self.fields[field]).get_default_offer()
         agent_type: AgentType = attrs["type"]
         missing = {
             field: serializers.ValidationError("This agent type needs it. Send it.", code="required").detail
@@ -135,7 +135,7 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         super().__init__(*args, partial=True, **kwargs)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        project: Project = self.instance
+        project = cast(Project, self.instance)
         if "plan" in attrs:
             check_memory(project.agent_type, attrs["plan"])
         if "settings" in attrs:
@@ -145,7 +145,7 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
     @sensitive_variables()
     def to_change(self) -> ProjectChange:
         """Looks outside where a credential changes. Raises `InvalidFieldError`."""
-        data, project = self.validated_data, self.instance
+        data, project = self.validated_data, cast(Project, self.instance)
         token, key = data.get("telegramToken"), data.get("apiKey")
         check: CredentialCheck | None = None
         wanted_provider = str(data.get("settings", project.settings).get("provider", ""))

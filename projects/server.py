@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.servers.basehttp import get_internal_wsgi_application
+from django.urls import get_resolver
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
@@ -26,7 +27,10 @@ class WebServer(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        return get_internal_wsgi_application()
+        """Everything that answers a request is imported here, once, before the workers are forked."""
+        application = get_internal_wsgi_application()
+        get_resolver().url_patterns  # noqa: B018 - imports every view
+        return application
 
 
 def server_options() -> dict[str, Any]:

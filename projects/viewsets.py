@@ -9,7 +9,7 @@ from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
+from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from accounts.http import AuthenticatedRequest, client_address
 from accounts.schema import problems
@@ -60,7 +60,7 @@ class ProjectViewSet(GenericViewSet[Project]):
     def get_queryset(self) -> QuerySet[Project]:
         if getattr(self, "swagger_fake_view", False):
             return Project.objects.none()
-        rows = Project.objects.owned_by(self.request.user).with_heartbeat()  # type: ignore[attr-defined]
+        rows = Project.objects.owned_by(self.request.user).with_heartbeat()
         found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type")
         return found
 
@@ -84,7 +84,8 @@ class ProjectViewSet(GenericViewSet[Project]):
         page = self.paginate_queryset(self.get_queryset())
         projects = page if page is not None else list(self.get_queryset())
         refresh(projects)
-        data = ProjectSerializer(projects, many=True).data
+        row = ProjectSerializer()
+        data = [row.to_representation(project) for project in projects]
         return Response(data) if page is None else self.get_paginated_response(data)
 
     @extend_schema(
@@ -206,30 +207,22 @@ class ProjectViewSet(GenericViewSet[Project]):
         return Response(EventSerializer(events, many=True).data)
 
 
-class PlanViewSet(ReadOnlyModelViewSet[Plan]):
-    queryset = Plan.objects.filter(available=True)
-    serializer_class = PlanSerializer
-    pagination_class = None
-
+class PlanViewSet(ViewSet):
     @extend_schema(
         operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
     )
     def list(self, request: AuthenticatedRequest) -> Response:
         """List the plans."""
-        return super().list(request)
+        return Response(PlanSerializer(Plan.objects.filter(available=True), many=True).data)
 
 
-class AgentTypeViewSet(ReadOnlyModelViewSet[AgentType]):
-    queryset = AgentType.objects.filter(available=True)
-    serializer_class = AgentTypeSerializer
-    pagination_class = None
-
+class AgentTypeViewSet(ViewSet):
     @extend_schema(
         operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
     )
     def list(self, request: AuthenticatedRequest) -> Response:
         """List the kinds of agent."""
-        return super().list(request)
+        return Response(AgentTypeSerializer(AgentType.objects.filter(available=True), many=True).data)
 
 
 def _detail(project: Project, *, wait: int = 0) -> dict[str, Any]:

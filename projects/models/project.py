@@ -214,14 +214,14 @@ class Project(models.Model):
         # The engine's list leaves these out for a container that is plainly well; the last ones still hold then,
         # unless it is another container.
         same = seen.container_id == self.container_id
-        for field, value in (
-            ("oom_killed", seen.oom_killed),
-            ("restarts", seen.restart_count),
-            ("started_at", seen.started_at),
-            ("finished_at", seen.finished_at),
+        for field, value, unknown in (
+            ("oom_killed", seen.oom_killed, False),
+            ("restarts", seen.restart_count, 0),
+            ("started_at", seen.started_at, None),
+            ("finished_at", seen.finished_at, None),
         ):
             if value is not None or not same:
-                values[field] = value if value is not None else self._meta.get_field(field).get_default()
+                values[field] = unknown if value is None else value
         if seen.report is not None or not same or seen.health == Health.HEALTHY:
             values["agent_state"] = seen.report.state[:20] if seen.report else ""
             values["agent_code"] = seen.report.code[:40] if seen.report else ""

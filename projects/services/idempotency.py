@@ -55,14 +55,14 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
             record = IdempotencyRecord.objects.create(owner=owner, key=key, digest=digest, project_id=uuid4())
         return _Turn(record_id=record.pk, project_id=record.project_id)
     except IntegrityError:
-        record = mine.first()
-    if record is None:
+        earlier = mine.first()
+    if earlier is None:
         return _take_turn(owner=owner, key=key, body=body)
-    if record.digest != digest:
+    if earlier.digest != digest:
         raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
-    if record.body is not None:
-        return _Turn(record_id=record.pk, project_id=record.project_id, answer=record.body)
-    return _take_over(record)
+    if earlier.body is not None:
+        return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=earlier.body)
+    return _take_over(earlier)
 
 
 def _take_over(record: IdempotencyRecord) -> _Turn:

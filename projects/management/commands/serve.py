@@ -114,7 +114,14 @@ def live_in(target: Callable[[], None]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_follow_parent, daemon=True).start()
     django.setup()
-    target()
+    try:
+        target()
+    except CommandError as error:
+        logger.error("%s", error)  # noqa: TRY400 - a sentence for people, which needs no traceback
+        sys.exit(1)
+    except Exception:
+        logger.exception("The %s broke.", multiprocessing.current_process().name)
+        sys.exit(1)
 
 
 def _follow_parent() -> None:
