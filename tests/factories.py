@@ -1,0 +1,60 @@
+"""People and things for tests. Everyone's password is the canary, so that one that leaks is noticed."""
+
+from datetime import timedelta
+from typing import Any
+
+import factory
+from django.utils import timezone
+from factory.django import DjangoModelFactory
+
+from accounts.keys import digest_key, hint_key, make_key
+from accounts.models import ApiKey, Scope, User
+from tests.canaries import CANARY_PASSWORD
+
+
+class UserFactory(DjangoModelFactory[User]):
+    class Meta:
+        model = User
+
+    email = factory.Sequence(lambda number: f"user{number}@example.com")
+    password = CANARY_PASSWORD
+
+    class Params:
+        staff = factory.Trait(is_staff=True)
+        admin = factory.Trait(is_staff=True, is_superuser=True)
+
+    @classmethod
+    def _create(cls, model_class: type[User], *args: Any, **kwargs: Any) -> User:
+        return model_class.objects.create_user(*args, **kwargs)
+
+
+class ApiKeyFactory(DjangoModelFactory[ApiKey]):
+    """Of a key that was made here, `plain_key` knows the key itself."""
+
+    class Meta:
+        model = ApiKey
+
+    user = factory.SubFactory(UserFactory)
+    name = factory.Sequence(lambda number: f"key {number}")
+    scope = Scope.WRITE
+    lifetime_days = 90
+    expires_at = factory.LazyFunction(lambda: timezone.now() + timedelta(days=90))
+
+    class Params:
+        expired = factory.Trait(
+            created_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=91)),
+            expires_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=1)),
+        )
+        revoked = factory.Trait(revoked_at=factory.LazyFunction(timezone.now))
+
+    @classmethod
+    def _create(cls, model_class: type[ApiKey], *args: Any, **kwargs: Any) -> ApiKey:
+        key = make_key()
+        row: ApiKey = super()._create(model_class, *args, digest=digest_key(key), hint=hint_key(key), **kwargs)
+        row.plain = key  # type: ignore[attr-defined]
+        return row
+
+
+def plain_key(row: ApiKey) -> str:
+    key: str = row.plain  # type: ignore[attr-defined]  # only rows of the factory have it
+    return key
