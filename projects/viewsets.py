@@ -193,7 +193,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         form.is_valid(raise_exception=True)
         action = Action(form.validated_data["action"])
         project = control_project(project=project, action=action, actor=_actor(request))
-        accepted = action == Action.STOP and project.status == Status.UNKNOWN
+        accepted = action == Action.STOP and project.status not in {Status.STOPPED, Status.SUSPENDED}
         return Response(_detail(project, wait=0 if accepted else wait), status=202 if accepted else 200)
 
     @extend_schema(

@@ -1,0 +1,138 @@
+"""GET /api/projects and GET /api/projects/{id}."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
+
+from projects.models import Project, Watch
+from tests.fakes.engine import MemoryEngine
+
+
+def age(**fields: float) -> None:
+    """Let all that is known of the engine grow old."""
+    Project.objects.update(observed_at=timezone.now() - timedelta(**fields))
+
+
+def beat(*, seconds_ago: float = 0) -> None:
+    Watch.objects.update_or_create(
+        instance=settings.BERTH_INSTANCE, defaults={"heartbeat_at": timezone.now() - timedelta(seconds=seconds_ago)}
+    )
+
+
+def test_the_list_has_exactly_five_fields_newest_first(api: APIClient, deploy: Any) -> None:
+    first, second = deploy(), deploy(telegramToken="999:another", name="Second")
+    answer = api.get("/api/projects")
+    assert answer.status_code == 200
+    assert answer.json() == [
+        {
+            "id": str(project.id),
+            "name": project.name,
+            "status": "running",
+            "plan": "pro",
+            "created_at": project.created_at.isoformat().replace("+00:00", "Z"),
+        }
+        for project in (second, first)
+    ]
+
+
+def test_nobody_sees_the_projects_of_another(project: Project, bobs_api: APIClient) -> None:
+    assert bobs_api.get("/api/projects").json() == []
+
+
+def test_pages_are_linked_in_the_header_and_the_body_stays_an_array(api: APIClient, deploy: Any) -> None:
+    ids = [str(deploy(telegramToken=f"{number}:token").id) for number in range(1, 6)]
+    seen, path, pages = [], "/api/projects?limit=2", 0
+    while path:
+        answer = api.get(path)
+        seen += [entry["id"] for entry in answer.json()]
+        links = answer.headers.get("Link", "")
+        path = next((link[1 : link.index(">")] for link in links.split(", ") if 'rel="next"' in link), "")
+        pages += 1
+    assert seen == ids[::-1]
+    assert pages == 3
+
+
+def test_a_list_costs_the_same_queries_however_long_it_is(
+    api: APIClient, deploy: Any, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(1, 6):
+        deploy(telegramToken=f"{number}:token")
+    beat()
+    with django_assert_num_queries(2):  # who asks, and what is theirs
+        api.get("/api/projects")
+
+
+def test_a_fresh_heartbeat_spares_the_engine(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    age(minutes=1)
+    beat()
+    engine.calls.clear()
+    assert api.get("/api/projects").json()[0]["status"] == "running"
+    assert engine.calls == []
+
+
+def test_an_old_heartbeat_makes_the_read_ask_the_engine_once(
+    api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
+    age(minutes=1)
+    beat(seconds_ago=6)
+    engine.crash(project.container_name, exit_code=1)
+    engine.calls.clear()
+    assert api.get("/api/projects").json()[0]["status"] == "crashed"
+    assert engine.calls == [("observe", "")]
+
+
+def test_a_read_changes_no_row(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    age(minutes=1)
+    before = Project.objects.values().get()
+    engine.crash(project.container_name, exit_code=1)
+    api.get("/api/projects")
+    api.get(f"/api/projects/{project.id}")
+    assert Project.objects.values().get() == before
+
+
+def test_a_silent_engine_makes_it_unknown_and_the_last_known_status_stays_in_the_detail(
+    api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
+    age(minutes=1)
+    engine.unavailable = True
+    assert api.get("/api/projects").json()[0]["status"] == "unknown"
+    detail = api.get(f"/api/projects/{project.id}").json()
+    assert (detail["status"], detail["last_known_status"]) == ("unknown", "running")
+    assert detail["status_reason"]["code"] == "engine_unavailable"
+
+
+def test_an_empty_list_of_the_engine_is_not_believed(
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(minutes=1)
+    monkeypatch.setattr(engine, "observe", lambda within: [])
+    assert api.get("/api/projects").json()[0]["status"] == "running"
+
+
+def test_a_vanished_container_is_told(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    age(minutes=1)
+    engine.vanish(project.container_name)
+    detail = api.get(f"/api/projects/{project.id}").json()
+    assert (detail["status"], detail["status_reason"]["code"]) == ("crashed", "vanished")
+
+
+@pytest.mark.parametrize("method", ["get", "delete", "patch"])
+def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
+    method: str, project: Project, bobs_api: APIClient
+) -> None:
+    answers = [
+        getattr(bobs_api, method)(f"/api/projects/{id}", headers={"X-Request-ID": "same"})
+        for id in (project.id, "00000000-0000-4000-8000-000000000000")
+    ]
+    assert answers[0].status_code == 404
+    assert answers[0].content == answers[1].content
+    assert Project.objects.count() == 1
+
+
+def test_answers_are_not_to_be_stored(api: APIClient, project: Project) -> None:
+    assert "no-store" in api.get("/api/projects")["Cache-Control"]
