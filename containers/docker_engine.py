@@ -1,5 +1,6 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -25,9 +26,11 @@ from containers.engine import (
     Observation,
     Usage,
 )
+from containers.firewall import secure_network
 from containers.hardening import data_volume, secrets_volume
-from containers.network import ensure_network
 from containers.reports import newest_report
+
+logger = logging.getLogger(__name__)
 
 REPORT_LINES = 50
 """How far back in the log the newest report is looked for."""
@@ -56,7 +59,8 @@ class DockerEngine:
 
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
         if not self._has_network:
-            ensure_network(self._line)
+            if warning := secure_network(self._line):
+                logger.warning(warning)
             self._has_network = True
         try:
             return Deployment(self._line, self._containers, spec).run(confirm)

@@ -1,0 +1,89 @@
+"""Sets the egress rules on this host, where that is possible; otherwise says in one sentence why not."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+from containers.docker_client import EngineLine
+from containers.egress import RuleSet, make_rules, read_resolvers
+from containers.network import bridge_name, ensure_network
+from containers.programs import ProgramError, find_program, is_root, run_program
+
+_LIMIT = 20.0
+_UNPROTECTED = "Agents can reach this host and private networks: "
+_REMEDY = "Run the script that `manage.py firewall` prints as root on the host of the engine."
+
+
+def current_rules() -> list[RuleSet]:
+    return make_rules(bridge=bridge_name(), allow=settings.BERTH_EGRESS_ALLOW, resolvers=read_resolvers())
+
+
+def secure_network(line: EngineLine | None = None) -> str | None:
+    """Afterwards the agents' network exists, with its rules; else the sentence for the operator. Can be repeated.
+
+    Raises `EngineError` where the network itself cannot be made.
+    """
+    ensure_network(line or EngineLine())
+    return apply_rules()
+
+
+def apply_rules() -> str | None:
+    """Afterwards the rules stand on this host; else the sentence that says why not and what to do."""
+    if reason := _obstacle():
+        return f"{_UNPROTECTED}{reason} {_REMEDY}"
+    try:
+        for rules in current_rules():
+            _apply(rules)
+    except ProgramError as error:
+        return f"{_UNPROTECTED}{error} {_REMEDY}"
+    return None
+
+
+def remove_rules() -> None:
+    """Afterwards none of our rules stands on this host. Missing ones are fine."""
+    for rules in current_rules():
+        for parents, rule in rules.hooks:
+            for parent in parents:
+                _unhook(rules.program, parent, rule)
+        for chain in rules.chains:
+            for command in ("-F", "-X"):
+                with suppress(ProgramError):
+                    _run(rules.program, command, chain)
+
+
+def _obstacle() -> str | None:
+    if not is_root():
+        return "Berth is not root and may not set firewall rules."
+    if any(find_program(name) is None for name in ("iptables-restore", "ip6tables-restore")):
+        return "iptables is not installed here."
+    if not Path("/sys/class/net", bridge_name()).exists():
+        return "the engine's network is not on this host."
+    return None
+
+
+def _apply(rules: RuleSet) -> None:
+    run_program(f"{rules.program}-restore", "-w", "--noflush", seconds=_LIMIT, given=rules.as_restore())
+    for parents, rule in rules.hooks:
+        parent = next((each for each in parents if _succeeds(rules.program, "-n", "-L", each)), parents[-1])
+        if not _succeeds(rules.program, "-C", parent, *rule.split()):
+            _run(rules.program, "-I", parent, "1", *rule.split())
+
+
+def _unhook(program: str, parent: str, rule: str) -> None:
+    """Several processes may have hooked it in at the same time."""
+    for _ in range(20):
+        if not _succeeds(program, "-D", parent, *rule.split()):
+            return
+
+
+def _succeeds(program: str, *arguments: str) -> bool:
+    try:
+        _run(program, *arguments)
+    except ProgramError:
+        return False
+    return True
+
+
+def _run(program: str, *arguments: str) -> None:
+    run_program(program, "-w", *arguments, seconds=_LIMIT)

@@ -1,0 +1,35 @@
+"""Prints, sets or removes the rules that keep agents away from this host and from private networks."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from containers.egress import as_script
+from containers.engine import EngineError
+from containers.firewall import current_rules, remove_rules, secure_network
+
+
+class Command(BaseCommand):
+    requires_system_checks = ()
+    help = "Print the agents' firewall rules as a shell script, or set or remove them here (as root)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        action = parser.add_mutually_exclusive_group()
+        action.add_argument("--apply", action="store_true", help="set the rules on this host")
+        action.add_argument("--remove", action="store_true", help="remove them from this host")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["remove"]:
+            remove_rules()
+            return
+        if not options["apply"]:
+            self.stdout.write(as_script(current_rules()), ending="")
+            return
+        try:
+            obstacle = secure_network()
+        except EngineError as error:
+            raise CommandError(str(error)) from error
+        if obstacle:
+            raise CommandError(obstacle)
+        self.stdout.write("Agents reach the internet and nothing near.")
