@@ -58,7 +58,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
         """An owner of projects cannot be deleted; everyone can be made inactive instead."""
         return is_admin(request) and obj != request.user
 
-    def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
         if obj is None:
             return ["email", *(_ROLE_FIELDS if is_admin(request) else ())]
         return ["email", "is_active", *_ROLE_FIELDS, *self.readonly_fields]

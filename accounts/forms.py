@@ -61,8 +61,9 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for
     new_password2 = password_field("The same again", autocomplete="new-password")
 
     def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
-        set_password(user=self.user, password=self.cleaned_data["new_password1"])
-        return self.user
+        user: User = self.user
+        set_password(user=user, password=self.cleaned_data["new_password1"])
+        return user
 
 
 class ChangePasswordForm(forms.Form):
@@ -110,7 +111,7 @@ class NewKeyForm(forms.Form):
         help_text="What will use it, such as “deploy script”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    scope = forms.ChoiceField(choices=[(Scope.READ, "Read only"), (Scope.WRITE, Scope.WRITE.label)])
+    scope = forms.ChoiceField(choices=Scope.choices)
     lifetime = forms.TypedChoiceField(
         label="Expires",
         choices=[(days or "", f"after {days} days" if days else "never") for days in LIFETIMES],

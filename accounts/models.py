@@ -104,7 +104,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Scope(models.TextChoices):
-    READ = "read", "Read"
+    READ = "read", "Read only"
     WRITE = "write", "Read and write"
 
 

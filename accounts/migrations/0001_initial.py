@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=64)),
-                ('scope', models.CharField(choices=[('read', 'Read'), ('write', 'Read and write')], max_length=8)),
+                ('scope', models.CharField(choices=[('read', 'Read only'), ('write', 'Read and write')], max_length=8)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
                 ('hint', models.CharField(editable=False, max_length=16)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

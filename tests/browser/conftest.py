@@ -1,0 +1,92 @@
+"""A real browser. Every page is watched: a violation of the content security policy or a script error fails the test."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import User
+from tests.canaries import CANARY_PASSWORD
+from tests.factories import UserFactory
+
+CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM", "/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_WATCH = """
+addEventListener("securitypolicyviolation", event =>
+  console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.django_db(transaction=True))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _orm_beside_playwright() -> Iterator[None]:
+    """Playwright's synchronous API keeps an event loop in this thread, which Django takes for asynchronous code."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    yield
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
+    # `__Host-` cookies need https or a host called localhost.
+    context = browser.new_context(base_url=live_server.url, permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(10_000)
+    context.add_init_script(_WATCH)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    complaints: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert [text for text in complaints if "Failed to load resource" not in text] == []
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    return UserFactory.create(email="alice@example.com")
+
+
+@pytest.fixture
+def sign_in(page: Page) -> Callable[[User], None]:
+    def through_the_page(user: User) -> None:
+        page.goto("/sign-in")
+        page.get_by_label("Email").fill(user.email)
+        page.get_by_label("Password").fill(CANARY_PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/settings")
+
+    return through_the_page
