@@ -8,28 +8,30 @@ import secrets
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-_reader = environ.FileAwareEnv()
-
 
 def text(name: str, default: str = "") -> str:
-    if os.environ.get(name) and os.environ.get(f"{name}_FILE"):
+    """The value as it stands there: nothing in it, such as a dollar sign, means anything."""
+    value, path = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
+    if value and path:
         message = f"{name} and {name}_FILE are both set. Keep one of them."
         raise ImproperlyConfigured(message)
+    if not path:
+        return value.strip() or default
     try:
-        return str(_reader.str(name, default=default)).strip()
-    except OSError as error:
-        message = (
-            f"{name}_FILE names a file that cannot be read ({error.strerror}). Correct the path or its permissions."
-        )
+        return Path(path).read_text(encoding="utf-8").strip() or default
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        message = f"{name}_FILE names a file that cannot be read ({reason}). Correct the path or its permissions."
         raise ImproperlyConfigured(message) from None
 
 
 def choice(name: str, options: tuple[str, ...], default: str) -> str:
-    value = text(name, default).lower() or default
+    value = text(name, default).lower()
     if value not in options:
         message = f"{name} is {value!r}. Set it to one of: {', '.join(options)}."
         raise ImproperlyConfigured(message)
@@ -41,7 +43,7 @@ def switch(name: str, *, default: bool) -> bool:
 
 
 def number(name: str, default: int, *, low: int, high: int) -> int:
-    raw = text(name, str(default)) or str(default)
+    raw = text(name, str(default))
     if not raw.isdecimal() or not low <= int(raw) <= high:
         message = f"{name} is {raw!r}. Set it to a whole number from {low} to {high}."
         raise ImproperlyConfigured(message)
@@ -50,12 +52,19 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
 
 def url(name: str, schemes: tuple[str, ...], default: str = "") -> str:
     value = text(name, default)
-    if value and not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
-        message = (
-            f"{name} is not a URL that starts with {' or '.join(f'{scheme}://' for scheme in schemes)}. Correct it."
-        )
+    if value and not _is_url(value, schemes):
+        starts = " or ".join(f"{scheme}://" for scheme in schemes)
+        message = f"{name} is not a URL that starts with {starts} and names a host. Correct it."
         raise ImproperlyConfigured(message)
     return value.rstrip("/")
+
+
+def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def local_url(host: str, port: int) -> str:
@@ -91,13 +100,18 @@ def _network(name: str, word: str) -> tuple[str, int | None]:
     return network, wanted
 
 
-def database(name: str, default: str) -> dict[str, object]:
-    value = text(name, default) or default
+def database(name: str, default: Path) -> dict[str, object]:
+    """The database the URL names; without one, the SQLite file `default`."""
+    value = text(name)
+    if not value:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
     try:
-        parsed: dict[str, object] = environ.Env.db_url_config(value)
+        # Of other schemes the library knows some, and prints the rest, password and all, as a warning.
+        known = urlsplit(value).scheme in {"postgresql", "postgres", "sqlite"}
+        parsed: dict[str, object] = environ.Env.db_url_config(value) if known else {}
     except (ValueError, ImproperlyConfigured):
         parsed = {}
-    if parsed.get("ENGINE") not in {"django.db.backends.postgresql", "django.db.backends.sqlite3"}:
+    if parsed.get("NAME", ":memory:") in {"", ":memory:"}:
         message = (
             f"{name} is not a database URL. Write it as postgresql://user:password@host:5432/name or sqlite:////path."
         )

@@ -10,7 +10,7 @@ _CREDENTIALS = re.compile(
       \d{6,}:[A-Za-z0-9_-]{20,}                       # a Telegram bot token, alone or in a URL
     | berth_[0-9A-Za-z]{16,}                          # an API key of ours
     | eyJ[\w-]{8,}\.[\w-]+\.[\w-]+                    # a JWT
-    | \bsk-[A-Za-z0-9_-]{12,}                         # a provider's key
+    | (?<![a-z])sk-[A-Za-z0-9_-]{12,}                 # a provider's key
     | (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                 # user and password in a URL
     | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{8,}   # whatever a client sent as its token
     """,

@@ -37,6 +37,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.InvalidCredentialsError: Row(401, "invalid_credentials"),
     accounts.InvalidTokenError: Row(401, "invalid_token"),
     accounts.TooManyAttemptsError: Row(429, "throttled"),
+    accounts.KeyExistsError: Row(409, "key_exists"),
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
     accounts.UnknownKeyError: Row(404, "not_found"),
     # projects

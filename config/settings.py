@@ -95,13 +95,13 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.bodies.ApiBodyLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.bodies.ApiBodyLimitMiddleware",
 ]
 
 TEMPLATES = [
@@ -120,7 +120,7 @@ TEMPLATES = [
 ]
 
 # -- the database -----------------------------------------------------------------------------------------------------
-_database: dict[str, Any] = env.database("DATABASE_URL", f"sqlite:///{BERTH_DATA_DIR / 'berth.sqlite3'}")
+_database: dict[str, Any] = env.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
 if _database["ENGINE"] == "django.db.backends.sqlite3":
     # Without IMMEDIATE a transaction that reads and then writes fails at once when another has written in between.
     _database["OPTIONS"] = {

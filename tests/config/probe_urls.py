@@ -39,7 +39,7 @@ class Probe(APIView):
     def post(self, request: Request) -> Response:
         serializer = ProbeSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        return Response({"bytes": len(request.body) if request.content_type == "text/plain" else 0})
+        return Response(serializer.validated_data)
 
 
 class Guarded(APIView):

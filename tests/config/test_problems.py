@@ -3,10 +3,11 @@
 import inspect
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from django.test import Client
 from rest_framework import exceptions as drf
 
@@ -33,7 +34,7 @@ def client() -> Client:
     return Client(raise_request_exception=False)
 
 
-def answer_to(client: Client, error: Exception, path: str = "/api/probe") -> HttpResponse:
+def answer_to(client: Client, error: Exception, path: str = "/api/probe") -> Any:
     probe_urls.raised.append(error)
     return client.get(path)
 
@@ -42,6 +43,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.InvalidCredentialsError(), 401, "invalid_credentials", {"WWW-Authenticate": "Bearer"}),
     (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
     (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
+    (accounts.KeyExistsError(), 409, "key_exists", {}),
     (accounts.KeyLimitReachedError(25), 403, "key_limit_reached", {}),
     (accounts.UnknownKeyError(), 404, "not_found", {}),
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
@@ -76,7 +78,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "status", "code", "headers"), ROWS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("error", "status", "code", "headers"), ROWS, ids=[type(error).__name__ for error, *_ in ROWS])
 def test_an_error_is_told_as_its_row_says(
     client: Client, error: Exception, status: int, code: str, headers: dict[str, str]
 ) -> None:

@@ -1,0 +1,111 @@
+"""Configuration that cannot be used stops every command with one sentence that names the variable."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+UNUSABLE = [
+    ("DATABASE_URL", "mysql://root@localhost/berth"),
+    ("DATABASE_URL", "nonsense"),
+    ("DATABASE_URL", "postgresql://berth@localhost:port/berth"),
+    ("BERTH_DATA_DIR", "/proc/nothing/can/be/made/here"),
+    ("BERTH_PORT", "eighty"),
+    ("BERTH_PORT", "0"),
+    ("BERTH_PORT", "65536"),
+    ("BERTH_PUBLIC_URL", "berth.example"),
+    ("BERTH_PUBLIC_URL", "ftp://berth.example"),
+    ("BERTH_PUBLIC_URL", "https://"),
+    ("BERTH_TOKEN_KEY", "short"),
+    ("BERTH_ENCRYPTION_KEYS", "not-a-fernet-key"),
+    ("BERTH_ENGINE", "podman"),
+    ("BERTH_INSTANCE", "Not A Name"),
+    ("BERTH_INSTANCE", "x" * 21),
+    ("BERTH_TELEGRAM_API", "telegram.internal"),
+    ("BERTH_PROVIDER_API", "unix:///gateway"),
+    ("BERTH_EGRESS_ALLOW", "10.0.0.0/8,everything"),
+    ("BERTH_EGRESS_ALLOW", "10.0.0.5/32:70000"),
+    ("BERTH_CACHE_URL", "memcached://localhost"),
+    ("BERTH_SIGNUP", "maybe"),
+    ("BERTH_VERIFY_CREDENTIALS", "1"),
+    ("BERTH_LOG_FORMAT", "xml"),
+    ("BERTH_WORKERS", "0"),
+    ("BERTH_THREADS", "-1"),
+    ("BERTH_TRUSTED_PROXIES", "all"),
+]
+
+
+def run_check(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment = kept | {"BERTH_DATA_DIR": str(tmp_path / "data")} | variables
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def assert_one_sentence(result: subprocess.CompletedProcess[str], name: str) -> None:
+    assert result.returncode == 2
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert name in lines[0]
+    assert lines[0].endswith(".")
+
+
+@pytest.mark.parametrize(("name", "value"), UNUSABLE)
+def test_a_value_that_cannot_be_used_stops_the_start(tmp_path: Path, name: str, value: str) -> None:
+    assert_one_sentence(run_check(tmp_path, **{name: value}), name)
+
+
+def test_a_variable_and_its_file_at_once_stop_the_start(tmp_path: Path) -> None:
+    result = run_check(tmp_path, BERTH_PORT="8000", BERTH_PORT_FILE="/etc/hostname")
+    assert_one_sentence(result, "BERTH_PORT_FILE")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"], ids=["missing", "not text"])
+def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "secret"
+    if content is not None:
+        path.write_bytes(content)
+    assert_one_sentence(run_check(tmp_path, BERTH_TOKEN_KEY_FILE=str(path)), "BERTH_TOKEN_KEY_FILE")
+
+
+def test_an_empty_key_file_stops_the_start(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "encryption_keys.key").write_text("")
+    assert_one_sentence(run_check(tmp_path), "BERTH_ENCRYPTION_KEYS")
+
+
+def test_no_sentence_repeats_a_secret(tmp_path: Path) -> None:
+    secret = "s3cret-s3cret"
+    for name in ("BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"):
+        assert secret not in run_check(tmp_path, **{name: secret}).stderr
+    assert secret not in run_check(tmp_path, DATABASE_URL=f"mysql://root:{secret}@localhost/berth").stderr
+
+
+def test_the_defaults_are_usable_and_make_private_keys(tmp_path: Path) -> None:
+    result = run_check(tmp_path)
+    assert result.returncode == 0, result.stderr
+    data = tmp_path / "data"
+    keys = {path.name: path for path in data.glob("*.key")}
+    assert set(keys) == {"secret_key.key", "token_key.key", "encryption_keys.key"}
+    assert data.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in keys.values()} == {0o600}
+
+
+def test_keys_are_made_once(tmp_path: Path) -> None:
+    run_check(tmp_path)
+    first = {path: path.read_text() for path in (tmp_path / "data").glob("*.key")}
+    run_check(tmp_path)
+    assert {path: path.read_text() for path in (tmp_path / "data").glob("*.key")} == first

@@ -1,0 +1,61 @@
+"""Log lines are readable by people or by programs, and hold no credential."""
+
+import json
+import logging
+
+import pytest
+
+from config.logs import JsonFormatter, TextFormatter, redact
+
+SECRETS = [
+    "123456789:AAabcdefghijklmnopqrstuvwxyz012345678",
+    "berth_" + "a1B2" * 11 + "zz",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "sk-ant-" + "a1" * 12,
+    "sk-or-v1-0123456789abcdef",
+]
+
+
+def record(message: str, *args: object, error: BaseException | None = None) -> logging.LogRecord:
+    exc_info = (type(error), error, error.__traceback__) if error else None
+    made = logging.LogRecord("berth.tests", logging.INFO, __file__, 1, message, args, exc_info)
+    made.request_id = "the-id"
+    return made
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("around", ["{}", "https://example.org/{}/getMe", "key={}, next", "Bearer {}"])
+def test_what_looks_like_a_credential_is_redacted(secret: str, around: str) -> None:
+    line = redact(around.format(secret))
+    assert secret not in line
+    assert "[redacted]" in line
+
+
+def test_the_password_of_a_url_is_redacted() -> None:
+    assert redact("postgresql://berth:hunter2@db/x") == "postgresql://[redacted]@db/x"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "POST /api/projects 201 12.5 ms",
+        "http://127.0.0.1:8000/api",
+        "2026-11-20T23:05:33.833Z",
+        "disk-usage-of-all-agents",
+    ],
+)
+def test_everything_else_is_left_alone(line: str) -> None:
+    assert redact(line) == line
+
+
+def test_a_json_line_has_the_message_and_the_request() -> None:
+    line = json.loads(JsonFormatter().format(record("%s\nand %s", "one", "two")))
+    assert (line["message"], line["request_id"], line["level"]) == ("one\nand two", "the-id", "info")
+    assert line["at"].endswith("Z")
+
+
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter("{request_id} {message}", style="{")])
+def test_a_traceback_is_kept_without_its_credentials(formatter: logging.Formatter) -> None:
+    line = formatter.format(record("broke", error=ValueError(f"cannot reach /bot{SECRETS[0]}/getMe")))
+    assert "ValueError: cannot reach /bot[redacted]/getMe" in line
+    assert SECRETS[0] not in line

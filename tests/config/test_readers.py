@@ -1,0 +1,96 @@
+"""What the typed readers make of the environment."""
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
+
+@pytest.mark.parametrize("value", ["$HOME", "pa$$word", "a#b", "with spaces inside"])
+def test_a_value_is_taken_literally(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("BERTH_X", f" {value} \n")
+    assert env.text("BERTH_X") == value
+
+
+def test_a_value_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("from the file\n")
+    monkeypatch.setenv("BERTH_X_FILE", str(tmp_path / "x"))
+    assert env.text("BERTH_X", "default") == "from the file"
+
+
+@pytest.mark.parametrize("value", ["", "  "])
+def test_an_empty_value_is_none(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("BERTH_X", value)
+    assert env.text("BERTH_X", "default") == "default"
+    assert env.number("BERTH_X", 7, low=1, high=9) == 7
+    assert env.switch("BERTH_X", default=True) is True
+    assert env.words("BERTH_X") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "networks"),
+    [
+        ("10.0.0.0/8", [("10.0.0.0/8", None)]),
+        ("10.0.0.5:8080", [("10.0.0.5/32", 8080)]),
+        ("192.168.1.7/24, fd00::5", [("192.168.1.0/24", None), ("fd00::5/128", None)]),
+        ("[fd00::5/128]:443", [("fd00::5/128", 443)]),
+    ],
+)
+def test_networks_are_read_with_and_without_a_port(
+    monkeypatch: pytest.MonkeyPatch, value: str, networks: list[tuple[str, int | None]]
+) -> None:
+    monkeypatch.setenv("BERTH_X", value)
+    assert env.networks("BERTH_X") == networks
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000"),
+        ("0.0.0.0", "http://localhost:8000"),
+        ("::", "http://localhost:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("berth.lan", "http://berth.lan:8000"),
+    ],
+)
+def test_the_local_url_can_be_opened_on_this_machine(host: str, url: str) -> None:
+    assert env.local_url(host, 8000) == url
+
+
+def test_a_database_is_sqlite_in_the_given_file_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    path = Path("/with space/and+plus/x.sqlite3")
+    assert env.database("DATABASE_URL", path) == {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+
+
+def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://berth:p%40ss@db.internal:5433/berth?sslmode=require")
+    database = env.database("DATABASE_URL", Path("unused"))
+    assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"], database["OPTIONS"]) == (
+        "berth",
+        "p@ss",
+        "db.internal",
+        5433,
+        {"sslmode": "require"},
+    )
+
+
+@pytest.mark.parametrize("url", ["postgresql://", "sqlite://", "mysql://root@localhost/x", "postgres:x", "//db/x"])
+def test_a_database_url_names_a_database_of_a_kind_we_know(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a database URL"):
+        env.database("DATABASE_URL", Path("unused"))
+
+
+def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
+    first = env.secret("BERTH_X", tmp_path, lambda: "first")
+    second = env.secret("BERTH_X", tmp_path, lambda: "second")
+    assert (first, second) == ("first", "first")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.key"]
+
+
+def test_a_key_file_that_cannot_be_made_is_told_in_a_sentence() -> None:
+    with pytest.raises(ImproperlyConfigured, match="BERTH_X is not set and its file"):
+        env.secret("BERTH_X", Path("/proc/nothing"))
