@@ -149,11 +149,10 @@ class FakeTelegram(FakeServer):
         containing: str = "",
         chat_id: int | None = None,
     ) -> Sent:
-        """The first message from index `after` of `sent(token)` that contains the words. TimeoutError if none comes."""
+        """The first of `sent(token, chat_id)[after:]` that contains the words. TimeoutError if none comes."""
 
         def found() -> Sent | None:
-            fits = (s for s in self._bots[token].sent[after:] if containing in s.text and chat_id in (None, s.chat_id))
-            return next(fits, None)
+            return next((sent for sent in self.sent(token, chat_id)[after:] if containing in sent.text), None)
 
         return self._wait(found, timeout, f"no message containing {containing!r}")
 

@@ -13,6 +13,7 @@ from assistant.config import Config
 from assistant.memory import Memory, Message
 from assistant.providers import CHAT_SENTENCES, REFUSED_SENTENCE
 from assistant.sending import send_text, typing
+from assistant.splitting import clean
 from assistant.status import Status
 
 MOST_WAITING = 10  # questions of one chat
@@ -123,7 +124,7 @@ class Conversation:
         messages = [*self._memory.recall(chat), Message("user", question)]
         try:
             async with typing(self._bot, chat), self._thinking:
-                answer = await self._brain.answer(messages)
+                answer = clean(await self._brain.answer(messages))
         except RefusedError as error:
             if error.problem is None:
                 await self._send(chat, REFUSED_SENTENCE)

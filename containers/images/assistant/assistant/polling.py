@@ -35,6 +35,11 @@ class Patience:
         self._failures = 0
         self._conflicts: list[float] = []
 
+    @property
+    def hold(self) -> int:
+        """For how many seconds Telegram may hold a poll: shorter in a conflict, to see its end soon."""
+        return max(1, round(self._config.conflict_seconds / 3)) if self._conflicts else POLL_SECONDS
+
     def succeeded(self) -> None:
         self._good = self._now()
         self._failures = 0
@@ -46,7 +51,7 @@ class Patience:
 
     def suffer(self, error: TelegramError) -> float:
         """How long to wait before the next try. FatalError where there should be none."""
-        if isinstance(error, InvalidToken) and error.__cause__ is None:  # else some proxy's 404, not Telegram's
+        if _is_definite(error):
             raise FatalError(ExitCode.TELEGRAM_TOKEN, Code.TELEGRAM_TOKEN, TOKEN_REJECTED)
         if isinstance(error, Conflict):
             return self._suffer_conflict()
@@ -82,6 +87,13 @@ async def sign_in(bot: Bot, patience: Patience) -> None:
             return
 
 
+def _is_definite(error: TelegramError) -> bool:
+    """Whether Telegram itself said so; the library makes the same error of any 404, say of a proxy in between."""
+    while isinstance(error.__cause__, InvalidToken):  # Bot.initialize wraps it
+        error = error.__cause__
+    return isinstance(error, InvalidToken) and error.__cause__ is None
+
+
 class Poller:
     def __init__(self, bot: Bot, status: Status, patience: Patience, take: Callable[[Update], None]) -> None:
         self._bot = bot
@@ -99,13 +111,13 @@ class Poller:
             try:
                 updates = await self._poll(hold)
             except TelegramError as error:
-                await self._free_from_webhook(error)
-                await asyncio.sleep(self._patience.suffer(error))
                 hold = 0
+                if not await self._free_from_webhook(error):
+                    await asyncio.sleep(self._patience.suffer(error))
                 continue
             self._patience.succeeded()
             self._status.note_poll()
-            hold = POLL_SECONDS
+            hold = self._patience.hold
             for update in updates:
                 self._offset, self._unconfirmed = update.update_id + 1, True
                 self._take(update)
@@ -122,15 +134,17 @@ class Poller:
         self._unconfirmed = False
         return updates
 
-    async def _free_from_webhook(self, error: TelegramError) -> None:
+    async def _free_from_webhook(self, error: TelegramError) -> bool:
         """A forgotten webhook is taken off once; if it comes back, somebody else is using the bot."""
-        if isinstance(error, Conflict) and "webhook" in str(error) and self._may_free:
-            self._may_free = False
-            logger.warning("a webhook was set for this bot; taking it off, as messages are polled for")
-            try:
-                await self._bot.delete_webhook()
-            except TelegramError as failure:
-                logger.warning("the webhook could not be taken off: %s", type(failure).__name__)
+        if not (isinstance(error, Conflict) and "webhook" in str(error) and self._may_free):
+            return False
+        self._may_free = False
+        logger.warning("a webhook was set for this bot; taking it off, as messages are polled for")
+        try:
+            return await self._bot.delete_webhook()
+        except TelegramError as failure:
+            logger.warning("the webhook could not be taken off: %s", type(failure).__name__)
+            return False
 
 
 def _seconds(wait: int | float | timedelta) -> float:

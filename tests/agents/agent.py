@@ -1,0 +1,137 @@
+"""The agent as a process of its own, as its container would run it, told where the fakes are."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+
+IMAGE = Path(__file__).parents[2] / "containers" / "images" / "assistant"
+PATIENCE = 20.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
+
+
+class Agent:
+    def __init__(self, directory: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str) -> None:
+        self.directory = directory
+        self.secrets = {"telegram_bot_token": token, "agent_api_key": key}
+        self.env = {
+            "TELEGRAM_API_BASE": telegram.url,
+            "AGENT_API_BASE": provider.api_base,
+            "AGENT_WATCH_SECONDS": "0.2",
+            "AGENT_CONFLICT_SECONDS": "0.8",
+            "AGENT_UNREACHABLE_SECONDS": "60",
+        }
+        self.lines: list[str] = []
+        self._changed = threading.Condition()
+        self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
+
+    def start(self, **env: str) -> Self:
+        """Start it, also again: its data stay, its output begins anew."""
+        self.env.update(env)
+        for name in ("secrets", "data", "run"):
+            (self.directory / name).mkdir(exist_ok=True)
+        for name, value in self.secrets.items():
+            (self.directory / "secrets" / name).write_text(value)
+        self.lines = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "assistant"],
+            env=self._whole_env(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
+        return self
+
+    def _whole_env(self) -> dict[str, str]:
+        """Nothing of the test's own environment but what Python needs, so that no proxy or key of it gets in."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSL_CERT_FILE") if name in os.environ}
+        places = {f"AGENT_{name.upper()}_DIR": str(self.directory / name) for name in ("secrets", "data", "run")}
+        return kept | places | {"PYTHONPATH": str(IMAGE), "PYTHONUNBUFFERED": "1"} | self.env
+
+    def _read(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with self._changed:
+                self.lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        process.stdout.close()
+
+    @property
+    def output(self) -> str:
+        with self._changed:
+            return "\n".join(self.lines)
+
+    @property
+    def statuses(self) -> list[dict[str, Any]]:
+        """What its AGENT-STATUS lines said, in order."""
+        with self._changed:
+            said = [line.removeprefix("AGENT-STATUS ") for line in self.lines if line.startswith("AGENT-STATUS ")]
+        return [json.loads(line) for line in said]
+
+    @property
+    def file(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.directory / "run" / "status.json").read_text())
+        return found
+
+    def wait_for(self, state: str, code: str | None = None, *, after: int = 0) -> dict[str, Any]:
+        """The first status from index `after` that is so. Fails with the whole output if none comes."""
+
+        def found() -> dict[str, Any] | None:
+            fits = (s for s in self.statuses[after:] if (s["state"], s["code"]) == (state, code))
+            return next(fits, None)
+
+        status = self._wait(found)
+        assert status is not None, f"never {state} {code}:\n{self.output}"
+        return status
+
+    def _wait(self, found: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+        until = time.monotonic() + PATIENCE
+        while (result := found()) is None and time.monotonic() < until:
+            with self._changed:
+                self._changed.wait(0.1)
+        return result
+
+    def wait_for_exit(self) -> int:
+        assert self._process is not None
+        assert self._reader is not None
+        code = self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+    def terminate(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+
+    def stop(self) -> int:
+        self.terminate()
+        return self.wait_for_exit()
+
+    def kill(self) -> None:
+        """The end of every test, whatever came before."""
+        if self._process is not None:
+            self._process.kill()
+            self.wait_for_exit()
+
+    def check_health(self) -> tuple[int, str]:
+        """Exit code and output of the image's health check."""
+        env = {"PATH": os.environ["PATH"], "AGENT_RUN_DIR": str(self.directory / "run")}
+        probe = subprocess.run(
+            ["/bin/sh", str(IMAGE / "health.sh")],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+        return probe.returncode, probe.stdout

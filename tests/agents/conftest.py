@@ -1,0 +1,66 @@
+"""The fakes and an agent between them. A token and key of its own per test: a canary that must be nowhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.agents.agent import IMAGE, Agent
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+
+sys.path.insert(0, str(IMAGE))  # for the tests of its pure rules
+
+numbers = count(700_000_001)
+
+
+@pytest.fixture(scope="session")
+def telegram() -> Iterator[FakeTelegram]:
+    with FakeTelegram() as fake:
+        yield fake
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    with FakeProvider() as fake:
+        yield fake
+
+
+@pytest.fixture
+def token(telegram: FakeTelegram) -> str:
+    return new_token(telegram)
+
+
+def new_token(telegram: FakeTelegram) -> str:
+    token = f"{next(numbers)}:CANARYtokenCANARYtokenCANARYtoken01"
+    telegram.add_bot(token, "canary_bot")
+    return token
+
+
+@pytest.fixture
+def key(provider: FakeProvider) -> str:
+    key = "sk-CANARYkeyCANARYkeyCANARYkeyCANARYkey"
+    provider.add_key(key)
+    return key
+
+
+@pytest.fixture
+def agent(tmp_path: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str) -> Iterator[Agent]:
+    """Not started: a test starts it when it has set the scene."""
+    agent = Agent(tmp_path, telegram, provider, token, key)
+    yield agent
+    agent.kill()
+
+
+@pytest.fixture
+def ask(agent: Agent, telegram: FakeTelegram, token: str) -> Callable[..., str]:
+    """Say something to the bot and return the next thing it says in that chat."""
+
+    def say_and_wait(text: str, chat_id: int = 1, **extra: object) -> str:
+        before = len(telegram.sent(token, chat_id))
+        telegram.say(token, chat_id, text, **extra)  # type: ignore[arg-type]
+        return telegram.wait_for_message(token, after=before, chat_id=chat_id, timeout=20).text
+
+    return say_and_wait

@@ -1,0 +1,95 @@
+"""The agent's pure rules: cutting texts, recognising providers, reading refusals."""
+
+import pytest
+
+VENDOR_ERRORS = [
+    (401, "", "provider_key"),
+    (402, "Insufficient credits", "provider_credit"),
+    (403, "Key limit exceeded (total limit)", "provider_credit"),
+    (403, "not allowed to sample from this model", "provider_model"),
+    (404, "model_not_found", "provider_model"),
+    (400, "x/y is not a valid model ID", "provider_model"),
+    (400, "Your credit balance is too low to access the Anthropic API", "provider_credit"),
+    (400, "maximum context length", None),
+    (413, "request too large", None),
+    (429, "insufficient_quota", "provider_credit"),
+    (429, "rate_limit_exceeded", "provider_busy"),
+    (503, "", "provider_busy"),
+    (529, "Overloaded", "provider_busy"),
+    (500, "", "provider_down"),
+    (302, "", "provider_down"),
+]
+
+
+@pytest.mark.parametrize(("status", "text", "code"), VENDOR_ERRORS)
+def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> None:
+    from assistant.providers import explain_refusal
+
+    problem = explain_refusal(status, text)
+    assert (problem.code if problem else None) == code
+
+
+@pytest.mark.parametrize(
+    ("key", "provider"), [("sk-ant-x", "anthropic"), ("sk-or-v1-x", "openrouter"), ("sk-x", "openai"), ("x", "openai")]
+)
+def test_the_provider_is_guessed_from_the_key(key: str, provider: str) -> None:
+    from assistant.providers import guess_provider
+
+    assert guess_provider(key) == provider
+
+
+@pytest.mark.parametrize(
+    ("listing", "known"),
+    [({"data": [{"id": "a/b"}]}, True), ({"data": [{"id": "c"}]}, False), ({"data": []}, None), ([], None), ({}, None)],
+)
+def test_only_a_real_list_proves_that_a_model_is_missing(listing: object, known: bool | None) -> None:
+    from assistant.providers import model_is_listed
+
+    assert model_is_listed("a/b:free", listing) is known
+
+
+def test_allowed_users_are_read_leniently() -> None:
+    from assistant.config import parse_allowed_users
+
+    assert parse_allowed_users(" 42, @Ada,,bob ") == {"42", "ada", "bob"}
+    assert parse_allowed_users("") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 3000,
+        "line\n" * 3000,
+        "x" * 9000,
+        "🚢" * 5000,
+        "👩‍👩‍👧‍👦" * 1500,
+        "é" * 5000,
+        "a" * 4095 + "🚢b",
+        "a" * 4096,
+        " \n " * 3000 + "end",
+    ],
+)
+def test_parts_fit_and_lose_nothing_but_blanks(text: str) -> None:
+    from assistant.splitting import LIMIT, split, units
+
+    parts = split(text)
+    assert all(0 < units(part) <= LIMIT and part.strip() for part in parts)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+def test_parts_end_at_lines_or_spaces_and_never_inside_an_emoji() -> None:
+    from assistant.splitting import split
+
+    assert split("one two three", 8) == ["one two", "three"]
+    assert split("one\ntwo three", 8) == ["one", "two", "three"] or split("one\ntwo three", 8) == ["one\ntwo", "three"]
+    assert split("ab👩‍🚀", 6) == ["ab", "👩‍🚀"]
+    assert split("") == split(" \n") == []
+
+
+def test_an_endless_answer_is_cut_off_with_a_note() -> None:
+    from assistant.splitting import LIMIT, MOST_PARTS, split, units
+
+    parts = split("word " * 100_000)
+    assert len(parts) == MOST_PARTS
+    assert parts[-1].endswith("[The rest of this answer was cut off.]")
+    assert units(parts[-1]) <= LIMIT
