@@ -22,13 +22,13 @@ def is_fresh(project: Project, now: datetime) -> bool:
 
 
 def refresh(projects: Sequence[Project]) -> None:
-    """Bring the objects of one owner up to date; where the engine is silent they stay as they are, and grow old."""
+    """Bring the objects up to date; where the engine is silent they stay as they are, and grow old."""
     now = timezone.now()
     if all(is_fresh(project, now) for project in projects):
         return
     engine = get_engine()
     try:
-        seen = {found.name: found for found in engine.observe(_labels(projects[0]))}
+        seen = {found.name: found for found in engine.observe(_labels(projects))}
         for project in projects:
             observation = seen.get(project.container_name)
             if observation is None:
@@ -39,8 +39,13 @@ def refresh(projects: Sequence[Project]) -> None:
         return
 
 
-def _labels(project: Project) -> dict[str, str]:
-    return {INSTANCE_LABEL: settings.BERTH_INSTANCE, OWNER_LABEL: str(project.owner_id)}
+def _labels(projects: Sequence[Project]) -> dict[str, str]:
+    """As narrow as it goes: most reads are about one owner's projects."""
+    labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
+    owners = {project.owner_id for project in projects}
+    if len(owners) == 1:
+        labels[OWNER_LABEL] = str(owners.pop())
+    return labels
 
 
 def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> list[str]:

@@ -1,0 +1,135 @@
+"""Projects and the catalogue in the admin. What it does to a project it does through the services."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from accounts.http import client_address
+from accounts.roles import KeptByAdmins, ReadableByStaff, staff_user
+from containers.engine import EngineError
+from projects.errors import ProjectError
+from projects.lifecycle import Action
+from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.observing import refresh
+from projects.services import control_project, delete_project, lift_suspension, suspend_project
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
+
+
+class OfferAdmin(KeptByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:  # noqa: ARG002
+        """The slug is the key that projects refer to."""
+        return ("slug",) if obj else ()
+
+
+@admin.register(Plan)
+class PlanAdmin(OfferAdmin):
+    list_display = ("slug", "memory_mb", "cpus", "pids", "max_projects", "available", "is_default")
+
+
+@admin.register(AgentType)
+class AgentTypeAdmin(OfferAdmin):
+    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
+
+
+class FreshChangeList(ChangeList):
+    """Asks the engine once for all rows of the page, where the watcher has not."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        refresh(self.result_list)
+
+
+@admin.register(Project)
+class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+    """To be looked at, and acted upon. Credentials are not among the fields, not even encrypted."""
+
+    list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
+    list_filter = ("desired", "plan", "agent_type", ("suspended_at", admin.EmptyFieldListFilter))
+    list_select_related = ("owner", "plan", "agent_type")
+    search_fields = ("id", "name", "owner__email", "bot_username")
+    actions = ("start", "stop", "restart", "suspend", "lift", "delete_projects")
+    fields = (
+        *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
+        *("current_status", "current_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
+        *("container_name", "container_id", "container_state", "health", "exit_code", "oom_killed", "restarts"),
+        *("started_at", "finished_at", "observed_at", "created_at", "updated_at"),
+    )
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
+        rows: QuerySet[Project] = super().get_queryset(request)
+        return rows.with_heartbeat()  # type: ignore[attr-defined,no-any-return]  # Project's own QuerySet
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
+        return FreshChangeList
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Project | None:
+        project: Project | None = super().get_object(request, object_id, from_field)
+        if project is not None:
+            refresh([project])
+        return project
+
+    @admin.display(description="status")
+    def current_status(self, project: Project) -> str:
+        return project.status.label
+
+    @admin.display(description="reason")
+    def current_reason(self, project: Project) -> str:
+        return project.reason.message if project.reason else ""
+
+    @admin.action(description="Start")
+    def start(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._control(request, chosen, Action.START)
+
+    @admin.action(description="Stop")
+    def stop(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._control(request, chosen, Action.STOP)
+
+    @admin.action(description="Restart")
+    def restart(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._control(request, chosen, Action.RESTART)
+
+    @admin.action(description="Suspend: stop, and keep the owner from starting")
+    def suspend(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._each(request, chosen, lambda project: suspend_project(project=project, actor=_actor(request)))
+
+    @admin.action(description="Lift the suspension")
+    def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._each(request, chosen, lambda project: lift_suspension(project=project, actor=_actor(request)))
+
+    @admin.action(description="Delete, with container and state")
+    def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._each(request, chosen, lambda project: delete_project(project=project, actor=_actor(request)))
+
+    def _control(self, request: HttpRequest, chosen: QuerySet[Project], action: Action) -> None:
+        actor = _actor(request)
+        self._each(request, chosen, lambda project: control_project(project=project, action=action, actor=actor))
+
+    def _each(self, request: HttpRequest, chosen: QuerySet[Project], act: Callable[[Project], object]) -> None:
+        """One after the other; what cannot be done to one is said and does not keep the others from it."""
+        done = 0
+        for project in chosen:
+            try:
+                act(project)
+                done += 1
+            except (ProjectError, EngineError) as error:
+                self.message_user(request, format_html("{}: {}", project.name, error), messages.ERROR)
+        if done:
+            self.message_user(request, f"Done: {done} of {chosen.count() or done}.", messages.SUCCESS)
+
+
+@admin.register(Event)
+class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("at", "actor", "source", "address", "project_id", "action", "outcome", "detail")
+    list_filter = ("action", "outcome")
+    search_fields = ("project_id", "actor")
+    date_hierarchy = "at"

@@ -1,0 +1,128 @@
+"""Projects and the catalogue in the admin."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from projects.models import Event, Project
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.projects.conftest import PASSWORD
+
+
+@pytest.fixture
+def staff(db: None) -> User:
+    return User.objects.create_user("staff@example.org", PASSWORD, is_staff=True)
+
+
+@pytest.fixture
+def admin(staff: User) -> Client:
+    client = Client()
+    client.force_login(staff)
+    return client
+
+
+def act(admin: Client, action: str, project: Project) -> str:
+    data = {"action": action, "_selected_action": [str(project.pk)]}
+    return admin.post("/admin/projects/project/", data, follow=True).content.decode()
+
+
+def test_projects_are_listed_with_their_status(admin: Client, project: Project) -> None:
+    page = admin.get("/admin/projects/project/").content.decode()
+    assert project.name in page
+    assert "alice@example.org" in page
+    assert ">Running<" in page
+
+
+def test_the_status_is_the_engines_of_this_moment(admin: Client, project: Project, engine: MemoryEngine) -> None:
+    Project.objects.update(observed_at=None)
+    engine.crash(project.container_name, exit_code=20)
+    page = admin.get(f"/admin/projects/project/{project.pk}/change/").content.decode()
+    assert "Crashed" in page
+    assert "Telegram refused the bot token." in page
+
+
+def test_a_projects_page_shows_no_credential_not_even_encrypted(admin: Client, project: Project) -> None:
+    page = admin.get(f"/admin/projects/project/{project.pk}/change/").content.decode()
+    for secret in (
+        CANARY_API_KEY,
+        CANARY_TELEGRAM_TOKEN,
+        project.api_key_ciphertext,
+        project.telegram_token_ciphertext,
+    ):
+        assert secret not in page
+
+
+def test_staff_start_stop_and_restart_through_the_same_services(
+    admin: Client, project: Project, engine: MemoryEngine
+) -> None:
+    assert "Done: 1 of 1." in act(admin, "stop", project)
+    assert engine.containers[project.container_name].state == "exited"
+    act(admin, "start", project)
+    assert engine.containers[project.container_name].state == "running"
+    before = engine.containers[project.container_name].container_id
+    act(admin, "restart", project)
+    assert engine.containers[project.container_name].container_id != before
+    events = Event.objects.filter(actor="staff@example.org", source="admin").values_list("action", flat=True)
+    assert list(events) == ["restart", "start", "stop"]
+
+
+def test_a_suspended_project_is_down_and_comes_back_when_the_suspension_is_lifted(
+    admin: Client, project: Project, engine: MemoryEngine
+) -> None:
+    act(admin, "suspend", project)
+    assert engine.containers[project.container_name].state == "exited"
+    assert Project.objects.get().status == "suspended"
+    assert "is suspended" in act(admin, "start", project)
+    act(admin, "lift", project)
+    assert Project.objects.get().status == "running"
+
+
+def test_what_cannot_be_done_is_said(admin: Client, project: Project, engine: MemoryEngine) -> None:
+    engine.unavailable = True
+    assert "does not answer" in act(admin, "start", project)
+
+
+def test_deleting_takes_the_container_and_its_state_along(
+    admin: Client, project: Project, engine: MemoryEngine
+) -> None:
+    act(admin, "delete_projects", project)
+    assert not Project.objects.exists()
+    assert not engine.containers
+    assert not engine.volumes
+
+
+@pytest.mark.parametrize("path", ["project/add/", "plan/add/", "agenttype/add/"])
+def test_staff_add_nothing(path: str, admin: Client) -> None:
+    assert admin.get(f"/admin/projects/{path}").status_code == 403
+
+
+def test_admins_keep_the_catalogue(db: None) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+    fields = {"slug": "huge", "memory_mb": 4096, "cpus": "2", "pids": 256, "max_projects": 5, "available": "on"}
+    answer = client.post("/admin/projects/plan/add/", fields, follow=True)
+    assert "was added successfully" in answer.content.decode()
+
+
+def test_there_is_one_default_plan(db: None) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+    fields = {"slug": "huge", "memory_mb": 4096, "cpus": "2", "pids": 256, "max_projects": 5, "is_default": "on"}
+    assert "Another row is the default" in client.post("/admin/projects/plan/add/", fields).content.decode()
+
+
+def test_a_settings_schema_must_be_one(db: None) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+    answer = client.post("/admin/projects/agenttype/add/", {"slug": "x", "settings_schema": '{"type": 7}'})
+    assert "This is not a JSON Schema" in answer.content.decode()
+
+
+def test_events_are_append_only(admin: Client, project: Project) -> None:
+    event = Event.objects.get()
+    with pytest.raises(TypeError):
+        event.save()
+    with pytest.raises(TypeError):
+        event.delete()
+    assert admin.get("/admin/projects/event/").status_code == 200
