@@ -222,10 +222,15 @@ class Project(models.Model):
         ):
             if value is not None or not same:
                 values[field] = unknown if value is None else value
-        if seen.report is not None or not same or seen.health == Health.HEALTHY:
-            values["agent_state"] = seen.report.state[:20] if seen.report else ""
-            values["agent_code"] = seen.report.code[:40] if seen.report else ""
-        return values
+        return values | self._reported_values(seen, same=same)
+
+    @staticmethod
+    def _reported_values(seen: Observation, *, same: bool) -> dict[str, str]:
+        if seen.report is not None:
+            return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40]}
+        if seen.health == Health.HEALTHY:  # which by the agent contract only a running agent is
+            return {"agent_state": "running", "agent_code": ""}
+        return {} if same else {"agent_state": "", "agent_code": ""}
 
     @sensitive_variables("telegram_token", "api_key")
     def seal_credentials(self, *, telegram_token: str | None = None, api_key: str | None = None) -> list[str]:
