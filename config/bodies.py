@@ -1,4 +1,4 @@
-"""How large the body of an API request may be: measured where it is declared, and where it comes in chunks."""
+"""What the body of a request may be: UTF-8, and on /api no larger than a limit, declared or in chunks."""
 
 from collections.abc import Callable, Iterable
 from io import BytesIO
@@ -12,6 +12,20 @@ from config.requests import is_api_path
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+class Utf8Middleware:
+    """Reads every request as UTF-8, whatever charset it names: JSON has no other, nor have our forms.
+
+    Django would take any codec of Python's at its word, `hex` and `zlib` too, and break on the query string.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.encoding = "utf-8"
+        return self.get_response(request)
 
 
 class ApiBodyLimitMiddleware:

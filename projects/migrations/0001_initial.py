@@ -6,6 +6,7 @@ import django.db.models.deletion
 import django.utils.timezone
 import projects.models.catalogue
 import uuid
+from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
@@ -75,7 +76,7 @@ class Migration(migrations.Migration):
                 ('available', models.BooleanField(default=True, help_text='Whether new projects may choose it.')),
                 ('is_default', models.BooleanField(default=False, help_text='Taken when the request names none.', verbose_name='default')),
                 ('memory_mb', models.PositiveIntegerField(validators=[django.core.validators.MinValueValidator(32), django.core.validators.MaxValueValidator(1048576)], verbose_name='memory (MB)')),
-                ('cpus', models.DecimalField(decimal_places=2, max_digits=5, validators=[django.core.validators.MinValueValidator(0.05), django.core.validators.MaxValueValidator(256)])),
+                ('cpus', models.DecimalField(decimal_places=2, max_digits=5, validators=[django.core.validators.MinValueValidator(Decimal('0.05')), django.core.validators.MaxValueValidator(256)])),
                 ('pids', models.PositiveIntegerField(default=128, validators=[django.core.validators.MinValueValidator(16)], verbose_name='processes')),
                 ('max_projects', models.PositiveIntegerField(validators=[django.core.validators.MinValueValidator(1)], verbose_name='projects per owner')),
             ],

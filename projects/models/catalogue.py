@@ -1,5 +1,6 @@
 """What the staff offer: plans and agent types."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -39,7 +40,7 @@ class Plan(Offer):
         "memory (MB)", validators=[MinValueValidator(32), MaxValueValidator(1024 * 1024)]
     )
     cpus = models.DecimalField(
-        max_digits=5, decimal_places=2, validators=[MinValueValidator(0.05), MaxValueValidator(256)]
+        max_digits=5, decimal_places=2, validators=[MinValueValidator(Decimal("0.05")), MaxValueValidator(256)]
     )
     pids = models.PositiveIntegerField("processes", default=128, validators=[MinValueValidator(16)])
     max_projects = models.PositiveIntegerField("projects per owner", validators=[MinValueValidator(1)])
