@@ -1,0 +1,58 @@
+"""Bodies as requests may bring them: JSON in UTF-8, with finite numbers, and not nested without end."""
+
+import json
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import IO, Any, NoReturn
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+DEPTH_LIMIT = 32
+"""Whatever walks through a document does so by recursion, and 64 KiB hold 32,000 brackets."""
+
+
+class StrictJSONParser(JSONParser):
+    """Raises `ParseError` for whatever JSON has no word for, and for what would break those who read it later."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        try:
+            document = json.loads(stream.read().decode(), parse_constant=_refuse_constant)
+        except RecursionError:
+            raise _too_deep() from None
+        except ValueError as error:  # broken JSON, bytes that are no UTF-8, an integer of thousands of digits
+            raise ParseError(f"This is not well-formed JSON{_place(error)}.") from None
+        _check(document)
+        return document
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _place(error: ValueError) -> str:
+    return f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+
+
+def _check(document: Any) -> None:
+    level = [document]
+    for _ in range(DEPTH_LIMIT + 1):
+        if any(isinstance(value, float) and not isfinite(value) for value in level):
+            raise ParseError("A number in the body is too large.")
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _too_deep() -> ParseError:
+    return ParseError(f"The body is nested more than {DEPTH_LIMIT} levels deep.")
