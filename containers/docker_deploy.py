@@ -7,7 +7,7 @@ from django.conf import settings
 
 from containers.docker_client import CALL_LIMIT, EngineLine
 from containers.docker_containers import Containers
-from containers.docker_errors import EngineFailedError, MissingError
+from containers.docker_errors import ConflictError, EngineFailedError, MissingError
 from containers.docker_secrets import pack_secrets
 from containers.docker_transport import time_limit
 from containers.engine import (
@@ -61,8 +61,8 @@ class Deployment:
                 self._replace(found)
             try:
                 return self._create()
-            except NameTakenError:
-                continue  # somebody was faster: look who
+            except (NameTakenError, ConflictError):
+                continue  # somebody was faster, and has the name or the volume by now: look who
         message = f"The name {self._spec.name} is taken again and again. Try once more in a moment."
         raise EngineRefusedError(message)
 

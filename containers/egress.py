@@ -1,8 +1,8 @@
 """What agents may reach: the internet, and nothing that is near. Pure rules, for iptables and ip6tables.
 
-Each family gets two chains of our own. One stands before everything that Docker forwards from the agents' bridge, the
-other before everything that the host itself takes from it. Exceptions are for the operator to list: a Bot API server or
-a model gateway with a private address is as closed as everything else until it stands in `BERTH_EGRESS_ALLOW`.
+Each family gets chains of our own. One stands before all that Docker forwards from the agents' bridge, one before what
+the host itself takes from it; both send to the third what they refuse. Exceptions are for the operator to list: a
+Bot API server or a model gateway with a private address is as closed as all else until `BERTH_EGRESS_ALLOW` holds it.
 """
 
 from collections.abc import Iterable
@@ -12,13 +12,14 @@ from pathlib import Path
 
 Exceptions = Iterable[tuple[str, int | None]]
 
-# Private, shared, link-local (cloud metadata lives there), loopback, multicast, and what is reserved.
+# This network, private, shared (CGNAT), loopback, link-local (cloud metadata lives there), protocol assignments
+# (another cloud's metadata), multicast and reserved.
 NEAR = {
     4: (
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-        "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+        "192.168.0.0/16", "224.0.0.0/3",
     ),
-    6: ("::/127", "::ffff:0:0/96", "64:ff9b:1::/48", "100::/64", "2001:db8::/32", "fc00::/7", "fe80::/10", "ff00::/8"),
+    6: ("::/127", "::ffff:0:0/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"),
 }  # fmt: skip
 PROGRAMS = {4: "iptables", 6: "ip6tables"}
 _RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
@@ -68,7 +69,7 @@ def as_script(rules: Iterable[RuleSet]) -> str:
 
 
 def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
-    forwarded, to_host = f"{bridge.upper()}-FORWARD", f"{bridge.upper()}-HOST"
+    forwarded, to_host, refused = (f"{bridge.upper()}-{end}" for end in ("FORWARD", "HOST", "REFUSE"))
     # The address that the agent asked for counts, not the one that a published port of Docker made of it.
     allowed = [
         f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
@@ -86,13 +87,15 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
     return RuleSet(
         program=PROGRAMS[version],
         chains={
+            # A reset ends the attempt at once; for the rest the family's default message.
+            refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
             forwarded: [
-                f"-o {bridge} -j REJECT",  # other agents, whatever is allowed
+                f"-o {bridge} -j {refused}",  # other agents, whatever is allowed
                 *allowed,
                 *names,
-                *(f"-d {network} -j REJECT" for network in NEAR[version]),
+                *(f"-d {network} -j {refused}" for network in NEAR[version]),
             ],
-            to_host: [*allowed, *names, "-j REJECT"],
+            to_host: [*allowed, *names, f"-j {refused}"],
         },
         hooks=[
             (("DOCKER-USER", "FORWARD"), f"-i {bridge} -j {forwarded}"),

@@ -46,8 +46,8 @@ def remove_rules() -> None:
         for parents, rule in rules.hooks:
             for parent in parents:
                 _unhook(rules.program, parent, rule)
-        for chain in rules.chains:
-            for command in ("-F", "-X"):
+        for command in ("-F", "-X"):
+            for chain in reversed(rules.chains):
                 with suppress(ProgramError):
                     _run(rules.program, command, chain)
 

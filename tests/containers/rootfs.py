@@ -7,8 +7,7 @@ from pathlib import Path
 import docker
 
 BUSYBOX = Path("/bin/busybox")
-IMAGE = "berth-test/busybox:latest"
-PROBED_IMAGE = "berth-test/busybox:probed"
+REPOSITORY = "berth-test/busybox"
 _APPLETS = ("sh", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "wget", "nc", "stat", "nslookup", "seq")
 
 SCRIPT = r"""#!/bin/sh
@@ -36,13 +35,13 @@ echo '{"v":1,"state":"running"}'
 """
 
 
-def make_images(client: docker.APIClient) -> None:
-    """Import both images; the second one has a health check that passes once /tmp/well exists."""
+def make_images(client: docker.APIClient, tag: str) -> tuple[str, str]:
+    """Import two images; the second one has a health check, which passes once /tmp/well exists."""
     commands = ['CMD ["/agent"]', "ENV PATH=/bin"]
-    probe = "HEALTHCHECK --interval=1s --timeout=5s --retries=2 CMD /probe"
-    for image, changes in ((IMAGE, commands), (PROBED_IMAGE, [*commands, probe])):
-        repository, _, tag = image.partition(":")
-        client.import_image_from_data(_pack(), repository=repository, tag=tag, changes=changes)
+    probe = "HEALTHCHECK --interval=500ms --timeout=5s --retries=2 CMD /probe"
+    for suffix, changes in (("", commands), ("-probed", [*commands, probe])):
+        client.import_image_from_data(_pack(), repository=REPOSITORY, tag=f"{tag}{suffix}", changes=changes)
+    return f"{REPOSITORY}:{tag}", f"{REPOSITORY}:{tag}-probed"
 
 
 def _pack() -> bytes:
