@@ -1,0 +1,171 @@
+"""Berth as a newcomer has it: a copy of the checkout in an empty folder, and `make run`."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import docker
+import psycopg
+
+from tests.canaries import CANARY_PASSWORD
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EMAIL = "harbour@example.org"
+START_LIMIT = 400
+"""Seconds that the first `make run` may take: it installs, and may have to build the agent image."""
+
+
+def copy_checkout(target: Path) -> None:
+    """What git would clone, as it stands in the work tree."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True,
+    ).stdout.decode()  # fmt: skip
+    for name in filter(None, listed.split("\0")):
+        source = ROOT / name
+        if source.is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def make_database() -> str:
+    """Of the kind that the suite runs on; empty for the embedded one."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        return ""
+    name = f"berth_e2e_{secrets.token_hex(4)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+    return f"{url.rsplit('/', 1)[0]}/{name}"
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass
+class Service:
+    """`make run` in `folder`. Everything that it says is kept, for the search for canaries."""
+
+    folder: Path
+    environment: dict[str, str]
+    engine: docker.APIClient = field(default_factory=lambda: docker.APIClient(version="auto"))
+    said: list[str] = field(default_factory=list)
+    process: subprocess.Popen[bytes] | None = None
+    runs: int = 0
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.environment['BERTH_PORT']}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"run-{self.runs}.log"
+
+    def start(self) -> None:
+        self.runs += 1
+        with self.log.open("wb") as output:
+            self.process = subprocess.Popen(
+                ["make", "run"],
+                cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        deadline = time.monotonic() + START_LIMIT
+        while not self._is_ready():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.2)
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.call("GET", "/readyz").status == 200
+        except OSError:
+            return False
+
+    def interrupt(self) -> None:
+        """Ctrl-C: the terminal sends it to the whole group."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.process.wait(60)
+
+    def call(self, method: str, path: str, body: Any = None, token: str = "") -> Answer:
+        headers = {"Content-Type": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data=data, headers=headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                answer = Answer(response.status, dict(response.headers), response.read().decode())
+        except urllib.error.HTTPError as error:
+            answer = Answer(error.code, dict(error.headers), error.read().decode())
+        self.said.append(f"{answer.headers} {answer.text}" if path != "/api/auth/login" else str(answer.headers))
+        return answer
+
+    def database_bytes(self) -> bytes:
+        """Everything that is stored."""
+        url = self.environment.get("DATABASE_URL", "")
+        if not url:
+            files = Path(self.environment["BERTH_DATA_DIR"]).glob("berth.sqlite3*")
+            return b"".join(file.read_bytes() for file in files)
+        with psycopg.connect(url) as connection:
+            names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+            tables = [connection.execute(f'SELECT t::text FROM "{name}" t').fetchall() for (name,) in names]  # type: ignore[call-overload]
+        return str(tables).encode()
+
+    def remove_all(self) -> None:
+        """Whatever carries this instance's label, by that label."""
+        instance = self.environment["BERTH_INSTANCE"]
+        chosen = {"label": [f"berth.instance={instance}"]}
+        for container in self.engine.containers(all=True, filters=chosen):
+            self.engine.remove_container(container["Id"], force=True, v=True)
+        for volume in self.engine.volumes(filters=chosen)["Volumes"] or []:
+            self.engine.remove_volume(volume["Name"], force=True)
+        for network in self.engine.networks(filters=chosen):
+            self.engine.remove_network(network["Id"])
+        self.engine.close()
+
+
+def make_environment(folder: Path, *, telegram: str, provider: str, allow: list[str]) -> dict[str, str]:
+    """What the README's unattended `make run` sets."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL", "PYTEST"))
+    }
+    kept.pop("DJANGO_SETTINGS_MODULE", None)
+    database = make_database()
+    return {
+        **kept,
+        **({"DATABASE_URL": database} if database else {}),
+        "BERTH_PORT": str(free_port()),
+        "BERTH_DATA_DIR": str(folder / "var"),
+        "BERTH_INSTANCE": f"e2e-{secrets.token_hex(4)}",
+        "BERTH_ADMIN_EMAIL": EMAIL,
+        "BERTH_ADMIN_PASSWORD": CANARY_PASSWORD,
+        "BERTH_TELEGRAM_API": telegram,
+        "BERTH_PROVIDER_API": provider,
+        "BERTH_EGRESS_ALLOW": ",".join(allow),
+    }

@@ -1,0 +1,178 @@
+"""The README's first page: from an empty folder to an agent that answers, and back."""
+
+import subprocess
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import docker
+import pytest
+
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN, find_canary
+from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+
+ALICE = 1001
+
+
+@pytest.fixture(scope="module")
+def host() -> str:
+    """The address under which containers reach this machine."""
+    client = docker.APIClient(version="auto")
+    pool = client.inspect_network("bridge")["IPAM"]["Config"][0]
+    client.close()
+    # Older engines do not name the gateway of their default bridge, which is the first address.
+    return str(pool.get("Gateway") or next(ip_network(pool["Subnet"]).hosts()))
+
+
+@pytest.fixture(scope="module")
+def telegram(host: str) -> Iterator[FakeTelegram]:
+    with FakeTelegram(host=host) as fake:
+        fake.add_bot(CANARY_TELEGRAM_TOKEN, username="harbour_bot")
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def provider(host: str) -> Iterator[FakeProvider]:
+    with FakeProvider(host=host) as fake:
+        fake.add_key(CANARY_API_KEY)
+        fake.add_key(CANARY_OTHER_API_KEY)
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def service(
+    telegram: FakeTelegram, provider: FakeProvider, host: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("newcomer")
+    copy_checkout(folder)
+    allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
+    environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
+    service = Service(folder, environment)
+    try:
+        service.start()
+        yield service
+    finally:
+        if service.process is not None and service.process.poll() is None:
+            service.interrupt()
+        service.remove_all()
+        command = [folder / ".venv/bin/python", "manage.py", "firewall", "--remove"]
+        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def token(service: Service) -> str:
+    answer = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": CANARY_PASSWORD})
+    assert answer.status == 200, answer.text
+    session: str = answer.json["token"]
+    return session
+
+
+def test_a_user_deploys_an_agent_and_it_answers(
+    service: Service, token: str, telegram: FakeTelegram, provider: FakeProvider
+) -> None:
+    # Deploy.
+    wanted = {
+        "name": "Harbour pilot",
+        "type": "assistant",
+        "plan": "free",
+        "telegramToken": CANARY_TELEGRAM_TOKEN,
+        "apiKey": CANARY_API_KEY,
+    }
+    created = service.call("POST", "/api/projects?wait=30", wanted, token)
+    assert created.status == 201, created.text
+    project = created.json["id"]
+    assert created.json["status"] == "running"
+    assert created.json["bot"]["url"] == "https://t.me/harbour_bot"
+    assert [(row["id"], row["status"]) for row in service.call("GET", "/api/projects", token=token).json] == [
+        (project, "running")
+    ]
+
+    # It answers.
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Is the tide in?")
+    reply = telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Is the tide in?", timeout=30)
+    assert reply.chat_id == ALICE
+    assert provider.asked()[-1].key == CANARY_API_KEY
+
+    # Nothing on the engine gives a credential away.
+    name = f"{service.environment['BERTH_INSTANCE']}-{project}"
+    assert find_canary(str(service.engine.inspect_container(name))) is None
+    assert find_canary(service.engine.logs(name)) is None
+
+    # Stop: no further polls arrive.
+    stopped = service.call("POST", f"/api/projects/{project}/control", {"action": "stop"}, token)
+    assert (stopped.status, stopped.json["status"]) == (200, "stopped")
+    polls = telegram.polls(CANARY_TELEGRAM_TOKEN).count
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Anybody there?")
+    assert telegram.polls(CANARY_TELEGRAM_TOKEN).count == polls
+    assert telegram.pending(CANARY_TELEGRAM_TOKEN) == 1
+
+    # Start: what was said meanwhile is answered.
+    started = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": "start"}, token)
+    assert (started.status, started.json["status"]) == (200, "running")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Anybody there?", timeout=30)
+
+    # Restart with a changed key.
+    changed = service.call("PATCH", f"/api/projects/{project}", {"apiKey": CANARY_OTHER_API_KEY}, token)
+    assert changed.status == 200, changed.text
+    restarted = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": "restart"}, token)
+    assert (restarted.status, restarted.json["status"]) == (200, "running")
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With the new key?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With the new key?", timeout=30)
+    assert provider.asked()[-1].key == CANARY_OTHER_API_KEY
+
+
+def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(service: Service, token: str) -> None:
+    wanted = {"name": "No key", "telegramToken": CANARY_TELEGRAM_TOKEN, "apiKey": "sk-unknown-to-the-provider"}
+    answer = service.call("POST", "/api/projects", wanted, token)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (400, "apiKey")
+
+
+def test_a_revoked_bot_token_is_a_crash_explained_in_plain_words(
+    service: Service, token: str, telegram: FakeTelegram
+) -> None:
+    project = service.call("GET", "/api/projects", token=token).json[0]["id"]
+    telegram.revoke(CANARY_TELEGRAM_TOKEN)
+    try:
+        restarted = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": "restart"}, token)
+        assert restarted.json["status"] == "crashed", restarted.text
+        assert restarted.json["status_reason"]["code"] == "telegram_token"
+    finally:
+        telegram.restore(CANARY_TELEGRAM_TOKEN)
+    started = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": "start"}, token)
+    assert started.json["status"] == "running"
+
+
+def test_agents_outlive_the_service_and_a_second_run_finds_them(
+    service: Service, token: str, telegram: FakeTelegram
+) -> None:
+    service.interrupt()
+    with pytest.raises(OSError, match="refused"):
+        service.call("GET", "/healthz")
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Still there?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Still there?", timeout=30)
+    service.start()
+    assert service.call("GET", "/api/projects", token=token).json[0]["status"] == "running"
+
+
+def test_deleting_leaves_nothing_on_the_engine(service: Service, token: str) -> None:
+    project = service.call("GET", "/api/projects", token=token).json[0]["id"]
+    assert service.call("DELETE", f"/api/projects/{project}", token=token).status == 204
+    chosen = {"label": [f"berth.instance={service.environment['BERTH_INSTANCE']}"]}
+    assert service.engine.containers(all=True, filters=chosen) == []
+    assert not service.engine.volumes(filters=chosen)["Volumes"]
+    assert service.call("DELETE", f"/api/projects/{project}", token=token).status == 404
+
+
+def test_no_credential_is_anywhere(service: Service) -> None:
+    """Looks at all that the tests above have left: answers, the output of both runs, the data directory."""
+    assert find_canary(service.database_bytes()) is None
+    for log in Path(service.folder).glob("run-*.log"):
+        assert find_canary(log.read_bytes()) is None
+    assert find_canary("\n".join(service.said)) is None
+    for file in Path(service.environment["BERTH_DATA_DIR"]).rglob("*"):
+        if file.is_file():
+            assert find_canary(file.read_bytes()) is None, file
