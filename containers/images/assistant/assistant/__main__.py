@@ -1,67 +1,15 @@
-"""Starts the agent and turns its end into an exit code."""
+"""The very first instant: an agent told to stop while Python still starts must also end with 0."""
 
-import logging
 import os
 import signal
-import sys
-from pathlib import Path
-from typing import NoReturn
-
-from assistant.config import Config, read_config
-from assistant.outcome import Code, ExitCode, FatalError, Problem
-from assistant.redaction import redactor, set_up_logging
-from assistant.status import Status
-
-logger = logging.getLogger("assistant")
 
 
-def main() -> NoReturn:
-    """Leave through os._exit: an orderly interpreter exit would wait for a thread that still imports an SDK."""
-    set_up_logging(os.environ.get("AGENT_LOG_LEVEL", ""))
-    status = Status(Path(os.environ.get("AGENT_RUN_DIR") or "/run/agent"))
-    _stop_at_once_on_signal(status)
-    code = _run(status)
-    logging.shutdown()
-    sys.stdout.flush()
-    os._exit(code)
+def begin() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    from assistant.start import main  # noqa: PLC0415 - after the line above, as importing takes its time
 
-
-def _stop_at_once_on_signal(status: Status) -> None:
-    """Until the event loop listens for it: importing the libraries takes longer than some owners wait."""
-
-    def stop(*_: object) -> None:
-        status.note_end("stopped")
-        os._exit(ExitCode.STOPPED)
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-
-
-def _run(status: Status) -> int:
-    try:
-        status.note_start()
-        _live(read_config(), status)
-    except FatalError as error:
-        logger.error("%s", error.detail)  # noqa: TRY400 - a sentence says it all, a traceback only frightens
-        status.note_end("failed", Problem(error.code, error.detail))
-        return error.exit_code
-    except Exception:
-        logger.exception("the agent has crashed")
-        status.note_end("failed", Problem(Code.CRASH, "The agent has crashed; its log says more."))
-        return ExitCode.CRASH
-    status.note_end("stopped")
-    return ExitCode.STOPPED
-
-
-def _live(config: Config, status: Status) -> None:
-    redactor.learn(config.token, config.key)
-    import asyncio  # noqa: PLC0415 - what follows is slow to import; configuration errors need not wait for it
-
-    from assistant.run import live  # noqa: PLC0415
-
-    # Not asyncio.run: it waits for the thread that may still be importing an SDK.
-    asyncio.new_event_loop().run_until_complete(live(config, status))
+    main()
 
 
 if __name__ == "__main__":
-    main()
+    begin()

@@ -4,6 +4,7 @@ With plain httpx, which the Telegram library has loaded anyway: importing a prov
 which at a quarter of a core would be two seconds more until the agent runs.
 """
 
+import asyncio
 import json
 import logging
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from assistant.config import Config
 from assistant.outcome import Code, Problem
 from assistant.providers import Provider, explain_refusal, is_header_safe, model_is_listed, problem
 
-PATIENCE = httpx.Timeout(8.0, connect=5.0)
+LONGEST_PROBE = 8.0  # seconds, for all questions together; the start waits for it
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +25,12 @@ async def probe(config: Config) -> Problem | None:
     if not is_header_safe(config.key):
         return problem(Code.PROVIDER_KEY)
     try:
-        async with httpx.AsyncClient(timeout=PATIENCE, headers=_headers(config), follow_redirects=True) as client:
+        async with (
+            asyncio.timeout(LONGEST_PROBE),
+            httpx.AsyncClient(timeout=LONGEST_PROBE, headers=_headers(config), follow_redirects=True) as client,
+        ):
             return await _ask(client, config)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
         logger.warning("the provider cannot be reached: %s", type(error).__name__)
         return problem(Code.PROVIDER_DOWN)
 
