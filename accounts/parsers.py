@@ -1,7 +1,7 @@
 """Bodies as requests may bring them: JSON in UTF-8, with finite numbers, and not nested without end."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import IO, Any, NoReturn
 
@@ -16,7 +16,10 @@ class StrictJSONParser(JSONParser):
     """Raises `ParseError` for whatever JSON has no word for, and for what would break those who read it later."""
 
     def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002 - DRF's signature
+        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> Any:
         try:
             document = json.loads(stream.read().decode(), parse_constant=_refuse_constant)
@@ -37,21 +40,19 @@ def _place(error: ValueError) -> str:
 
 
 def _check(document: Any) -> None:
-    level = [document]
+    level = [[document]]
     for _ in range(DEPTH_LIMIT + 1):
-        if any(isinstance(value, float) and not isfinite(value) for value in level):
+        values = [value for outer in level for value in _inside(outer)]
+        if any(isinstance(value, float) and not isfinite(value) for value in values):
             raise ParseError("A number in the body is too large.")
-        level = [inner for value in level for inner in _inside(value)]
+        level = [value for value in values if isinstance(value, dict | list)]
         if not level:
             return
     raise _too_deep()
 
 
-def _inside(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _too_deep() -> ParseError:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.settings import api_settings
 
 from accounts.text import has_control_characters
 
@@ -16,6 +17,12 @@ _UNKNOWN_NAMED = 20  # a body of 64 KiB can hold thousands
 
 class StrictSerializer(serializers.Serializer[Any]):
     """A field that it does not have is an error with the code `unknown`."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if not isinstance(data, Mapping):
+            message = ErrorDetail("Send a JSON object.", code="invalid")
+            raise ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [message]})
+        return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> Any:
         errors = _unknown_fields(data, known={name for name, field in self.fields.items() if not field.read_only})
@@ -75,8 +82,6 @@ def _wire_type(choice: object) -> type:
 
 
 def _unknown_fields(data: Any, *, known: set[str]) -> dict[str, list[ErrorDetail]]:
-    if not isinstance(data, Mapping):
-        return {}
     unknown = [str(name) for name in data if name not in known][:_UNKNOWN_NAMED]
     message = "There is no such field."
     return {_writable(name): [ErrorDetail(message, code="unknown")] for name in unknown}

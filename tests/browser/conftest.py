@@ -1,4 +1,4 @@
-"""A real browser. Every page is watched: a violation of the content security policy or a script error fails the test."""
+"""A real browser. Every page is watched: a breach of the content security policy or a script error fails the test."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -66,8 +66,13 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    complaints: list[str] = []
+def complaints() -> list[str]:
+    """What the browser complained of; must be empty at the end."""
+    return []
+
+
+@pytest.fixture
+def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
