@@ -8,6 +8,7 @@ from string import Template
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.urls import reverse
 
 PATIENCE = 60
 """Seconds after which to say what is not ready yet."""
@@ -15,7 +16,7 @@ PATIENCE = 60
 WELCOME = Template("""
 Berth is ready at $url
 
-  Sign in   $url/admin/   as $email
+  Sign in   $url$sign_in   as $email
   API       $url/api/docs
 
   A first request:
@@ -35,7 +36,8 @@ def announce(write: Callable[[str], object]) -> None:
             return
         time.sleep(0.2)
     admin = get_user_model().objects.filter(is_superuser=True).order_by("date_joined").first()
-    write(WELCOME.substitute(url=settings.BERTH_PUBLIC_URL, email=admin or "<your email>"))
+    sign_in = reverse(settings.LOGIN_URL)
+    write(WELCOME.substitute(url=settings.BERTH_PUBLIC_URL, sign_in=sign_in, email=admin or "<your email>"))
 
 
 def ask_readiness() -> dict[str, str]:

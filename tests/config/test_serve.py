@@ -159,4 +159,5 @@ def test_the_welcome_says_where_it_is_and_how_to_sign_in(served: Served) -> None
     welcome = served.log.read_text()
     assert f"http://127.0.0.1:{served.port}" in welcome
     assert "admin@berth.localhost" in welcome
+    assert "/sign-in" in welcome
     assert "/api/auth/login" in welcome

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_sqlite_begins_immediate_waits_and_writes_ahead(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_session_tokens_last_twelve_hours_and_have_a_key_of_their_own() -> None:
-    assert settings.SIMPLE_JWT["ACCESS_TOKEN_LIFETIME"].total_seconds() == 12 * 3600
+    assert settings.SIMPLE_JWT["ACCESS_TOKEN_LIFETIME"] == timedelta(hours=12)
     assert settings.SIMPLE_JWT["SIGNING_KEY"] not in {settings.SECRET_KEY, *settings.BERTH_ENCRYPTION_KEYS}
     assert settings.SESSION_COOKIE_AGE == 12 * 3600
 

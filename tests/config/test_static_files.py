@@ -1,0 +1,61 @@
+"""Static files are collected when they have changed, and only then."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+
+from projects.management.commands import prepare
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def source(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of static files, and a data directory they are collected into."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.css").write_text("a {}")
+    settings.BERTH_DATA_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+    settings.STATICFILES_DIRS, settings.BERTH_PORT = [source], 1
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    finders.get_finder.cache_clear()
+    monkeypatch.setattr(prepare, "require_free_port", lambda *_: None)
+    return source
+
+
+def collected(capsys: pytest.CaptureFixture[str]) -> bool:
+    call_command("prepare")
+    return "Collecting static files" in capsys.readouterr().out
+
+
+def test_the_first_time_they_are_collected_and_the_second_time_not(
+    source: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert collected(capsys)
+    assert (settings.STATIC_ROOT / "a.css").read_text() == "a {}"
+    assert not collected(capsys)
+
+
+def test_a_changed_file_is_collected(source: Path, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    collected(capsys)
+    (source / "a.css").write_text("a { color: red }")
+    assert collected(capsys)
+    assert (settings.STATIC_ROOT / "a.css").read_text() == "a { color: red }"
+
+
+def test_a_file_that_is_gone_goes(source: Path, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (source / "b.css").write_text("b {}")
+    collected(capsys)
+    (source / "b.css").unlink()
+    assert collected(capsys)
+    assert not (settings.STATIC_ROOT / "b.css").exists()
+
+
+def test_a_lost_directory_is_made_again(source: Path, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    collected(capsys)
+    shutil.rmtree(settings.STATIC_ROOT)
+    assert collected(capsys)
