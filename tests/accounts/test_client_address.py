@@ -2,7 +2,7 @@
 
 import pytest
 from django.test import RequestFactory
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from accounts.http import client_address
 
@@ -30,7 +30,7 @@ from accounts.http import client_address
     ],
 )
 def test_the_address_that_nobody_can_make_up_counts(
-    settings: SettingsWrapper, proxies: int, peer: str, forwarded: str | None, address: str | None
+    settings: Settings, proxies: int, peer: str, forwarded: str | None, address: str | None
 ) -> None:
     settings.BERTH_TRUSTED_PROXIES = proxies
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}

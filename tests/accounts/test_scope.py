@@ -1,11 +1,14 @@
 """What a token may do: a `read` key only reads, a session and a `write` key do both."""
 
+from typing import cast
+
 import pytest
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.http import Credential
 from accounts.models import ApiKey, Scope, User
 from tests.accounts.conftest import Call
 from tests.factories import ApiKeyFactory, plain_key
@@ -18,7 +21,7 @@ class AnyView(APIView):
     """Stands for every view that does not choose its permissions."""
 
     def get(self, request: Request) -> Response:
-        return Response({"label": request.auth.label})
+        return Response({"label": cast("Credential", request.auth).label})
 
     post = put = patch = delete = get
 
