@@ -20,7 +20,7 @@ def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
 ) -> None:
     provider.add_key(key)
     agent.secrets["agent_api_key"] = key
-    agent.start(AGENT_ANSWER_SECONDS="3", AGENT_WATCH_SECONDS="600", AGENT_MODEL="any/model").wait_for("running")
+    agent.start(AGENT_WATCH_SECONDS="600", AGENT_MODEL="any/model").wait_for("running")
     assert ask("Hello?") == "You said: Hello?"
     troubles: list[tuple[Callable[[], None], str, str]] = [
         (lambda: provider.reject(key), "provider_key", "rejects my API key"),
@@ -30,7 +30,6 @@ def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
         (lambda: provider.break_down(500, "chat"), "provider_down", "cannot reach"),
         (lambda: provider.break_down(502, "chat"), "provider_down", "cannot reach"),
         (lambda: provider.garbage("chat"), "provider_down", "cannot reach"),
-        (lambda: provider.stall("chat"), "provider_down", "cannot reach"),
     ]
     for trouble, code, words in troubles:
         before = len(agent.statuses)
@@ -41,6 +40,13 @@ def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
         assert ask("Better?") == "You said: Better?"
         agent.wait_for("running", after=before)
     assert "And now?" not in str(provider.asked()[-1].messages), "unanswered questions were remembered"
+
+
+def test_a_provider_that_never_answers_is_called_down(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
+    agent.start(AGENT_ANSWER_SECONDS="0.5", AGENT_WATCH_SECONDS="600").wait_for("running")
+    provider.stall("chat")
+    assert "cannot reach" in ask("Hello?")
+    agent.wait_for("degraded", "provider_down")
 
 
 def test_a_message_the_provider_will_not_take_is_not_the_agents_illness(

@@ -22,8 +22,8 @@ from assistant.redaction import log_loop_error
 from assistant.status import Status
 from assistant.watching import watch_provider
 
-FINISH_SECONDS = 1.5  # for answers under way when told to stop; the contract gives 5 s for all of it
-CLOSE_SECONDS = 1.0
+FINISH_SECONDS = 1.2  # for answers under way when told to stop; the contract gives 5 s for all of it
+CLOSE_SECONDS = 0.7
 
 COMMANDS = [
     BotCommand("help", "What I can do"),
