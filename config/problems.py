@@ -47,6 +47,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
+    projects.TooManyStreamsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     # engines
     engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),

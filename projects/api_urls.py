@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.viewsets import AgentTypeViewSet, PlanViewSet, ProjectViewSet
+from projects.viewsets import AgentTypeViewSet, PlanViewSet, ProjectLogsView, ProjectViewSet
 
 urlpatterns = [
     path("projects", ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
@@ -14,6 +14,8 @@ urlpatterns = [
     ),
     path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
     path("projects/<str:id>/events", ProjectViewSet.as_view({"get": "events"}), name="project-events"),
+    path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),
+    path("projects/<str:id>/stats", ProjectViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
     path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
 ]

@@ -40,3 +40,9 @@ class InvalidFieldError(ProjectError):
         super().__init__(message)
         self.field = field
         self.code = code
+
+
+class TooManyStreamsError(ProjectError):
+    """There is no place for another request that lasts."""
+
+    retry_after = 5

@@ -1,9 +1,14 @@
 """Pages of a list whose body stays a plain array: the next page is in the `Link` header."""
 
-from typing import Any
+from datetime import UTC
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
+from django.http import QueryDict
+from django.utils.dateparse import parse_datetime
 from rest_framework import serializers
-from rest_framework.pagination import CursorPagination
+from rest_framework.exceptions import NotFound
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,7 +21,6 @@ class LinkPagination(CursorPagination):
     ordering = ("-created_at", "-id")
     page_size = MAX_LIMIT
     cursor_query_param = "cursor"
-    invalid_cursor_message = "This cursor is not one of ours. Take it from the Link header of the page before."
 
     def get_page_size(self, request: Request) -> int | None:
         raw = request.query_params.get("limit")
@@ -24,10 +28,25 @@ class LinkPagination(CursorPagination):
             if self.cursor_query_param in request.query_params:
                 return self.page_size
             return None
-        if not (raw.isascii() and raw.isdecimal() and 1 <= int(raw[:9]) <= MAX_LIMIT):
-            message = f"Set limit to a whole number from 1 to {MAX_LIMIT}."
-            raise serializers.ValidationError({"limit": [serializers.ErrorDetail(message, code="invalid")]})
+        if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and 1 <= int(raw) <= MAX_LIMIT):
+            _refuse("limit", f"Set limit to a whole number from 1 to {MAX_LIMIT}.")
         return int(raw)
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """The base class answers 404 to what it cannot read, and takes any text for a moment."""
+        raw = request.query_params.get(self.cursor_query_param)
+        try:
+            cursor = super().decode_cursor(request)
+        except NotFound:
+            cursor = None
+        ours = raw and cursor and _is_moment(cursor.position) and self._spell(cursor) == raw
+        if raw is not None and not ours:
+            _refuse(self.cursor_query_param, "Take the cursor from the Link header of the page before.")
+        return cursor
+
+    def _spell(self, cursor: Cursor) -> str:
+        """The text that stands for the cursor in our links; what is decoded leniently may have been any other."""
+        return QueryDict(urlsplit(self.encode_cursor(cursor)).query)[self.cursor_query_param]
 
     def get_paginated_response(self, data: Any) -> Response:
         links = [
@@ -55,3 +74,18 @@ class LinkPagination(CursorPagination):
                 "schema": {"type": "string"},
             },
         ]
+
+
+def _is_moment(position: str | None) -> bool:
+    """Whether it is one of ours: the time of creation of the last row of a page, if it is not the first page."""
+    if position is None:
+        return True
+    try:
+        moment = parse_datetime(position)
+        return moment is not None and moment.tzinfo is not None and bool(moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        return False
+
+
+def _refuse(field: str, message: str) -> NoReturn:
+    raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})

@@ -7,12 +7,13 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
 from accounts.strict import StrictCharField, StrictChoiceField, StrictSerializer
+from projects.agent_settings import check_settings
 from projects.credentials import CredentialCheck, check_credentials, parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.lifecycle import Action, Status
 from projects.models import AgentType, Event, Plan, Project
 from projects.models.project import API_KEY
-from projects.offers import OfferField, check_memory, check_settings
+from projects.offers import OfferField, check_memory
 from projects.services import NewProject, ProjectChange
 
 TOKEN_LENGTH = 256
@@ -191,3 +192,14 @@ class EventSerializer(serializers.ModelSerializer[Event]):
     class Meta:
         model = Event
         fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
+
+    cpu_percent = serializers.FloatField(allow_null=True)
+    memory = serializers.IntegerField(allow_null=True)
+    memory_limit = serializers.IntegerField(allow_null=True)
+    network_received = serializers.IntegerField(allow_null=True)
+    network_sent = serializers.IntegerField(allow_null=True)
+    pids = serializers.IntegerField(allow_null=True)

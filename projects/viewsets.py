@@ -1,11 +1,13 @@
 """Projects under /api: validate, call one service, serialize."""
 
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 from uuid import UUID, uuid4
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -13,6 +15,7 @@ from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from accounts.http import AuthenticatedRequest, client_address
 from accounts.schema import problems
+from containers.engine import get_engine
 from projects.lifecycle import Action, Status
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.observing import refresh
@@ -26,13 +29,16 @@ from projects.serializers import (
     ProjectChangeSerializer,
     ProjectDetailSerializer,
     ProjectSerializer,
+    UsageSerializer,
     ValidationSerializer,
 )
 from projects.services import control_project, create_project, delete_project, update_project
 from projects.services.idempotency import answer_once
 from projects.services.waiting import wait_until_settled
+from projects.streaming import AnyAccept, follow, text_of
 
 MAX_WAIT = 30
+MAX_TAIL = 10_000
 WAIT = OpenApiParameter(
     "wait",
     {"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
@@ -40,6 +46,13 @@ WAIT = OpenApiParameter(
 )
 RESTART = OpenApiParameter(
     "restart", {"type": "boolean", "default": False}, description="Restart the agent, so that the change applies now."
+)
+TAIL = OpenApiParameter(
+    "tail", {"type": "integer", "minimum": 0, "maximum": MAX_TAIL}, description="Only the last lines."
+)
+SINCE = OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="Only lines from then on.")
+FOLLOW = OpenApiParameter(
+    "follow", {"type": "boolean", "default": False}, description="Go on as server-sent events until the agent ends."
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -148,7 +161,7 @@ class ProjectViewSet(GenericViewSet[Project]):
     )
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
         """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
-        project, restart = self.get_object(), _restart(request)
+        project, restart = self.get_object(), _flag(request, "restart")
         form = ProjectChangeSerializer(project, data=request.data)
         form.is_valid(raise_exception=True)
         project = update_project(project=project, change=form.to_change(), actor=_actor(request))
@@ -197,6 +210,16 @@ class ProjectViewSet(GenericViewSet[Project]):
         return Response(_detail(project, wait=0 if accepted else wait), status=202 if accepted else 200)
 
     @extend_schema(
+        operation_id="show_project_stats",
+        tags=["projects"],
+        responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
+    )
+    def stats(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+        """Tell what the agent uses at this moment; all null while it does not run."""
+        usage = get_engine().stats(self.get_object().container_name)
+        return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
+
+    @extend_schema(
         operation_id="list_project_events",
         tags=["projects"],
         responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
@@ -205,6 +228,27 @@ class ProjectViewSet(GenericViewSet[Project]):
         """Tell who did what to the project, when and from where: the newest 200."""
         events = Event.objects.filter(project_id=self.get_object().id)[:200]
         return Response(EventSerializer(events, many=True).data)
+
+
+class ProjectLogsView(ProjectViewSet):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="read_project_logs",
+        tags=["projects"],
+        parameters=[TAIL, SINCE, FOLLOW],
+        responses={
+            (200, "text/plain"): OpenApiResponse({"type": "string"}, description="One line each, with its time."),
+            (200, "text/event-stream"): OpenApiResponse({"type": "string"}, description="With `follow=true`."),
+            **problems(400, 401, 404, 429, 502, 503),
+        },
+    )
+    def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:  # noqa: A002
+        """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
+        project, tail, since = self.get_object(), _tail(request), _since(request)
+        if _flag(request, "follow"):
+            return follow(project, tail=tail, since=since)
+        return HttpResponse(text_of(project, tail=tail, since=since), content_type="text/plain; charset=utf-8")
 
 
 class PlanViewSet(ViewSet):
@@ -239,16 +283,38 @@ def _actor(request: AuthenticatedRequest) -> Actor:
 
 def _wait(request: AuthenticatedRequest) -> int:
     raw = request.query_params.get("wait", "0")
-    if not (raw.isascii() and raw.isdecimal() and int(raw[:9]) <= MAX_WAIT):
+    if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= MAX_WAIT):
         _refuse("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
     return int(raw)
 
 
-def _restart(request: AuthenticatedRequest) -> bool:
-    raw = request.query_params.get("restart", "false")
+def _flag(request: AuthenticatedRequest, name: str) -> bool:
+    raw = request.query_params.get(name, "false")
     if raw not in {"true", "false"}:
-        _refuse("restart", "Set restart to true or false.")
+        _refuse(name, f"Set {name} to true or false.")
     return raw == "true"
+
+
+def _tail(request: AuthenticatedRequest) -> int | None:
+    raw = request.query_params.get("tail")
+    if raw is None:
+        return None
+    if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= MAX_TAIL):
+        _refuse("tail", f"Set tail to a number of lines from 0 to {MAX_TAIL}.")
+    return int(raw)
+
+
+def _since(request: AuthenticatedRequest) -> datetime | None:
+    raw = request.query_params.get("since")
+    if raw is None:
+        return None
+    try:
+        since = parse_datetime(raw)
+    except ValueError:
+        since = None
+    if since is None:
+        _refuse("since", "Set since to a time such as 2026-01-31T12:00:00Z.")
+    return since if since.tzinfo else since.replace(tzinfo=UTC)
 
 
 def _idempotency_key(request: AuthenticatedRequest) -> str | None:

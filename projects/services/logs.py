@@ -1,6 +1,6 @@
 """What an agent printed, without its credentials."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from datetime import datetime
 
 from django.views.decorators.debug import sensitive_variables
@@ -28,16 +28,21 @@ def read_log_tail(project: Project) -> str:
 @sensitive_variables()
 def read_logs(
     *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False
-) -> Iterator[str]:
+) -> Generator[str, None, None]:
     """Lines with their time in front, at most 1 MB of them. Raises `EngineError`.
 
     With `follow` the lines go on as they are printed, with an empty one now and then when there are none.
     """
     secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.open_credential(field))]
     sent = 0
-    for line in get_engine().logs(project.container_name, tail=tail, since=since, follow=follow):
-        text = redact(line.decode("utf-8", "replace").rstrip("\r\n"), secrets)[:LINE_LIMIT]
-        sent += len(text) + 1
-        if sent > MAX_BYTES:
-            return
-        yield text
+    lines = get_engine().logs(project.container_name, tail=tail, since=since, follow=follow)
+    try:
+        for line in lines:
+            text = redact(line.decode("utf-8", "replace").rstrip("\r\n"), secrets)[:LINE_LIMIT]
+            sent += len(text.encode()) + 1
+            if sent > MAX_BYTES:
+                return
+            yield text
+    finally:
+        if isinstance(lines, Generator):
+            lines.close()  # now, not at some garbage collection: it holds a connection to the engine

@@ -2,15 +2,25 @@
 
 import time
 
+from projects.errors import TooManyStreamsError
 from projects.lifecycle import SETTLED
 from projects.models import Project
 from projects.observing import refresh
+from projects.services.slots import hold_slot
 
 POLL_SECONDS = 0.25
 
 
 def wait_until_settled(project: Project, *, seconds: float) -> Project:
-    """The project as it is once nothing is under way, or after `seconds`."""
+    """The project as it is once nothing is under way, or after `seconds`, or at once where too many wait already."""
+    try:
+        with hold_slot(project.owner):
+            return _wait(project, seconds=seconds)
+    except TooManyStreamsError:
+        return project  # what was asked for has been done; only the comfort of waiting is refused
+
+
+def _wait(project: Project, *, seconds: float) -> Project:
     until = time.monotonic() + seconds
     while project.status not in SETTLED and time.monotonic() < until:
         time.sleep(POLL_SECONDS)

@@ -52,7 +52,7 @@ def make_database() -> str:
         return ""
     name = f"berth_e2e_{secrets.token_hex(4)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+        connection.execute(f"CREATE DATABASE {name}")
     return f"{url.rsplit('/', 1)[0]}/{name}"
 
 
@@ -134,7 +134,7 @@ class Service:
             return b"".join(file.read_bytes() for file in files)
         with psycopg.connect(url) as connection:
             names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-            tables = [connection.execute(f'SELECT t::text FROM "{name}" t').fetchall() for (name,) in names]  # type: ignore[call-overload]
+            tables = [connection.execute(f'SELECT t::text FROM "{name}" t').fetchall() for (name,) in names]
         return str(tables).encode()
 
     def remove_all(self) -> None:

@@ -59,7 +59,7 @@ def service(
         if service.process is not None and service.process.poll() is None:
             service.interrupt()
         service.remove_all()
-        command = [folder / ".venv/bin/python", "manage.py", "firewall", "--remove"]
+        command = [str(folder / ".venv/bin/python"), "manage.py", "firewall", "--remove"]
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 

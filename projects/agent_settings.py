@@ -1,0 +1,111 @@
+"""A project's settings against the JSON Schema of its agent type.
+
+No message quotes a value: people paste credentials into the wrong field.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from projects.models import AgentType
+
+SETTINGS_BYTES = 16 * 1024
+ERRORS_NAMED = 20
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""All but tab and line feed, which instructions may hold."""
+
+SENTENCES = {
+    "type": "Must be of type {limit}.",
+    "enum": "Must be one of: {limit}.",
+    "const": "Must be {limit}.",
+    "required": "Lacks a setting. Needed are: {limit}.",
+    "minLength": "Must have at least {limit} character(s).",
+    "maxLength": "Must have at most {limit} characters.",
+    "minItems": "Must have at least {limit} item(s).",
+    "maxItems": "Must have at most {limit} items.",
+    "uniqueItems": "Must not hold the same twice.",
+    "minimum": "Must be {limit} or more.",
+    "maximum": "Must be {limit} or less.",
+}
+OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
+
+
+def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
+    """Raises the REST framework's `ValidationError` with the path of each setting that does not fit."""
+    if len(json.dumps(settings)) > SETTINGS_BYTES:
+        raise _refused("The settings exceed 16 KB. Shorten them.", code="too_long")
+    if CONTROL_CHARACTERS.search(_text(settings)):
+        raise _refused("The settings hold control characters. Remove them.", code="control_characters")
+    errors: dict[str, list[ErrorDetail]] = {}
+    for error in islice(SettingsValidator(agent_type.settings_schema).iter_errors(settings), ERRORS_NAMED):
+        for field, detail in _details(error):
+            errors.setdefault(field, []).append(detail)
+    if errors:
+        raise serializers.ValidationError(errors)
+
+
+def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
+    field = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        message = f"There is no such setting. Known are: {', '.join(known)}."
+        for name in islice((name for name in error.instance if name not in known), ERRORS_NAMED):
+            yield f"{field}.{name[:64]}", ErrorDetail(message, code="unknown")
+    else:
+        yield field, ErrorDetail(_sentence(error), code=str(error.validator))
+
+
+def _sentence(error: ValidationError) -> str:
+    """What the schema asks for, which is public, in words."""
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    limit = error.validator_value
+    listed = ", ".join(str(value) for value in limit) if isinstance(limit, list) else limit
+    sentence = SENTENCES.get(str(error.validator), OTHERWISE).format(limit=listed)
+    description = schema.get("description") if error.absolute_path else ""
+    return f"{sentence} {description}" if description else sentence
+
+
+def _refused(message: str, *, code: str) -> serializers.ValidationError:
+    return serializers.ValidationError({"settings": [ErrorDetail(message, code=code)]})
+
+
+def _text(value: Any) -> str:
+    """Every string in a JSON value, keys included."""
+    if isinstance(value, dict):
+        return "".join(f"{key}{_text(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "".join(map(_text, value))
+    return value if isinstance(value, str) else ""
+
+
+def _pattern(_validator: Any, pattern: str, text: Any, _schema: Any) -> Iterator[ValidationError]:
+    """To JSON Schema `$` is the end of the text; to Python also a line feed before it."""
+    if pattern.endswith("$") and not pattern.endswith(r"\$"):
+        pattern = pattern[:-1] + r"\Z"
+    if isinstance(text, str) and not re.search(pattern, text):
+        yield ValidationError("no match")
+
+
+def _unique_items(_validator: Any, wanted: Any, items: Any, _schema: Any) -> Iterator[ValidationError]:
+    """The library's own compares each with each where the types are mixed: seconds for 16 KB."""
+    if wanted and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
+        yield ValidationError("not unique")
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    """Of the very type: 7.0 is an integer to JSON Schema, and "7.0" is no user id."""
+    return type(value) is int
+
+
+SettingsValidator = extend(
+    Draft202012Validator,
+    validators={"pattern": _pattern, "uniqueItems": _unique_items},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
