@@ -6,7 +6,7 @@ Whatever cannot be read stops the start with one sentence that names the variabl
 import os
 import secrets
 from collections.abc import Callable
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -67,9 +67,17 @@ def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
         return False
 
 
+def is_any_address(host: str) -> bool:
+    """Whether a server that listens on `host` does so on every address of the machine, as on 0.0.0.0 and ::."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 def local_url(host: str, port: int) -> str:
     """The address at which somebody on this machine reaches a server that listens on `host`."""
-    name = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 - compared, not bound
+    name = "localhost" if is_any_address(host) else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 

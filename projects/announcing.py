@@ -42,8 +42,9 @@ def announce(write: Callable[[str], object]) -> None:
 
 def ask_readiness() -> dict[str, str]:
     """What /readyz of the server on this machine says."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.BERTH_HOST, settings.BERTH_HOST)  # noqa: S104 - not bound
-    connection = HTTPConnection(host, settings.BERTH_PORT, timeout=15)
+    # Who listens on 0.0.0.0 or :: does so on this one too.
+    everywhere = settings.BERTH_HOST.strip("0.:") == ""
+    connection = HTTPConnection("localhost" if everywhere else settings.BERTH_HOST, settings.BERTH_PORT, timeout=15)
     try:
         connection.request("GET", "/readyz", headers={"Host": "localhost"})
         answer: dict[str, str] = json.loads(connection.getresponse().read())
