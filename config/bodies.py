@@ -1,5 +1,6 @@
 """What the body of a request may be: UTF-8, and on /api no larger than a limit, declared or in chunks."""
 
+import re
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -13,19 +14,7 @@ from config.requests import is_api_path
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-
-class Utf8Middleware:
-    """Reads every request as UTF-8, whatever charset it names: JSON has no other, nor have our forms.
-
-    Django would take any codec of Python's at its word, `hex` and `zlib` too, and break on the query string.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        request.encoding = "utf-8"
-        return self.get_response(request)
+_CHARSET = re.compile(r";\s*charset\s*=[^;]*", re.IGNORECASE)
 
 
 class ApiBodyLimitMiddleware:
@@ -58,6 +47,21 @@ def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
         return application(environ, start_response)
 
     return bounded
+
+
+def ignore_charsets(application: "WSGIApplication") -> "WSGIApplication":
+    """Leave out the charset that a request names: JSON is always UTF-8, and so are our forms.
+
+    Django would take every codec of Python's at its word, `hex` and `zlib` too, and break on reading the query with it
+    before any middleware or handler of errors is there.
+    """
+
+    def without(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        if named := environ.get("CONTENT_TYPE"):
+            environ["CONTENT_TYPE"] = _CHARSET.sub("", named)
+        return application(environ, start_response)
+
+    return without
 
 
 def _limit() -> int:

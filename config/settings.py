@@ -90,7 +90,6 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.requests.RequestIdMiddleware",
-    "config.bodies.Utf8Middleware",
     "config.requests.PrivateAnswersMiddleware",
     "config.requests.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -199,6 +198,7 @@ SPECTACULAR_SETTINGS = {
     # Its default validator is a public server, which would be told the address of every installation.
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "tryItOutEnabled": True},
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.lifecycle.Status"},
 }
 
 # -- headers and cookies ----------------------------------------------------------------------------------------------
