@@ -6,6 +6,7 @@ Whatever cannot be read stops the start with one sentence that names the variabl
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -123,6 +124,21 @@ def database(name: str, default: Path) -> dict[str, object]:
         message = (
             f"{name} is not a database URL. Write it as postgresql://user:password@host:5432/name or sqlite:////path."
         )
+        raise ImproperlyConfigured(message)
+    return parsed
+
+
+def mail(name: str) -> dict[str, object]:
+    """Django's EMAIL_* settings as the URL says (`smtp+tls://user:password@host:587`); empty without one."""
+    value = text(name)
+    if not value:
+        return {}
+    parsed: dict[str, object] = {}
+    if urlsplit(value).scheme in {"smtp", "smtp+tls", "smtps", "smtp+ssl"} and urlsplit(value).hostname:
+        with suppress(ValueError):
+            parsed = environ.Env.email_url_config(value)
+    if not parsed:
+        message = f"{name} is not the URL of a mail server. Write it as smtp+tls://user:password@host:587."
         raise ImproperlyConfigured(message)
     return parsed
 

@@ -246,6 +246,15 @@ BERTH_TRUSTED_PROXIES = env.number("BERTH_TRUSTED_PROXIES", 0, low=0, high=5)
 SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.W004"])
 
 # -- the rest ---------------------------------------------------------------------------------------------------------
+_mail = env.mail("BERTH_EMAIL_URL")
+BERTH_SENDS_MAIL = bool(_mail)
+if _mail:
+    EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+    EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.get("EMAIL_USE_TLS", False), _mail.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("BERTH_EMAIL_FROM", f"berth@{_public.hostname or 'localhost'}")
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True

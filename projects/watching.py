@@ -48,6 +48,8 @@ class Watcher:
                 if not failing:
                     log.warning("The watcher sees nothing: %s", error)
                 failing = True
+            except Exception:
+                log.exception("The watcher's round broke; the next one tries again.")
             self._news.wait(LOOK_EVERY)
             self._stopped.wait(SETTLE)
             self._news.clear()

@@ -24,6 +24,7 @@ from projects.secrets import SecretUnreadableError
 from projects.services.acts import bring_up, take_down, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
 from projects.services.logs import read_log_tail
+from projects.services.notice import notify_owner
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +126,7 @@ def _apply(remedy: Remedy, project: Project, result: Round) -> None:
     except (EngineError, ProjectError, SecretUnreadableError) as error:
         result.failed.append(f"{name}: {error}")
         _note(project, remedy.value, "failed")
+        notify_owner(project)
         log.warning("Could not reconcile %s: %s", name, error)
 
 
@@ -147,7 +149,10 @@ def _take_down(project: Project) -> bool:
 
 def _give_up(project: Project) -> bool:
     Project.objects.filter(pk=project.pk, operation="").update(gave_up_at=timezone.now())
-    return _take_down(project)
+    if not _take_down(project):
+        return False
+    notify_owner(project)
+    return True
 
 
 def _bring_back(project: Project) -> bool:
@@ -165,7 +170,11 @@ def _recreate(project: Project) -> bool:
 
 def _declare_failed(project: Project) -> bool:
     lost = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
-    return bool(lost.update(failure_code="vanished", failed_at=timezone.now()))
+    if not lost.update(failure_code="vanished", failed_at=timezone.now()):
+        return False
+    project.refresh_from_db()
+    notify_owner(project)
+    return True
 
 
 _REMEDIES: dict[Remedy, Callable[[Project], bool]] = {

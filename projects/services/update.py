@@ -10,6 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 from projects.credentials import CredentialCheck
 from projects.lifecycle import Desired
 from projects.models import Actor, Event, Plan, Project
+from projects.services.acts import in_progress
 from projects.services.creation import bot_in_use, check_plan_limit
 
 
@@ -27,7 +28,9 @@ class ProjectChange:
 
 @sensitive_variables("change")
 def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
-    """Write the change. Raises `PlanLimitReachedError`, `BotInUseError` and `Project.DoesNotExist`."""
+    """Write the change. Raises `PlanLimitReachedError`, `BotInUseError`, and `OperationInProgressError` for a project
+    that is being deleted.
+    """
     values: dict[str, Any] = {
         field: value
         for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
@@ -45,17 +48,25 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
                 check_plan_limit(owner=project.owner, plan=change.plan)
             rows = Project.objects.filter(pk=project.pk).exclude(desired=Desired.DELETED)
             if not rows.update(**values, updated_at=timezone.now()):
-                raise Project.DoesNotExist
+                raise in_progress(project)
     except IntegrityError:
+        if change.telegram_token is None:
+            raise
         raise bot_in_use() from None
     project.refresh_from_db()
     names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
+    _note(project, actor, outcome="done", detail=f"changed: {', '.join(names)}")
+    for warning in change.check.warnings if change.check else ():
+        _note(project, actor, outcome="warning", detail=warning)
+    return project
+
+
+def _note(project: Project, actor: Actor, *, outcome: str, detail: str) -> None:
     Event.record(
         project_id=project.pk,
         owner_id=project.owner_id,
         actor=actor,
         action="update",
-        outcome="done",
-        detail=f"changed: {', '.join(names)}",
+        outcome=outcome,
+        detail=detail,
     )
-    return project

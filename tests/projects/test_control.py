@@ -221,8 +221,8 @@ def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
 ) -> None:
     calls = len(engine.calls)
     answers = [
-        bobs_api.post(f"/api/projects/{id}/control", {"action": action}, headers={"X-Request-ID": "same"})
-        for id in (project.id, "00000000-0000-4000-8000-000000000000")
+        bobs_api.post(f"/api/projects/{project_id}/control", {"action": action}, headers={"X-Request-ID": "same"})
+        for project_id in (project.id, "00000000-0000-4000-8000-000000000000")
     ]
     assert answers[0].status_code == 404
     assert answers[0].content == answers[1].content

@@ -126,8 +126,8 @@ def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
     method: str, project: Project, bobs_api: APIClient
 ) -> None:
     answers = [
-        getattr(bobs_api, method)(f"/api/projects/{id}", headers={"X-Request-ID": "same"})
-        for id in (project.id, "00000000-0000-4000-8000-000000000000")
+        getattr(bobs_api, method)(f"/api/projects/{project_id}", headers={"X-Request-ID": "same"})
+        for project_id in (project.id, "00000000-0000-4000-8000-000000000000")
     ]
     assert answers[0].status_code == 404
     assert answers[0].content == answers[1].content
