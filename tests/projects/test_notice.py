@@ -32,7 +32,7 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
     assert "Telegram refused the bot token. Paste a new one from @BotFather, then start." in message.body
     assert "token refused [redacted]" in message.body
     assert f"https://berth.example/projects/{project.pk}" in message.body
-    assert find_canary(message.body) is None
+    assert find_canary(str(message.body)) is None
 
 
 def test_a_crash_that_the_engine_mends_is_not_told(project: Project, engine: MemoryEngine) -> None:
