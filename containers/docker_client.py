@@ -90,12 +90,12 @@ class EngineLine:
         self._lines: dict[int, _Line] = {}
 
     @contextmanager
-    def call(self, seconds: float = CALL_LIMIT) -> Iterator[DockerClient]:
-        """The client, for at most so many seconds in all; whatever goes wrong is an `EngineError`."""
+    def call(self, seconds: float | None = None) -> Iterator[DockerClient]:
+        """The client, for at most so many seconds in all (`CALL_LIMIT`); what goes wrong is an `EngineError`."""
         line = self._lines.setdefault(os.getpid(), _Line())
         line.breaker.admit()
         try:
-            with translate_errors(), time_limit(seconds):
+            with translate_errors(), time_limit(CALL_LIMIT if seconds is None else seconds):
                 if line.client is None:
                     # Without a lock, for none is safe after a fork: two threads may both make one, and one is kept.
                     line.client = DockerClient()

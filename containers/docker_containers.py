@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.docker_client import CALL_LIMIT, EngineLine
+from containers.docker_client import EngineLine
 from containers.docker_errors import (
     ConflictError,
     EngineFailedError,
@@ -13,6 +13,7 @@ from containers.docker_errors import (
     understand_answer,
 )
 from containers.docker_states import Details, read_details
+from containers.docker_transport import time_limit
 from containers.engine import (
     INSTANCE_LABEL,
     ContainerState,
@@ -20,6 +21,9 @@ from containers.engine import (
     EngineUnavailableError,
     Observation,
 )
+
+STOP_MARGIN = 5.0
+"""Seconds for the engine to answer a stop, after the time that the agent has for it."""
 
 STILL_UP = "The container engine could not stop the container."
 
@@ -67,7 +71,7 @@ class Containers:
         if found.state is ContainerState.PAUSED:
             self._thaw(found)
         try:
-            with suppress(MissingError), self._line.call(CALL_LIMIT + timeout) as client:
+            with suppress(MissingError), self._line.call(timeout + STOP_MARGIN) as client:
                 client.stop(found.container_id, timeout=timeout)
         except EngineUnavailableError as error:
             self._confirm_down(found, error)
@@ -107,7 +111,8 @@ class Containers:
             client.unpause(found.container_id)
 
     def _confirm_down(self, found: Observation, error: Exception) -> None:
-        now = self.look_up(found.container_id)
+        with time_limit(STOP_MARGIN):
+            now = self.look_up(found.container_id)
         if now is not None and now.is_up:
             raise error
 

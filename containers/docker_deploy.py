@@ -1,13 +1,14 @@
 """How a container comes to be on Docker: make, fill in the secrets, ask once more, start; or leave nothing behind."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from django.conf import settings
 
-from containers.docker_client import CALL_LIMIT, EngineLine
+from containers.docker_client import EngineLine
 from containers.docker_containers import Containers
-from containers.docker_errors import ConflictError, EngineFailedError, MissingError
+from containers.docker_errors import ConflictError, EngineFailedError, understand_answer
 from containers.docker_secrets import pack_secrets
 from containers.docker_transport import time_limit
 from containers.engine import (
@@ -17,7 +18,6 @@ from containers.engine import (
     EngineError,
     EngineRefusedError,
     EngineUnavailableError,
-    ImageMissingError,
     NameTakenError,
     Observation,
     SupersededError,
@@ -25,9 +25,12 @@ from containers.engine import (
 from containers.hardening import SECRETS_PATH, container_payload, data_volume, secrets_volume
 
 DEPLOY_LIMIT = 20.0
-"""Seconds for a deploy, a stop of the older container not counted in."""
+"""Seconds for a deploy once the older container is away."""
 
 UNDO_LIMIT = 5.0
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds to wait before each look at who has the name: Docker takes it some time before it shows the container."""
+
 _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 
 
@@ -39,10 +42,12 @@ class Deployment:
         self._containers = containers
         self._spec = spec
         self._new_volumes: list[str] = []
+        self._is_ours_to_undo = False
 
     def run(self, confirm: Callable[[], bool]) -> Observation:
         try:
-            with time_limit(DEPLOY_LIMIT + self._spec.stop_timeout):
+            self._make_room()
+            with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name()
                 if not container.is_up:
                     self._bring_up(container, confirm)
@@ -51,9 +56,16 @@ class Deployment:
             self._undo()
             raise
 
+    def _make_room(self) -> None:
+        """Send an older container away first: its stop takes as long as it takes."""
+        found = self._look()
+        if found is not None and self._must_go(found):
+            self._replace(found)
+
     def _settle_name(self) -> Observation:
         """The container of this generation under the name: found, or made after an older one went."""
-        for _ in range(3):
+        for pause in _PAUSES:
+            time.sleep(pause)
             found = self._look()
             if found is not None and not self._must_go(found):
                 return found
@@ -62,8 +74,8 @@ class Deployment:
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
-                continue  # somebody was faster, and has the name or the volume by now: look who
-        message = f"The name {self._spec.name} is taken again and again. Try once more in a moment."
+                continue  # somebody is faster, and has the name or the volume while not yet to be seen: look again
+        message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
 
     def _look(self) -> Observation | None:
@@ -91,17 +103,16 @@ class Deployment:
             spec, network=settings.BERTH_CONTAINER_NETWORK, runtime=settings.BERTH_CONTAINER_RUNTIME
         )
         try:
-            with self._line.call() as client:
-                made = client.create_container_from_config(payload, spec.name)
-                container_id = str(made["Id"])
-        except MissingError as error:
-            raise ImageMissingError(f"The image {spec.image} is not on the container engine.") from error
+            with self._line.call() as client, understand_answer():
+                container_id = str(client.create_container_from_config(payload, spec.name)["Id"])
         except EngineUnavailableError as error:
             # Unknown whether it happened: look.
+            self._is_ours_to_undo = True
             found = self._look()
             if found is None or self._must_go(found):
                 raise _as_refusal(error) from error
             return found
+        self._is_ours_to_undo = True
         return Observation(
             name=spec.name,
             container_id=container_id,
@@ -118,6 +129,7 @@ class Deployment:
         self._containers.remove_volume(secrets_volume(name))
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
+        self._is_ours_to_undo = True
         with self._line.call() as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets))
         if not confirm():
@@ -131,7 +143,9 @@ class Deployment:
 
     def _undo(self) -> None:
         """Take away what was made and never ran. Where the engine is silent this is for a later clean-up."""
-        with suppress(EngineError), time_limit(min(UNDO_LIMIT, CALL_LIMIT)):
+        if not self._is_ours_to_undo:
+            return
+        with suppress(EngineError), time_limit(UNDO_LIMIT):
             found = self._look()
             if found is not None and self._is_mine(found):
                 self._containers.remove_found(found, force=False)

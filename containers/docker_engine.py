@@ -12,10 +12,10 @@ from django.conf import settings
 from containers.docker_client import CALL_LIMIT, EngineLine
 from containers.docker_containers import Containers
 from containers.docker_deploy import Deployment
-from containers.docker_errors import MissingError
+from containers.docker_errors import MissingError, understand_answer
 from containers.docker_events import event_params, read_events
 from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
-from containers.docker_states import Details, is_plain, read_row
+from containers.docker_states import Details, is_plain, read_rows
 from containers.docker_stats import Meter
 from containers.engine import (
     INSTANCE_LABEL,
@@ -26,8 +26,9 @@ from containers.engine import (
     Observation,
     Usage,
 )
-from containers.firewall import secure_network
+from containers.firewall import apply_rules
 from containers.hardening import data_volume, secrets_volume
+from containers.network import ensure_network
 from containers.reports import newest_report
 
 logger = logging.getLogger(__name__)
@@ -51,22 +52,21 @@ class DockerEngine:
 
     def image_exists(self, image: str) -> bool:
         try:
-            with self._line.call() as client:
-                client.inspect_image(image)
-        except (ImageMissingError, MissingError):
+            with self._line.call() as client, understand_answer():
+                return bool(client.inspect_image(image)["Id"])
+        except ImageMissingError:
             return False
-        return True
 
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
         if not self._has_network:
-            if warning := secure_network(self._line):
-                logger.warning(warning)
-            self._has_network = True
+            self._open_network()
         try:
             return Deployment(self._line, self._containers, spec).run(confirm)
         except MissingError:
-            self._has_network = False  # somebody removed it: the next deploy makes it again
-            raise
+            if not self._open_network():
+                raise
+            # Somebody had removed the network since this process saw it last.
+            return Deployment(self._line, self._containers, spec).run(confirm)
 
     def start(self, name: str) -> None:
         found = self._containers.find_ours(name)
@@ -95,10 +95,9 @@ class DockerEngine:
         labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
         filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
         with self._line.call() as client:
-            rows: list[Any] = client.containers(all=True, filters=filters)
+            rows = client.containers(all=True, filters=filters)
         observations = []
-        for row in rows:
-            listed = read_row(row)
+        for listed in read_rows(rows):
             if is_plain(listed):
                 observations.append(listed)
             elif found := self._containers.read(listed.container_id):
@@ -140,6 +139,14 @@ class DockerEngine:
         with self._line.call() as client:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
+
+    def _open_network(self) -> bool:
+        """Afterwards agents have their network, and the rules around it where we may set them; whether it is new."""
+        is_new = ensure_network(self._line)
+        if warning := apply_rules():
+            logger.warning(warning)
+        self._has_network = True
+        return is_new
 
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
         with self._line.call() as client:

@@ -45,9 +45,13 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Lines with their time in front, without their end; what is longer than `LONGEST_LINE` is cut."""
     pending: dict[int, bytes] = {}
     for stream, payload in _split_frames(chunks):
+        # A long line comes in several frames with the same time in front, the last of which may lack the line's end.
         begun = pending.pop(stream, b"")
-        # A long line comes in several frames, each with the time in front.
-        line = begun + payload.partition(b" ")[2] if begun else payload
+        stamp, _, text = payload.partition(b" ")
+        if begun and not begun.startswith(stamp + b" "):
+            yield begun
+            begun = b""
+        line = begun + text if begun else payload
         if payload.endswith(b"\n"):
             yield line[:LONGEST_LINE].rstrip(b"\r\n")
         else:

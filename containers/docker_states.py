@@ -9,6 +9,11 @@ from containers.docker_errors import understand_answer
 from containers.engine import AgentReport, ContainerState, Health, Observation
 from containers.reports import parse_report, parse_time
 
+_HEALTH_WORDS = {
+    "(healthy)": Health.HEALTHY,
+    "(unhealthy)": Health.UNHEALTHY,
+    "(health: starting)": Health.STARTING,
+}
 _SCHEDULING = timedelta(milliseconds=90)
 """Docker notes the start a little after the process has begun; its shortest pause between two runs is 100 ms."""
 
@@ -48,25 +53,24 @@ def read_details(answer: Mapping[str, Any]) -> Details:
         )
 
 
-def read_row(row: Mapping[str, Any]) -> Observation:
-    """A row of GET /containers/json: only what a list call says."""
+def read_rows(answer: object) -> list[Observation]:
+    """The answer of GET /containers/json: only what a list call says. Anything but a list is no answer."""
     with understand_answer():
-        said = row["Status"]
-        health = Health.NONE
-        for word, verdict in (
-            ("(healthy)", Health.HEALTHY),
-            ("(unhealthy)", Health.UNHEALTHY),
-            ("(health: starting)", Health.STARTING),
-        ):
-            health = verdict if said.endswith(word) else health
-        return Observation(
-            name=row["Names"][0].removeprefix("/"),
-            container_id=row["Id"],
-            labels=dict(row["Labels"] or {}),
-            state=ContainerState(row["State"]),
-            health=health,
-            created_at=datetime.fromtimestamp(row["Created"], UTC),
-        )
+        if not isinstance(answer, list):
+            raise TypeError
+        return [_read_row(row) for row in answer]
+
+
+def _read_row(row: Mapping[str, Any]) -> Observation:
+    said = row["Status"]
+    return Observation(
+        name=row["Names"][0].removeprefix("/"),
+        container_id=row["Id"],
+        labels=dict(row["Labels"] or {}),
+        state=ContainerState(row["State"]),
+        health=next((verdict for word, verdict in _HEALTH_WORDS.items() if said.endswith(word)), Health.NONE),
+        created_at=datetime.fromtimestamp(row["Created"], UTC),
+    )
 
 
 def is_plain(row: Observation) -> bool:

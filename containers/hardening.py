@@ -101,6 +101,5 @@ def _volume(volume: str, path: str, spec: ContainerSpec) -> dict[str, Any]:
         "Type": "volume",
         "Source": volume,
         "Target": path,
-        "ReadOnly": False,
         "VolumeOptions": {"Labels": container_labels(spec)},
     }

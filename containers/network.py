@@ -53,7 +53,7 @@ def _is_there(line: EngineLine) -> bool:
     except MissingError:
         return False
     with understand_answer():
-        options, labels = found.get("Options") or {}, found.get("Labels") or {}
+        options, labels = found["Options"] or {}, found["Labels"] or {}
         ours = labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
         apart = options.get(f"{_BRIDGE}.enable_icc") == "false" and options.get(f"{_BRIDGE}.name") == bridge_name()
     if not (ours and apart):

@@ -24,10 +24,13 @@ def parse_report(text: bytes | str) -> AgentReport | None:
         said = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("v") != 1 or said.get("state") not in STATES:
+    if not isinstance(said, dict) or said.get("v") != 1:
+        return None
+    state = said.get("state")
+    if not isinstance(state, str) or state not in STATES:
         return None
     return AgentReport(
-        state=said["state"],
+        state=state,
         code=_plain(said.get("code"), LONGEST_CODE),
         detail=_plain(said.get("detail"), LONGEST_DETAIL),
     )

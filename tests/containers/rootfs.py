@@ -8,7 +8,7 @@ import docker
 
 BUSYBOX = Path("/bin/busybox")
 REPOSITORY = "berth-test/busybox"
-_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "wget", "nc", "stat", "nslookup", "seq")
+_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "nc", "stat", "seq", "tr", "cp", "true")
 
 SCRIPT = r"""#!/bin/sh
 say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }
@@ -18,13 +18,12 @@ case "$MODE" in
   crash)   say failed crash; exit 3 ;;
   oom)     say running; exec dd if=/dev/zero of=/dev/null bs=200M count=1 ;;
   chatty)  trap 'exit 0' TERM; for n in $(seq 1 100); do echo "line $n"; done; echo "oops" >&2; wait_for_ever ;;
-  ticking) trap 'exit 0' TERM; while :; do echo tick; sleep 0.2; done ;;
+  listening) trap 'exit 0' TERM; nc -ll -p 8181 -e echo hello & wait_for_ever ;;
   silent)  trap 'exit 0' TERM; wait_for_ever ;;
   moody)   trap 'exit 0' TERM
            test -e /data/been && say degraded provider_key || say running; touch /data/been; wait_for_ever ;;
   long)    trap 'exit 0' TERM; dd if=/dev/zero bs=1000 count=40 2>/dev/null | tr '\0' x; echo; echo end
            wait_for_ever ;;
-  once)    say failed telegram_token; exit 20 ;;
   *)       trap 'say stopped; exit 0' TERM; say running; wait_for_ever ;;
 esac
 """
@@ -57,7 +56,7 @@ def _pack() -> bytes:
         _add(archive, "bin/busybox", BUSYBOX.read_bytes())
         _add(archive, "agent", SCRIPT.encode())
         _add(archive, "probe", PROBE.encode())
-        for applet in (*_APPLETS, "tr"):
+        for applet in _APPLETS:
             entry = tarfile.TarInfo(f"bin/{applet}")
             entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
             archive.addfile(entry)

@@ -1,0 +1,95 @@
+"""When the engine is left alone, and when it is asked again."""
+
+import threading
+
+import pytest
+
+from containers.breaker import FAILURES, PAUSE, Breaker
+from containers.engine import EngineUnavailableError
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def breaker(clock: Clock) -> Breaker:
+    """One that has just opened."""
+    made = Breaker(clock)
+    for _ in range(FAILURES):
+        made.admit()
+        made.note_silence()
+    return made
+
+
+def test_its_figures_are_those_of_the_architecture() -> None:
+    assert (FAILURES, PAUSE) == (3, 10.0)
+
+
+def test_failures_that_are_not_in_a_row_do_not_open_it(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for _ in range(5):
+        breaker.note_silence()
+        breaker.note_silence()
+        breaker.note_answer()
+        breaker.admit()
+    assert not breaker.is_open
+
+
+def test_open_it_refuses_until_the_pause_is_over(breaker: Breaker, clock: Clock) -> None:
+    for passed in (0, PAUSE / 2, PAUSE - 0.01):
+        clock.now = 100 + passed
+        with pytest.raises(EngineUnavailableError):
+            breaker.admit()
+
+
+def test_after_the_pause_exactly_one_may_try(breaker: Breaker, clock: Clock) -> None:
+    clock.now += PAUSE
+    admitted = []
+
+    def knock() -> None:
+        try:
+            breaker.admit()
+        except EngineUnavailableError:
+            return
+        admitted.append(1)
+
+    threads = [threading.Thread(target=knock) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(admitted) == 1
+
+
+def test_a_try_that_succeeds_closes_it(breaker: Breaker, clock: Clock) -> None:
+    clock.now += PAUSE
+    breaker.admit()
+    breaker.note_answer()
+    breaker.admit()
+    breaker.admit()
+
+
+def test_a_try_that_fails_opens_it_for_another_pause(breaker: Breaker, clock: Clock) -> None:
+    clock.now += PAUSE
+    breaker.admit()
+    clock.now += 5
+    breaker.note_silence()
+    clock.now += PAUSE - 0.01
+    with pytest.raises(EngineUnavailableError):
+        breaker.admit()
+
+
+def test_a_try_that_never_ends_blocks_nobody_for_longer_than_a_pause(breaker: Breaker, clock: Clock) -> None:
+    clock.now += PAUSE
+    breaker.admit()
+    clock.now += PAUSE
+    breaker.admit()

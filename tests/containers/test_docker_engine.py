@@ -1,0 +1,168 @@
+"""What only a real Docker can show."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+from containers.docker_engine import DockerEngine
+from containers.engine import ContainerState, EngineRefusedError, Health
+from containers.hardening import container_payload
+from containers.network import bridge_name
+from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for
+
+pytestmark = pytest.mark.docker
+CANARY = "canary-5f0c2d"
+
+
+def test_secrets_are_files_that_only_the_agent_can_read(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, secrets={"telegram_bot_token": CANARY})
+    assert docker_rig.run("stat", "-c", "%a %u %g", "/run/secrets/telegram_bot_token")[1].split() == [
+        "400", "10001", "10001",
+    ]  # fmt: skip
+    assert docker_rig.run("stat", "-c", "%a %u", "/run/secrets")[1].split() == ["500", "10001"]
+    assert docker_rig.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
+
+
+def test_secrets_are_nowhere_in_what_docker_tells(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, secrets={"telegram_bot_token": CANARY})
+    client = docker_rig.client
+    told = [
+        client.inspect_container(docker_rig.name),
+        client.containers(all=True),
+        [client.inspect_volume(volume) for volume in docker_rig.volumes(docker_rig.name)],
+        [line.decode() for line in docker_rig.engine.logs(docker_rig.name)],
+    ]
+    assert CANARY not in json.dumps(told)
+
+
+def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_rig: DockerRig) -> None:
+    deploy(docker_rig)
+    assert docker_rig.run("sh", "-c", "echo memory > /data/note")[0] == 0
+    docker_rig.engine.stop(docker_rig.name, timeout=5)
+    docker_rig.engine.start(docker_rig.name)
+    assert docker_rig.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
+    deploy(docker_rig, generation=2, secrets={"agent_api_key": "sk-2"})
+    assert docker_rig.run("cat", "/data/note") == (0, "memory\n")
+    assert docker_rig.run("ls", "/run/secrets") == (0, "agent_api_key\n")
+
+
+def test_the_engine_took_the_host_config_as_it_was_given(docker_rig: DockerRig) -> None:
+    spec = make_spec(docker_rig)
+    docker_rig.engine.deploy(spec, confirm=lambda: True)
+    given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK)
+    taken: dict[str, Any] = docker_rig.client.inspect_container(docker_rig.name)
+    for field, value in given["HostConfig"].items():
+        assert (taken["HostConfig"][field] or None) == (value or None), field
+    assert taken["Config"]["User"] == "10001:10001"
+    assert taken["Config"]["StopTimeout"] == spec.stop_timeout
+    assert taken["NetworkSettings"]["Ports"] == {}
+
+
+def test_the_container_is_as_confined_as_it_says(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, memory=128 << 20)  # what lies in /tmp counts as memory
+    assert docker_rig.run("id", "-u")[1].strip() == "10001"
+    assert docker_rig.run("touch", "/anywhere")[0] != 0
+    assert docker_rig.run("sh", "-c", "cp /bin/busybox /tmp/x && /tmp/x true")[0] != 0
+    assert docker_rig.run("sh", "-c", "dd if=/dev/zero of=/tmp/big bs=1M count=100")[0] != 0
+    assert docker_rig.run("test", "-S", "/var/run/docker.sock")[0] != 0
+    assert "CapBnd:\t0000000000000000" in docker_rig.run("cat", "/proc/1/status")[1]
+    assert docker_rig.run("sh", "-c", "echo fine > /data/x && echo fine > /run/agent/x")[0] == 0
+
+
+def test_the_network_is_ours_and_keeps_agents_apart(docker_rig: DockerRig) -> None:
+    deploy(docker_rig)
+    network = docker_rig.client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
+    assert network["Labels"] == {"berth.instance": settings.BERTH_INSTANCE}
+    assert network["Options"]["com.docker.network.bridge.enable_icc"] == "false"
+    assert network["Options"]["com.docker.network.bridge.name"] == bridge_name()
+    assert network["EnableIPv6"] is False
+
+
+def test_a_network_that_somebody_removed_is_made_again(docker_rig: DockerRig) -> None:
+    deploy(docker_rig)
+    docker_rig.engine.remove(docker_rig.name, volumes=True)
+    docker_rig.client.remove_network(settings.BERTH_CONTAINER_NETWORK)
+    assert deploy(docker_rig).state is ContainerState.RUNNING
+
+
+def test_a_network_of_somebody_else_is_refused(docker_rig: DockerRig) -> None:
+    with override_settings(BERTH_CONTAINER_NETWORK="bridge"), pytest.raises(EngineRefusedError, match="not one that"):
+        deploy(DockerRig(DockerEngine(), docker_rig.client, (docker_rig.image, docker_rig.probed_image)))
+
+
+def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_healthy(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, mode="silent", image=docker_rig.probed_image)
+
+    def find() -> str:
+        observation = docker_rig.engine.inspect(docker_rig.name)
+        return observation.report.detail if observation and observation.report else ""
+
+    assert wait_for(find) == "warming up"
+    [listed] = docker_rig.engine.observe({"berth.project": docker_rig.name})
+    assert listed.health in {Health.STARTING, Health.UNHEALTHY}
+    assert listed.report
+    assert listed.started_at
+
+
+def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, mode="moody")
+    wait_for(lambda: docker_rig.run("test", "-e", "/data/been")[0] == 0)
+    docker_rig.engine.stop(docker_rig.name, timeout=5)
+    docker_rig.engine.start(docker_rig.name)
+
+    def find() -> str:
+        observation = docker_rig.engine.inspect(docker_rig.name)
+        assert observation
+        assert observation.report is None or observation.report.state == "degraded"
+        return observation.report.code if observation.report else ""
+
+    assert wait_for(find) == "provider_key"
+
+
+def test_long_lines_are_cut_and_the_next_one_is_whole(docker_rig: DockerRig) -> None:
+    deploy(docker_rig, mode="long")
+
+    def find() -> list[bytes]:
+        lines = list(docker_rig.engine.logs(docker_rig.name))
+        return lines if lines and lines[-1].endswith(b" end") else []
+
+    long, end = wait_for(find)
+    assert len(long) == 16 * 1024
+    assert set(long.partition(b" ")[2]) == {ord("x")}
+    assert end.partition(b" ")[2] == b"end"
+
+
+def test_a_busy_processor_shows_in_the_usage(docker_rig: DockerRig) -> None:
+    deploy(docker_rig)
+    docker_rig.engine.stats(docker_rig.name)
+    spin = threading.Thread(target=docker_rig.run, args=("sh", "-c", "for i in $(seq 200000); do :; done"))
+    spin.start()
+    time.sleep(1.2)
+    usage = docker_rig.engine.stats(docker_rig.name)
+    spin.join()
+    assert usage
+    assert 0 < usage.cpu_percent <= 60  # the plan is half a core
+
+
+def test_one_client_serves_many_threads(docker_rig: DockerRig) -> None:
+    deploy(docker_rig)
+    failures: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                assert docker_rig.engine.inspect(docker_rig.name)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []

@@ -1,0 +1,206 @@
+"""An engine that is broken in every way we know: one of our errors each time, and never a long wait."""
+
+import inspect as python
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import docker.errors
+import pytest
+import requests
+import urllib3.exceptions
+
+from containers import docker_client, docker_errors
+from containers.breaker import FAILURES
+from containers.docker_engine import DockerEngine
+from containers.docker_errors import EngineFailedError, translate_errors
+from containers.engine import (
+    ContainerSpec,
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+)
+from tests.fakes.docker_socket import FaultySocket, faulty_socket
+
+LIMIT = 0.3
+GUARD = 15.0
+"""Seconds: far above every limit here, far below what the faults would take without one."""
+
+SPEC = ContainerSpec(
+    name="berth-x", image="berth/x", labels={"berth.instance": "berth"}, generation=1, environment={}, secrets={},
+    memory=1, nano_cpus=1, pids=1, stop_timeout=1,
+)  # fmt: skip
+VERBS: dict[str, Callable[[DockerEngine], object]] = {
+    "ping": lambda engine: engine.ping(),
+    "image_exists": lambda engine: engine.image_exists("x"),
+    "deploy": lambda engine: engine.deploy(SPEC, confirm=lambda: True),
+    "start": lambda engine: engine.start("berth-x"),
+    "stop": lambda engine: engine.stop("berth-x", timeout=1),
+    "remove": lambda engine: engine.remove("berth-x", volumes=True),
+    "inspect": lambda engine: engine.inspect("berth-x"),
+    "observe": lambda engine: engine.observe({}),
+    "logs": lambda engine: list(engine.logs("berth-x")),
+    "stats": lambda engine: engine.stats("berth-x"),
+    "events": lambda engine: list(engine.events({}, timeout=0.3)),
+}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
+    monkeypatch.setattr(docker_client, "CALL_LIMIT", LIMIT)
+    with faulty_socket(tmp_path) as server:
+        monkeypatch.setenv("DOCKER_HOST", server.url)
+        yield server
+
+
+# A stream of events may take its time, byte by byte: it is no call that somebody waits for.
+PAIRS = [
+    (mode, verb)
+    for mode in ("hang", "drip", "drip-head", "cut", "close")
+    for verb in VERBS
+    if (mode, verb) != ("drip", "events")
+]
+
+
+@pytest.mark.parametrize(("mode", "verb"), PAIRS)
+def test_a_silent_engine_is_unavailable_in_bounded_time(daemon: FaultySocket, mode: str, verb: str) -> None:
+    daemon.mode, daemon.body = mode, json.dumps({"x": "y" * 400}).encode()
+    began = time.monotonic()
+    with pytest.raises(EngineUnavailableError):
+        VERBS[verb](DockerEngine())
+    assert time.monotonic() - began < GUARD
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "ping"])
+@pytest.mark.parametrize(
+    "body", [b"<html>", b'{"half":', b"null", b"[]", b"[1]", b"{}", b'"text"', b'{"State": 1}', b""]
+)
+def test_nonsense_is_no_answer(daemon: FaultySocket, body: bytes, verb: str) -> None:
+    daemon.body = body
+    try:
+        said = VERBS[verb](DockerEngine())
+    except EngineUnavailableError:
+        return
+    assert (verb, body, said) == ("observe", b"[]", [])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("body", [b'{"message": "no luck"}', b"<html>bad gateway</html>", b"[]", b"null", b""])
+def test_a_failing_engine_says_nothing_about_containers(daemon: FaultySocket, body: bytes, verb: str) -> None:
+    daemon.status, daemon.body = 500, body
+    with pytest.raises(EngineFailedError):
+        VERBS[verb](DockerEngine())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_absent_engine_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nothing.sock")
+    with pytest.raises(EngineUnavailableError):
+        VERBS[verb](DockerEngine())
+
+
+def test_an_engine_over_tcp_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
+    with pytest.raises(EngineUnavailableError):
+        DockerEngine().ping()
+
+
+def test_a_client_of_an_unknown_kind_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://roof")
+    with pytest.raises(EngineUnavailableError):
+        DockerEngine().ping()
+
+
+def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket) -> None:
+    engine = DockerEngine()
+    engine.ping()
+    daemon.mode = "close"
+    for _ in range(FAILURES):
+        with pytest.raises(EngineUnavailableError):
+            engine.ping()
+    asked = len(daemon.requests)
+    daemon.mode = "answer"
+    for verb in VERBS.values():
+        with pytest.raises(EngineUnavailableError):
+            verb(engine)
+    assert len(daemon.requests) == asked
+
+
+def test_refusals_do_not_open_the_breaker(daemon: FaultySocket) -> None:
+    daemon.status, daemon.body = 500, b'{"message": "one bad container"}'
+    engine = DockerEngine()
+    for _ in range(2 * FAILURES):
+        with pytest.raises(EngineFailedError):
+            engine.inspect("berth-x")
+    daemon.status, daemon.body = 404, b'{"message": "No such container: berth-x"}'
+    assert engine.inspect("berth-x") is None
+
+
+def test_a_forked_process_makes_a_client_of_its_own(daemon: FaultySocket) -> None:
+    engine = DockerEngine()
+    engine.ping()
+    child = os.fork()
+    if child == 0:
+        try:
+            engine.ping()
+            os._exit(0)
+        except EngineError:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len([request for request in daemon.requests if "/version" in request]) == 2
+
+
+def api_error(status: int, message: str, kind: type[docker.errors.APIError] = docker.errors.APIError) -> Exception:
+    response = requests.Response()
+    response.status_code = status
+    return kind("refused", response=response, explanation=message)
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (api_error(404, "no such container", docker.errors.NotFound), docker_errors.MissingError),
+        (api_error(404, "no such image", docker.errors.ImageNotFound), ImageMissingError),
+        (api_error(409, 'Conflict. The container name "/x" is already in use'), NameTakenError),
+        (api_error(409, "removal is in progress"), docker_errors.ConflictError),
+        (api_error(400, "bad parameter"), EngineRefusedError),
+        (api_error(403, "not through this proxy"), EngineRefusedError),
+        (api_error(500, "oh"), EngineFailedError),
+        (api_error(503, "swarm"), EngineFailedError),
+    ],
+)
+def test_answers_become_our_errors(error: Exception, ours: type[EngineError]) -> None:
+    with pytest.raises(EngineError) as caught, translate_errors():
+        raise error
+    assert type(caught.value) is ours
+
+
+def exceptions_of(module: Any) -> list[type[Exception]]:
+    found = [each for _, each in python.getmembers(module, python.isclass)]
+    return [each for each in found if issubclass(each, Exception) and not issubclass(each, Warning)]
+
+
+FOREIGN = [
+    *exceptions_of(docker.errors),
+    *exceptions_of(requests.exceptions),
+    *exceptions_of(urllib3.exceptions),
+    json.JSONDecodeError,
+    ConnectionResetError,
+    BrokenPipeError,
+    TimeoutError,
+]
+
+
+@pytest.mark.parametrize("kind", FOREIGN, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
+def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
+    error = kind.__new__(kind)  # some want arguments that say nothing here
+    error.args = ("text",)
+    for name, value in (("response", None), ("explanation", ""), ("msg", "text"), ("name", "x"), ("param", "x")):
+        error.__dict__.setdefault(name, value)
+    with pytest.raises(EngineError), translate_errors():
+        raise error
