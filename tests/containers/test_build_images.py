@@ -1,0 +1,130 @@
+"""Images are built when something has changed, and only then."""
+
+import io
+import tarfile
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from containers import base_image, building
+from containers.building import BuildContext, find_contexts
+from tests.containers.rigs import DockerRig
+
+DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /\nRUN rm -f /build-ca.crt\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One agent type of a name that nobody else builds."""
+    folder = tmp_path / f"trial-{tmp_path.name[-20:].strip('_').lower()}"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text(DOCKERFILE)
+    (folder / "greeting").write_text("hello")
+    monkeypatch.setattr(building, "IMAGES", tmp_path)
+    return folder
+
+
+@pytest.fixture
+def trial(folder: Path, docker_rig: DockerRig) -> Iterator[str]:
+    yield f"berth/{folder.name}:latest"
+    try:
+        docker_rig.client.remove_image(f"berth/{folder.name}:latest", force=True)
+    except docker.errors.ImageNotFound:
+        return
+
+
+def build(rig: DockerRig, *options: str) -> str:
+    printed = StringIO()
+    call_command("build_images", "--base-image", rig.image, *options, stdout=printed, stderr=printed)
+    return printed.getvalue()
+
+
+def names(archive: io.BytesIO) -> dict[str, tarfile.TarInfo]:
+    with tarfile.open(fileobj=archive) as opened:
+        return {member.name: member for member in opened.getmembers()}
+
+
+def test_the_shipped_types_are_found() -> None:
+    assert "berth/assistant:latest" in [context.image for context in find_contexts()]
+
+
+def test_the_digest_follows_content_mode_and_base(folder: Path) -> None:
+    context = BuildContext(folder=folder)
+    digests = {context.digest("base-1"), context.digest("base-2")}
+    (folder / "greeting").write_text("hello, world")
+    digests.add(context.digest("base-1"))
+    (folder / "greeting").chmod(0o755)
+    digests.add(context.digest("base-1"))
+    assert len(digests) == 4
+    assert context.digest("base-1") == context.digest("base-1")
+
+
+def test_what_is_ignored_and_who_signs_is_not_in_the_digest(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = BuildContext(folder=folder)
+    (folder / ".dockerignore").write_text("# nothing but\n*\n!greeting\n")
+    before = context.digest("base")
+    (folder / "notes").write_text("private")
+    certificates = tmp_path / "ca.crt"
+    certificates.write_text("CERTIFICATE")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates))
+    assert context.digest("base") == before
+    assert {"Dockerfile", "greeting", "build-ca.crt"} <= names(context.pack()).keys()
+    assert "notes" not in names(context.pack())
+
+
+def test_an_unknown_type_is_named(folder: Path) -> None:
+    with pytest.raises(CommandError, match="no agent type nonesuch"):
+        call_command("build_images", "nonesuch")
+
+
+@pytest.mark.docker
+def test_an_image_is_built_once_and_again_when_something_changes(
+    trial: str, folder: Path, docker_rig: DockerRig
+) -> None:
+    assert f"{trial} is built" in build(docker_rig)
+    first = docker_rig.client.inspect_image(trial)["Id"]
+    assert f"{trial} is up to date" in build(docker_rig)
+    (folder / "greeting").write_text("good evening")
+    assert "Step 1/" in build(docker_rig)
+    second = docker_rig.client.inspect_image(trial)["Id"]
+    assert second != first
+    assert f"{trial} is built" in build(docker_rig, "--force")
+    with pytest.raises(docker.errors.ImageNotFound):
+        docker_rig.client.inspect_image(first)
+
+
+@pytest.mark.docker
+def test_a_build_that_fails_says_why(trial: str, folder: Path, docker_rig: DockerRig) -> None:
+    (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the reason && exit 7\n")
+    printed = StringIO()
+    with pytest.raises(CommandError, match="could not be built"):
+        call_command("build_images", "--base-image", docker_rig.image, stdout=printed, stderr=printed)
+    assert "the reason" in printed.getvalue()
+
+
+@pytest.mark.docker
+def test_a_missing_base_image_is_named(folder: Path) -> None:
+    with pytest.raises(CommandError, match="berth-test/nowhere"):
+        call_command("build_images", "--base-image", "berth-test/nowhere:1", stdout=StringIO())
+
+
+@pytest.mark.docker
+def test_without_registry_root_or_mmdebstrap_one_sentence_says_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*args: Any) -> None:
+        return None
+
+    monkeypatch.setattr(base_image, "inspect_image", nothing)
+    monkeypatch.setattr(base_image, "OFFICIAL", "127.0.0.1:9/python:3.13-slim")
+    monkeypatch.setattr(base_image, "find_program", nothing)
+    with pytest.raises(CommandError, match="--base-image"):
+        call_command("build_images", stdout=StringIO())
