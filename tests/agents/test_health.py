@@ -89,7 +89,7 @@ def test_a_provider_that_is_down_at_the_start_degrades_and_heals(agent: Agent, p
 
 
 def test_an_outage_of_telegram_degrades_and_heals(agent: Agent, telegram: FakeTelegram, token: str, ask: Ask) -> None:
-    agent.start(AGENT_UNREACHABLE_SECONDS="8").wait_for("running")
+    agent.start(AGENT_UNREACHABLE_SECONDS="16").wait_for("running")
     telegram.break_down(token)
     telegram.say(token, 1, "This ends the poll that waits.")
     agent.wait_for("degraded", "telegram_unreachable")

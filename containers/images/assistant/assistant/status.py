@@ -56,12 +56,14 @@ class Status:
     def _show(self, state: State, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
-        if (state, code, detail) != self._shown:
+        changed = (state, code, detail) != self._shown
+        if changed:
             self._shown = (state, code, detail)
             self._since = int(time.time())
+        self._write(state, code, detail)  # first, so that who reads the line finds the file to agree
+        if changed:
             line = {"v": 1, "state": state, "code": code, "detail": detail}
             print("AGENT-STATUS " + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
-        self._write(state, code, detail)
 
     def _write(self, state: State, code: str | None, detail: str | None) -> None:
         """health.sh reads this without a JSON parser: one line, `state` and `last_poll` before any free text."""
