@@ -5,9 +5,9 @@ No message quotes a value: people paste credentials into the wrong field.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -54,9 +54,10 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
 def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
     field = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
     if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
+        known = _schema(error).get("properties", {})
         message = f"There is no such setting. Known are: {', '.join(known)}."
-        for name in islice((name for name in error.instance if name not in known), ERRORS_NAMED):
+        unknown = [name for name in cast(dict[str, Any], error.instance) if name not in known]
+        for name in unknown[:ERRORS_NAMED]:
             yield f"{field}.{name[:64]}", ErrorDetail(message, code="unknown")
     else:
         yield field, ErrorDetail(_sentence(error), code=str(error.validator))
@@ -64,12 +65,16 @@ def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
 
 def _sentence(error: ValidationError) -> str:
     """What the schema asks for, which is public, in words."""
-    schema = error.schema if isinstance(error.schema, dict) else {}
-    limit = error.validator_value
+    limit: Any = error.validator_value
     listed = ", ".join(str(value) for value in limit) if isinstance(limit, list) else limit
     sentence = SENTENCES.get(str(error.validator), OTHERWISE).format(limit=listed)
-    description = schema.get("description") if error.absolute_path else ""
+    description = _schema(error).get("description") if error.absolute_path else ""
     return f"{sentence} {description}" if description else sentence
+
+
+def _schema(error: ValidationError) -> Mapping[str, Any]:
+    """What the value did not fit; `false`, which fits nothing, is a schema too."""
+    return error.schema if isinstance(error.schema, Mapping) else {}
 
 
 def _refused(message: str, *, code: str) -> serializers.ValidationError:
@@ -104,7 +109,7 @@ def _is_integer(_checker: Any, value: Any) -> bool:
     return type(value) is int
 
 
-SettingsValidator = extend(
+SettingsValidator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it out
     Draft202012Validator,
     validators={"pattern": _pattern, "uniqueItems": _unique_items},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),

@@ -8,6 +8,7 @@ import logging
 import re
 from dataclasses import dataclass
 from typing import Any, TypedDict
+from urllib.parse import quote
 
 import requests
 from django.conf import settings
@@ -18,7 +19,8 @@ from projects.errors import InvalidFieldError
 TIMEOUT = (3.05, 5)
 """Seconds to connect, and to wait for each part of the answer."""
 
-TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):(\S+)", re.ASCII)
+TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
+USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
 ANTHROPIC, OPENROUTER, OPENAI = "anthropic", "openrouter", "openai"
 PROVIDERS = (ANTHROPIC, OPENROUTER, OPENAI)
 PROBES = {
@@ -60,7 +62,9 @@ class CredentialCheck:
 
 
 @sensitive_variables("telegram_token", "api_key")
-def check_credentials(*, telegram_token: str, api_key: str, provider: str = "") -> CredentialCheck:
+def check_credentials(
+    *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True
+) -> CredentialCheck:
     """Empty credentials are not looked at. Raises `InvalidFieldError` for one that is certainly not valid."""
     bot_id, username = None, ""
     warnings: list[str] = []
@@ -70,7 +74,7 @@ def check_credentials(*, telegram_token: str, api_key: str, provider: str = "") 
             username, warnings = _ask_telegram(telegram_token)
     if api_key:
         provider = provider or recognise_provider(api_key)
-        if settings.BERTH_VERIFY_CREDENTIALS:
+        if ask_provider and settings.BERTH_VERIFY_CREDENTIALS:
             warnings += _ask_provider(api_key, provider)
     return CredentialCheck(bot_id=bot_id, bot_username=username, provider=provider, warnings=tuple(warnings))
 
@@ -98,7 +102,7 @@ def recognise_provider(api_key: str) -> str:
 @sensitive_variables("telegram_token", "base")
 def _ask_telegram(telegram_token: str) -> tuple[str, list[str]]:
     """The bot's username and warnings."""
-    base = f"{settings.BERTH_TELEGRAM_API}/bot{telegram_token}"
+    base = f"{settings.BERTH_TELEGRAM_API}/bot{quote(telegram_token, safe=':')}"
     status, body = _get(f"{base}/getMe")
     if status in {401, 404}:
         raise InvalidFieldError(
@@ -107,7 +111,9 @@ def _ask_telegram(telegram_token: str) -> tuple[str, list[str]]:
     result = body.get("result")
     if status != 200 or not isinstance(result, dict):
         return "", ["telegram_unverified: Telegram did not answer, so the bot token could not be checked."]
-    username = str(result.get("username", ""))[:64]
+    username = str(result.get("username", ""))
+    if not USERNAME_FORMAT.fullmatch(username):
+        username = ""
     _, body = _get(f"{base}/getWebhookInfo")
     webhook = body.get("result")
     if isinstance(webhook, dict) and webhook.get("url"):

@@ -76,7 +76,7 @@ class LinkPagination(CursorPagination):
         ]
 
 
-def _is_moment(position: str | None) -> bool:
+def _is_moment(position: Any) -> bool:
     """Whether it is one of ours: the time of creation of the last row of a page, if it is not the first page."""
     if position is None:
         return True

@@ -148,11 +148,15 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         """Looks outside where a credential changes. Raises `InvalidFieldError`."""
         data, project = self.validated_data, cast(Project, self.instance)
         token, key = data.get("telegramToken"), data.get("apiKey")
+        provider = str(data.get("settings", project.settings).get("provider", ""))
         check: CredentialCheck | None = None
-        wanted_provider = str(data.get("settings", project.settings).get("provider", ""))
         if token or key or "settings" in data:
             check = check_credentials(
-                telegram_token=token or "", api_key=key or project.open_credential(API_KEY), provider=wanted_provider
+                telegram_token=token or "",
+                api_key=key or project.open_credential(API_KEY),
+                provider=provider,
+                # The stored key is asked about again only for another provider, which may not know it.
+                ask_provider=key is not None or provider not in {"", project.provider},
             )
         return ProjectChange(
             name=data.get("name"),
