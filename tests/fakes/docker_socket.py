@@ -1,5 +1,6 @@
 """A Docker socket on which everything goes wrong as told: it hangs, drips, breaks off, fails, talks nonsense."""
 
+import re
 import socket
 import threading
 import time
@@ -16,12 +17,16 @@ class FaultySocket:
 
     Modes: answer, hang (never a byte), drip (a byte every `pause`), drip-head (the same from the first byte of the
     head on), cut (half of the body, then the end), close (no answer, then the end).
+
+    `script` has answers of their own, (mode, status, body), for requests like "POST /containers/create"; of several for
+    the same request each is given once, and the last for ever.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.mode, self.status, self.body, self.pause = "answer", 200, b"OK", 0.2
         self.requests: list[str] = []
+        self.script: dict[str, list[tuple[str, int, bytes]]] = {}
         self._stopped = threading.Event()
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.bind(str(path))
@@ -55,7 +60,7 @@ class FaultySocket:
                 self.requests.append(request)
                 if request.split()[1] == "/version":
                     connection.sendall(HEAD % (200, len(VERSION)) + VERSION)
-                elif not self._misbehave(connection):
+                elif not self._misbehave(connection, *self._choose(request)):
                     return
 
     def _read_request(self, connection: socket.socket) -> str:
@@ -65,22 +70,35 @@ class FaultySocket:
             if not piece:
                 return ""
             data += piece
-        return data.split(b"\r\n")[0].decode()
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: *(\d+)", head)
+        missing = int(length[1]) - len(body) if length else 0
+        while missing > 0 and (piece := connection.recv(65536)):
+            missing -= len(piece)
+        return head.split(b"\r\n")[0].decode()
 
-    def _misbehave(self, connection: socket.socket) -> bool:
+    def _choose(self, request: str) -> tuple[str, int, bytes]:
+        method, target, _ = request.split()
+        path = re.sub(r"^/v[\d.]+", "", target.partition("?")[0])
+        answers = self.script.get(f"{method} {path}")
+        if not answers:
+            return self.mode, self.status, self.body
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    def _misbehave(self, connection: socket.socket, mode: str, status: int, body: bytes) -> bool:
         """Answer in the mode; whether the connection goes on."""
-        head, body = HEAD % (self.status, len(self.body)), self.body
-        if self.mode == "answer":
+        head = HEAD % (status, len(body))
+        if mode == "answer":
             connection.sendall(head + body)
             return True
-        if self.mode == "hang":
+        if mode == "hang":
             self._stopped.wait(30)
-        elif self.mode == "cut":
+        elif mode == "cut":
             connection.sendall(head + body[: len(body) // 2])
-        elif self.mode == "drip":
+        elif mode == "drip":
             connection.sendall(head)
             self._drip(connection, body)
-        elif self.mode == "drip-head":
+        elif mode == "drip-head":
             self._drip(connection, head + body)
         return False
 
