@@ -13,6 +13,7 @@ HOME_MADE = "berth-base:trixie"
 _PULL_SILENCE = 15.0
 _PULL_LIMIT = 600.0
 _MAKE_LIMIT = 900.0
+_IMPORT_SILENCE = 300.0
 _MIRROR = "http://deb.debian.org/debian"
 _SOURCES = (
     f"deb {_MIRROR} trixie main",
@@ -68,6 +69,6 @@ def _make(line: EngineLine) -> None:
         root.seek(0)
         repository, _, tag = HOME_MADE.partition(":")
         with line.call(_MAKE_LIMIT) as client:
-            client.import_image_from_stream(root, repository=repository, tag=tag, changes=["ENV LANG=C.UTF-8"])
+            client.import_root(root, repository, tag, changes=["ENV LANG=C.UTF-8"], silence=_IMPORT_SILENCE)
     if inspect_image(line, HOME_MADE) is None:
         raise EngineRefusedError("The container engine did not take the base image.")
