@@ -55,7 +55,8 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         raise bot_in_use() from None
     project.refresh_from_db()
     names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
-    _note(project, actor, outcome="done", detail=f"changed: {', '.join(names)}")
+    if names:
+        _note(project, actor, outcome="done", detail=f"changed: {', '.join(names)}")
     for warning in change.check.warnings if change.check else ():
         _note(project, actor, outcome="warning", detail=warning)
     return project
