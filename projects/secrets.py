@@ -33,14 +33,15 @@ def encrypt_secret(*, project_id: UUID, field: str, value: str) -> str:
 def decrypt_secret(*, project_id: UUID, field: str, ciphertext: str) -> str:
     try:
         content = json.loads(_cipher().decrypt(ciphertext.encode()))
-    except InvalidToken:
+        place, value = (content["project"], content["field"]), str(content["value"])
+    except (InvalidToken, ValueError, KeyError, TypeError):
         raise SecretUnreadableError(
             f"The {field} of project {project_id} cannot be decrypted. Put the key it was written with "
             "into BERTH_ENCRYPTION_KEYS."
         ) from None
-    if (content["project"], content["field"]) != (str(project_id), field):
+    if place != (str(project_id), field):
         raise SecretUnreadableError(f"The {field} of project {project_id} was written for another row. Set it again.")
-    return str(content["value"])
+    return value
 
 
 def hint_of(value: str) -> str:
