@@ -12,17 +12,20 @@ PENDING_FOR = timedelta(minutes=2)
 
 
 class IdempotencyRecord(models.Model):
-    """`body` is null while the first request is under way; `project_id` is the id that its project gets."""
+    """`project_id` is the id that the project of the first request gets.
+
+    `answer` is JSON as it was sent, which a JSON column would reorder; empty while the first request is under way.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)
     project_id = models.UUIDField()
-    body = models.JSONField(null=True)
+    answer = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_idempotency_key")]
 
     def __str__(self) -> str:
-        return f"{self.key} -> {'pending' if self.body is None else self.project_id}"
+        return f"{self.key} -> {self.project_id if self.answer else 'pending'}"

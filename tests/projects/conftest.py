@@ -1,5 +1,6 @@
 """The cast: Alice owns, Bob is the stranger."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -69,3 +70,11 @@ def deploy(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> Callab
 @pytest.fixture
 def project(deploy: Callable[..., Project]) -> Project:
     return deploy()
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

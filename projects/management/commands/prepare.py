@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from projects.management.commands.serve import require_free_port
+from projects.services.keyring import check_keys
 
 
 class Command(BaseCommand):
@@ -18,6 +19,7 @@ class Command(BaseCommand):
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
+        check_keys()
         self._collect_static()
         call_command("ensure_admin", stdout=self.stdout)
 

@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.engine import EngineUnavailableError
+from projects.services.keyring import check_keys
 from projects.services.reconcile import reconcile
 
 
@@ -10,6 +11,7 @@ class Command(BaseCommand):
     help = "Look at every container once, mend what differs from what is wanted, and print what was mended."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_keys()
         try:
             result = reconcile()
         except EngineUnavailableError as error:

@@ -20,6 +20,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.announcing import announce
+from projects.services.keyring import check_keys
 
 logger = logging.getLogger("berth.serve")
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+        check_keys()
         if options["announce"]:
             threading.Thread(target=announce, args=(self.stdout.write,), daemon=True).start()
         sys.exit(Household().run())

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from projects.services.keyring import check_keys
 from projects.watching import Watcher
 
 
@@ -10,6 +11,7 @@ class Command(BaseCommand):
     help = "Follow the engine: keep the rows true and mend what is not as it is wanted. One of several is active."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_keys()
         watcher = Watcher()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: watcher.stop())

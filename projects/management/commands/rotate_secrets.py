@@ -1,0 +1,23 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from projects.secrets import SecretUnreadableError
+from projects.services.keyring import rotate_secrets
+
+
+class Command(BaseCommand):
+    help = (
+        "Write every stored credential anew with the first of BERTH_ENCRYPTION_KEYS. "
+        "Put the new key in front, restart, run this, then take the old key away."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        done = 0
+        try:
+            for done, total in rotate_secrets():
+                if done % 100 == 0 or done == total:
+                    self.stdout.write(f"{done} of {total} projects")
+        except SecretUnreadableError as error:
+            raise CommandError(f"{error} {done} projects are done; run this again afterwards.") from None
+        self.stdout.write(self.style.SUCCESS("Every credential is written with the first key."))
