@@ -8,7 +8,7 @@ from django.views.decorators.debug import sensitive_variables
 from containers.engine import EngineError, get_engine
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
-from projects.secrets import redact
+from projects.secrets import SecretUnreadableError, redact
 
 TAIL = 20
 """Lines that explain a crash."""
@@ -20,9 +20,10 @@ LINE_LIMIT = 4096
 def read_log_tail(project: Project) -> str:
     """The last lines, or nothing where the engine has none to give: a crash is noted all the same."""
     try:
-        return "\n".join(read_logs(project=project, tail=TAIL))
-    except EngineError:
+        tail = "\n".join(read_logs(project=project, tail=TAIL))
+    except (EngineError, SecretUnreadableError):
         return ""
+    return tail.replace("\x00", "\N{REPLACEMENT CHARACTER}")  # PostgreSQL's texts cannot hold it
 
 
 @sensitive_variables()
