@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from containers.engine import ContainerState, Health, Observation
 from projects.credentials import Bot, describe_bot
+from projects.errors import ProjectGoneError
 from projects.lifecycle import Desired, Facts, Operation, Status, derive_status
 from projects.models.catalogue import AgentType, Plan
 from projects.models.watch import Watch
@@ -129,8 +130,15 @@ class Project(models.Model):
 
     @property
     def checked_at(self) -> datetime | None:
-        """The last moment at which what the row says was true of the engine."""
-        return max((at for at in (self.observed_at, self.heartbeat_at) if at), default=None)
+        """The last moment at which what the row says was true of the engine.
+
+        The watcher leaves rows alone that an operation holds. Its heartbeat therefore says nothing of such a row, nor
+        of one whose operation has ended since: that may have changed the engine and not have seen what came of it.
+        """
+        beat = self.heartbeat_at
+        if beat is not None and (self.operation or beat < self.updated_at):
+            beat = None
+        return max((at for at in (self.observed_at, beat) if at), default=None)
 
     def operation_in_flight(self, now: datetime) -> Operation:
         if self.operation_deadline is None or self.operation_deadline <= now:
@@ -249,15 +257,29 @@ class Project(models.Model):
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.id, field=field, ciphertext=ciphertext) if ciphertext else ""
 
+    def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().refresh_from_db(*args, **kwargs)
+        except Project.DoesNotExist:
+            raise ProjectGoneError from None
+
     # -- claim, act, record -------------------------------------------------------------------------------------------
 
     def claim(
-        self, operation: Operation, *, lasting: timedelta, preempting: frozenset[Operation] = frozenset(), **wants: Any
+        self,
+        operation: Operation,
+        *,
+        lasting: timedelta,
+        preempting: frozenset[Operation] = frozenset(),
+        unchanged: bool = False,
+        **wants: Any,
     ) -> "Claim | None":
         """Take the project for an operation by one conditional UPDATE; None where somebody else holds it.
 
-        `wants` are further fields to set in the same statement. A new generation begins with each claim, so that
-        what an earlier operation still does on the engine can be told from what this one does.
+        `wants` are further fields to set in the same statement. With `unchanged` it is also None where another
+        operation has begun since this object was read: what was decided on that ground may be wrong by now. A new
+        generation begins with each claim, so that what an earlier operation still does on the engine can be told from
+        what this one does. Raises `ProjectGoneError`.
         """
         now = timezone.now()
         claim_id = uuid.uuid4()
@@ -272,13 +294,17 @@ class Project(models.Model):
         rows = Project.objects.filter(pk=self.pk)
         if operation != Operation.DELETE:
             rows = rows.exclude(desired=Desired.DELETED)
-        contested = False
-        if not rows.filter(operation=Operation.NONE).update(**values):
-            taken = Q(operation_deadline__lte=now) | Q(operation__in=preempting)
-            contested = bool(rows.exclude(operation=Operation.NONE).filter(taken).update(**values))
-            if not contested:
+        if unchanged:
+            rows = rows.filter(generation=self.generation)
+        free = Q(operation=Operation.NONE)
+        taken = ~free & (Q(operation_deadline__lte=now) | Q(operation__in=preempting))
+        # Between the two statements the other operation may end: that is no reason to give up.
+        while not (rows.filter(free).update(**values) or (contested := bool(rows.filter(taken).update(**values)))):
+            if not rows.filter(free | taken).exists():
                 return None
         self.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
+        if self.operation_id != claim_id:
+            return None  # taken away again at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
 
     def holds(self, claim: "Claim") -> bool:
@@ -286,13 +312,32 @@ class Project(models.Model):
 
     def record(self, claim: "Claim", *, fields: Iterable[str] = (), **values: Any) -> bool:
         """End the operation and write what came of it; False, and nothing written, where it was lost to another."""
-        written = {field: getattr(self, field) for field in fields} | values
-        written |= {"operation": Operation.NONE, "operation_id": None, "operation_deadline": None}
+        written = {field: getattr(self, field) for field in fields} | values | _at_rest()
         if not Project.objects.filter(pk=self.pk, operation_id=claim.id).update(**written):
             return False
         for field, value in written.items():
             setattr(self, field, value)
         return True
+
+    def release_expired(self) -> bool:
+        """End an operation whose time is over. Whoever still carries it out holds nothing any more."""
+        written = _at_rest()
+        rows = Project.objects.filter(pk=self.pk, operation_id=self.operation_id, operation_deadline__lte=timezone.now())
+        if not rows.update(**written):
+            return False
+        for field, value in written.items():
+            setattr(self, field, value)
+        return True
+
+
+def _at_rest() -> dict[str, Any]:
+    """No operation, as of now."""
+    return {
+        "operation": Operation.NONE,
+        "operation_id": None,
+        "operation_deadline": None,
+        "updated_at": timezone.now(),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.announcing import announce
-from projects.services.keyring import check_keys
 
 logger = logging.getLogger("berth.serve")
 
@@ -37,6 +36,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+        # Imported here: the children import this module before Django is set up.
+        from projects.services.keyring import check_keys  # noqa: PLC0415
+
         check_keys()
         if options["announce"]:
             threading.Thread(target=announce, args=(self.stdout.write,), daemon=True).start()
