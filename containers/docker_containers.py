@@ -92,18 +92,24 @@ class Containers:
                 raise
 
     def has_volume(self, volume: str) -> bool:
+        """Whether there is one of ours. Raises `EngineRefusedError` for one that is not."""
         try:
             with self._line.call() as client:
                 found = client.inspect_volume(volume)
         except MissingError:
             return False
         with understand_answer():
-            return bool(found["Name"])
+            is_foreign = (found["Labels"] or {}).get(INSTANCE_LABEL) != settings.BERTH_INSTANCE
+        if is_foreign:
+            message = f"A volume that is not ours is called {volume}. Remove or rename it."
+            raise EngineRefusedError(message)
+        return True
 
     def remove_volume(self, volume: str) -> None:
-        """Afterwards there is no such volume."""
-        with suppress(MissingError), self._line.call() as client:
-            client.remove_volume(volume)
+        """Afterwards there is no such volume. Raises `EngineRefusedError` for one that is not ours."""
+        if self.has_volume(volume):
+            with suppress(MissingError), self._line.call() as client:
+                client.remove_volume(volume)
 
     def _thaw(self, found: Observation) -> None:
         """A frozen process cannot hear a signal; somebody else may have thawed it meanwhile."""

@@ -186,10 +186,16 @@ class Engine(Protocol):
         """
 
     def inspect(self, name: str) -> Observation | None:
-        """The container as it is now, every field exact; None only where the engine says that there is none."""
+        """Our container as it is now, every field exact; None only where the engine says that there is none.
+
+        A foreign container of that name is none of ours: None.
+        """
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
-        """Every container that carries all these labels, whatever its state, by one list call."""
+        """Every container of this instance that carries all these labels, whatever its state, by one list call.
+
+        One that goes meanwhile is left out. An empty list means that the engine said so, never that it did not answer.
+        """
 
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False

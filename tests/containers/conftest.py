@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from uuid import uuid4
 
 import docker
@@ -14,31 +15,37 @@ from tests.containers.rigs import DockerRig, MemoryRig, Rig
 from tests.containers.rootfs import make_images
 
 
+@dataclass
+class Corner:
+    """An instance name, a network and images that nobody else has."""
+
+    name: str
+    client: docker.APIClient
+    engine: DockerEngine
+    images: tuple[str, str]
+
+    def settings(self) -> override_settings:
+        return override_settings(BERTH_INSTANCE=self.name, BERTH_CONTAINER_NETWORK=f"{self.name}-agents")
+
+
 @pytest.fixture(scope="session")
-def docker_corner() -> Iterator[DockerRig]:
-    """A Docker engine with an instance name, a network and images that nobody else has."""
-    corner = f"t-{uuid4().hex[:8]}"
-    client = docker.APIClient()
-    with override_settings(BERTH_INSTANCE=corner, BERTH_CONTAINER_NETWORK=f"{corner}-agents"):
-        images = make_images(client, corner)
-        rig = DockerRig(DockerEngine(), client, images)
-        yield rig
-        rig.clean_up()
+def docker_corner() -> Iterator[Corner]:
+    name, client = f"t-{uuid4().hex[:8]}", docker.APIClient()
+    corner = Corner(name, client, DockerEngine(), make_images(client, name))
+    yield corner
+    with corner.settings():
         remove_rules()
-        with suppress(docker.errors.NotFound):
-            client.remove_network(f"{corner}-agents")
-        for image in images:
-            client.remove_image(image, force=True)
-        client.close()
+    with suppress(docker.errors.NotFound):
+        client.remove_network(f"{name}-agents")
+    for image in corner.images:
+        client.remove_image(image, force=True)
+    client.close()
 
 
 @pytest.fixture
-def docker_rig(docker_corner: DockerRig) -> Iterator[DockerRig]:
-    client, images = docker_corner.client, (docker_corner.image, docker_corner.probed_image)
-    corner = docker_corner.name.rpartition("-")[0]
-    instance = "-".join(corner.split("-")[:2])
-    with override_settings(BERTH_INSTANCE=instance, BERTH_CONTAINER_NETWORK=f"{instance}-agents"):
-        rig = DockerRig(docker_corner.engine, client, images)
+def docker_rig(docker_corner: Corner) -> Iterator[DockerRig]:
+    with docker_corner.settings():
+        rig = DockerRig(docker_corner.engine, docker_corner.client, docker_corner.images)
         yield rig
         rig.clean_up()
 

@@ -95,6 +95,17 @@ def test_a_network_of_somebody_else_is_refused(docker_rig: DockerRig) -> None:
         deploy(DockerRig(DockerEngine(), docker_rig.client, (docker_rig.image, docker_rig.probed_image)))
 
 
+def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_rig: DockerRig) -> None:
+    volume = f"{docker_rig.name}-data"
+    docker_rig.client.create_volume(volume)
+    with pytest.raises(EngineRefusedError, match="not ours"):
+        deploy(docker_rig)
+    with pytest.raises(EngineRefusedError, match="not ours"):
+        docker_rig.engine.remove(docker_rig.name, volumes=True)
+    assert docker_rig.volumes(docker_rig.name) == {volume}
+    assert docker_rig.id_of(docker_rig.name) is None
+
+
 def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_healthy(docker_rig: DockerRig) -> None:
     deploy(docker_rig, mode="silent", image=docker_rig.probed_image)
 

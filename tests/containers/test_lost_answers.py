@@ -32,6 +32,8 @@ FAILED: Answer = ("answer", 500, b'{"message": "no luck"}')
 GONE: Answer = ("answer", 404, b'{"message": "No such container"}')
 DONE: Answer = ("answer", 204, b"")
 FINE: Answer = ("answer", 200, b"{}")
+NO_VOLUME: Answer = ("answer", 404, b'{"message": "no such volume"}')
+OUR_VOLUME: Answer = ("answer", 200, b'{"Labels": {"berth.instance": "berth"}}')
 CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
 
 
@@ -72,7 +74,8 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySo
             f"GET /networks/{settings.BERTH_CONTAINER_NETWORK}": [("answer", 200, json.dumps(network).encode())],
             f"GET /containers/{NAME}/json": [GONE],
             f"GET /containers/{ID}/json": [GONE],
-            f"GET /volumes/{NAME}-data": [("answer", 404, b'{"message": "no such volume"}')],
+            f"GET /volumes/{NAME}-data": [NO_VOLUME, OUR_VOLUME],
+            f"GET /volumes/{NAME}-secrets": [NO_VOLUME, OUR_VOLUME],
             f"DELETE /volumes/{NAME}-data": [DONE],
             f"DELETE /volumes/{NAME}-secrets": [DONE],
             "POST /containers/create": [CREATED],
@@ -143,7 +146,7 @@ def test_a_container_that_did_not_start_is_removed(daemon: FaultySocket, fault: 
 
 
 def test_state_that_was_there_before_outlives_a_failed_deploy(daemon: FaultySocket) -> None:
-    daemon.script[f"GET /volumes/{NAME}-data"] = [("answer", 200, b'{"Name": "berth-1-data"}')]
+    daemon.script[f"GET /volumes/{NAME}-data"] = [OUR_VOLUME]
     daemon.script[f"POST /containers/{ID}/start"] = [FAILED]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
     with pytest.raises(EngineRefusedError):
