@@ -25,7 +25,7 @@ logger = logging.getLogger("berth.serve")
 
 # Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
 KILL_AFTER = settings.BERTH_GRACE + 4
-LONGEST_BACKOFF = 30.0
+SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
 
 
 class Command(BaseCommand):
@@ -48,19 +48,19 @@ class Command(BaseCommand):
 class Household:
     """Keeps a web server and a watcher: a dead watcher is started again, a dead web server ends it all."""
 
-    def __init__(self, web: Callable[[], None] | None = None, watcher: Callable[[], None] | None = None) -> None:
-        self._targets = {"web": web or run_web, "watcher": watcher or run_watcher}
+    def __init__(self) -> None:
         self._children: dict[str, SpawnProcess] = {}
         self._stopping = False
-        self._backoff = 1.0
+        self._backoff = SHORTEST_BACKOFF
+        self._watching_since = 0.0
         self._restart_at: float | None = None
 
     def run(self) -> int:
         """The exit code of the web server, or 0 when it was told to stop."""
-        for name in self._targets:
-            self._start(name)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
+        self._start("web", run_web)
+        self._start("watcher", run_watcher)
         while self._children["web"].is_alive() and not self._stopping:
             self._care_for_watcher()
             wait([child.sentinel for child in self._children.values() if child.is_alive()], timeout=self._patience())
@@ -71,8 +71,8 @@ class Household:
         logger.error("The web server ended by itself with exit code %s; so does everything.", code)
         return code if code >= 0 else 128 - code
 
-    def _start(self, name: str) -> None:
-        child = multiprocessing.get_context("spawn").Process(target=live_in, args=(self._targets[name],), name=name)
+    def _start(self, name: str, target: Callable[[], None]) -> None:
+        child = multiprocessing.get_context("spawn").Process(target=live_in, args=(target,), name=name)
         child.start()
         self._children[name] = child
 
@@ -88,12 +88,14 @@ class Household:
             return
         now = time.monotonic()
         if self._restart_at is None:
+            if now - self._watching_since > 2 * LONGEST_BACKOFF:
+                self._backoff = SHORTEST_BACKOFF
             logger.error("The watcher died with exit code %s; again in %.0f s.", watcher.exitcode, self._backoff)
             self._restart_at = now + self._backoff
             self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
         elif now >= self._restart_at:
-            self._restart_at = None
-            self._start("watcher")
+            self._restart_at, self._watching_since = None, now
+            self._start("watcher", run_watcher)
 
     def _patience(self) -> float | None:
         return None if self._restart_at is None else max(0.05, self._restart_at - time.monotonic())
@@ -115,7 +117,6 @@ def live_in(target: Callable[[], None]) -> None:
     """What every child does first: leave the terminal's group, so that Ctrl-C reaches the parent only, and never
     outlive the parent, however that ends."""
     os.setpgrp()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_follow_parent, daemon=True).start()
     django.setup()
     try:
