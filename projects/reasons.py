@@ -70,7 +70,7 @@ def explain(
     code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
     if code is None:
         return None
-    message = SENTENCES.get(code, SENTENCES["engine_refused"]).format(exit_code=facts.exit_code)
+    message = SENTENCES[code].format(exit_code=facts.exit_code)
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)
@@ -83,7 +83,7 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
         case Status.SUSPENDED:
             return "suspended"
         case Status.FAILED:
-            return failure_code
+            return failure_code if failure_code in SENTENCES else "engine_refused"
         case Status.DEGRADED:
             return "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
         case Status.CRASHED | Status.RESTARTING if not facts.operation:
