@@ -39,9 +39,9 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     try:
         answer = make(turn.project_id)
     except BaseException:
-        IdempotencyRecord.objects.filter(pk=turn.record_id, body=None).delete()
+        IdempotencyRecord.objects.filter(pk=turn.record_id, answer="").delete()
         raise
-    IdempotencyRecord.objects.filter(pk=turn.record_id).update(body=answer)
+    IdempotencyRecord.objects.filter(pk=turn.record_id).update(answer=json.dumps(answer))
     return answer
 
 
@@ -60,15 +60,15 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
         return _take_turn(owner=owner, key=key, body=body)
     if earlier.digest != digest:
         raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
-    if earlier.body is not None:
-        return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=earlier.body)
+    if earlier.answer:
+        return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
     return _take_over(earlier)
 
 
 def _take_over(record: IdempotencyRecord) -> _Turn:
     """The first request has not answered; where it cannot any more, its place is taken."""
     now = timezone.now()
-    abandoned = IdempotencyRecord.objects.filter(pk=record.pk, body=None, created_at__lte=now - PENDING_FOR)
+    abandoned = IdempotencyRecord.objects.filter(pk=record.pk, answer="", created_at__lte=now - PENDING_FOR)
     if abandoned.update(created_at=now):
         return _Turn(record_id=record.pk, project_id=record.project_id)
     raise OperationInProgressError(
