@@ -26,7 +26,7 @@ from containers.engine import (
     Observation,
     Usage,
 )
-from containers.firewall import apply_rules
+from containers.firewall import apply_rules, secure_network
 from containers.hardening import data_volume, secrets_volume
 from containers.network import ensure_network
 from containers.reports import newest_report
@@ -49,6 +49,9 @@ class DockerEngine:
     def ping(self) -> None:
         with self._line.call() as client:
             client.ping()
+
+    def secure(self) -> str | None:
+        return secure_network(self._line)
 
     def image_exists(self, image: str) -> bool:
         try:

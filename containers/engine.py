@@ -117,7 +117,9 @@ class Observation:
 
     @property
     def generation(self) -> int:
-        return int(self.labels.get(GENERATION_LABEL) or 0)
+        """Zero, which is older than any, where somebody else wrote the label."""
+        label = self.labels.get(GENERATION_LABEL, "")
+        return int(label) if label.isdecimal() else 0
 
     @property
     def is_up(self) -> bool:
@@ -155,6 +157,12 @@ class Engine(Protocol):
 
     def ping(self) -> None:
         """Afterwards the engine has answered just now."""
+
+    def secure(self) -> str | None:
+        """Afterwards agents are kept from what is near, as far as this process may see to it.
+
+        The sentence for the operator where it may not. Whatever was there already stays.
+        """
 
     def image_exists(self, image: str) -> bool:
         """Whether a deploy of the image could start at once."""

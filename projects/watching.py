@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import threading
+import time
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
@@ -19,6 +20,7 @@ from projects.services.reconcile import reconcile
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
+SECURE_EVERY = 30.0
 SETTLE = 0.05
 """Seconds that events are gathered before a look: a death is three events in a row."""
 
@@ -31,6 +33,8 @@ class Watcher:
         self._news = threading.Event()
         self._stopped = threading.Event()
         self._suspects: set[str] = set()
+        self._secure_again_at = 0.0
+        self._insecurity: str | None = None
 
     def stop(self) -> None:
         self._stopped.set()
@@ -59,9 +63,19 @@ class Watcher:
         close_old_connections()
         if not hold_lease(self.name):
             return
+        self._secure()
         suspects, self._suspects = self._suspects, set()
         result = reconcile(suspects=suspects)
         beat(self.name, result.at)
+
+    def _secure(self) -> None:
+        """Firewall rules are lost at a reboot or to somebody's flush; what cannot be set is said once."""
+        if time.monotonic() < self._secure_again_at:
+            return
+        self._secure_again_at = time.monotonic() + SECURE_EVERY
+        said, self._insecurity = self._insecurity, get_engine().secure()
+        if self._insecurity and self._insecurity != said:
+            log.warning("%s", self._insecurity)
 
     def _listen(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}

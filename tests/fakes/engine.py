@@ -3,7 +3,7 @@
 It keeps every promise of `containers.engine.Engine` (the contract tests run against it as against Docker), so a test
 that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; call `reset()` between tests.
 
-Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, image_exists, deploy, deploy.create,
+Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy, deploy.create,
 deploy.confirm, deploy.start, start, stop, remove, inspect, observe, logs, stats, events.
 """
 
@@ -111,6 +111,7 @@ class MemoryEngine:
             self.images: set[str] = {"berth/assistant:latest"}
             self.calls: list[tuple[str, str]] = []
             self.unavailable = False
+            self.insecurity: str | None = None
             self.ready_after_deploy = True
             self.ignores_sigterm: set[str] = set()
             self.silence = 15.0
@@ -206,6 +207,10 @@ class MemoryEngine:
     # -- the protocol -------------------------------------------------------------------------------------------------
     def ping(self) -> None:
         self._enter("ping")
+
+    def secure(self) -> str | None:
+        self._enter("secure")
+        return self.insecurity
 
     def image_exists(self, image: str) -> bool:
         self._enter("image_exists", image)

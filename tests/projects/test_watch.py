@@ -197,3 +197,18 @@ def test_of_many_who_want_the_lease_one_gets_it() -> None:
     for thread in threads:
         thread.join()
     assert len(got) == 1
+
+
+def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
+    project: Project,
+    watch: Any,
+    engine: MemoryEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(watching, "SECURE_EVERY", 0.0)
+    engine.insecurity = "Berth is not root and may not set firewall rules."
+    watch()
+    wait_for(lambda: engine.calls.count(("secure", "")) > 3)
+    assert caplog.text.count("may not set firewall rules") == 1
