@@ -31,17 +31,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     """Write the change. Raises `PlanLimitReachedError`, `BotInUseError`, and `OperationInProgressError` for a project
     that is being deleted.
     """
-    values: dict[str, Any] = {
-        field: value
-        for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
-        if value is not None
-    }
-    if change.check is not None:
-        values["provider"] = change.check.provider
-    if change.telegram_token is not None and change.check is not None:
-        values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
-    sealed = project.seal_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
-    values |= {field: getattr(project, field) for field in sealed}
+    values = _new_values(project, change)
     try:
         with transaction.atomic():
             if change.plan is not None and change.plan != project.plan:
@@ -60,6 +50,21 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     for warning in change.check.warnings if change.check else ():
         _note(project, actor, outcome="warning", detail=warning)
     return project
+
+
+@sensitive_variables("change")
+def _new_values(project: Project, change: ProjectChange) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        field: value
+        for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
+        if value is not None
+    }
+    if change.check is not None:
+        values["provider"] = change.check.provider
+    if change.telegram_token is not None and change.check is not None:
+        values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
+    sealed = project.seal_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
+    return values | {field: getattr(project, field) for field in sealed}
 
 
 def _note(project: Project, actor: Actor, *, outcome: str, detail: str) -> None:
