@@ -48,6 +48,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
     projects.TooManyStreamsError: Row(429, "throttled"),
+    projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     # engines
     engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),

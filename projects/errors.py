@@ -25,6 +25,13 @@ class OperationInProgressError(ProjectError):
         self.retry_after = retry_after
 
 
+class ProjectGoneError(ProjectError):
+    """The project was deleted while it was being worked on."""
+
+    def __init__(self) -> None:
+        super().__init__("The project was deleted meanwhile.")
+
+
 class OperationLostError(ProjectError):
     """A stop (or a deletion) came in while this operation ran, and won."""
 

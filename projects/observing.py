@@ -4,7 +4,7 @@ Reads use `refresh`, which changes objects in memory and writes nothing: a GET s
 competes with an operation. Only operations and the watcher write.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,31 +12,58 @@ from django.conf import settings
 from django.utils import timezone
 
 from containers.engine import INSTANCE_LABEL, EngineError, Observation, get_engine
-from projects.lifecycle import FRESH_FOR
+from projects.errors import ProjectGoneError
+from projects.lifecycle import FRESH_FOR, Desired
 from projects.models import Project
 from projects.specs import OWNER_LABEL
 
 
 def is_fresh(project: Project, now: datetime) -> bool:
+    if project.operation_in_flight(now):
+        return True  # that is what its status says, whatever the engine has
     return project.checked_at is not None and now - project.checked_at <= FRESH_FOR / 2
 
 
 def refresh(projects: Sequence[Project]) -> None:
     """Bring the objects up to date; where the engine is silent they stay as they are, and grow old."""
     now = timezone.now()
-    if all(is_fresh(project, now) for project in projects):
+    stale = [project for project in projects if not is_fresh(project, now)]
+    if not stale:
         return
-    engine = get_engine()
     try:
-        seen = {found.name: found for found in engine.observe(_labels(projects))}
-        for project in projects:
-            observation = seen.get(project.container_name)
-            if observation is None:
-                # An empty answer is no proof of absence; only a 404 for this very name is.
-                observation = engine.inspect(project.container_name)
-            apply_if_newer(project, observation, at=now)
+        seen = _look(stale)
     except EngineError:
         return
+    for project in _unchanged(stale):
+        apply_if_newer(project, seen[project.container_name], at=now)
+
+
+def _look(projects: Sequence[Project]) -> dict[str, Observation | None]:
+    engine = get_engine()
+    seen: dict[str, Observation | None] = {found.name: found for found in engine.observe(_labels(projects))}
+    for project in projects:
+        if project.container_name not in seen:
+            # An empty answer is no proof of absence; only a 404 for this very name is.
+            seen[project.container_name] = engine.inspect(project.container_name)
+    return seen
+
+
+def _unchanged(projects: Sequence[Project]) -> Iterator[Project]:
+    """Those on which no operation began or ended while the engine was asked; the others are read again.
+
+    What the engine has now and what the row wanted then do not go together: a container that was just stopped would
+    look crashed.
+    """
+    rows = Project.objects.filter(pk__in=[project.pk for project in projects])
+    now = {pk: held for pk, *held in rows.values_list("pk", "generation", "operation_id")}
+    for project in projects:
+        if now.get(project.pk) == [project.generation, project.operation_id]:
+            yield project
+            continue
+        try:
+            project.refresh_from_db()
+        except ProjectGoneError:
+            project.desired = Desired.DELETED
 
 
 def _labels(projects: Sequence[Project]) -> dict[str, str]:
@@ -62,7 +89,9 @@ def observe_now(project: Project) -> None:
 
 
 def save_observation(project: Project, observation: Observation | None, *, at: datetime, **values: Any) -> bool:
-    """Write what was seen at `at`, unless an operation is in flight or something newer has been written since."""
+    """Write what was seen at `at`, unless an operation is in flight or the row knows something newer."""
+    if project.observed_at is not None and project.observed_at >= at:
+        return False
     before, generation = project.observed_at, project.generation
     fields = project.apply_observation(observation, at=at)
     written = {field: getattr(project, field) for field in fields} | values

@@ -296,12 +296,9 @@ class Project(models.Model):
             rows = rows.exclude(desired=Desired.DELETED)
         if unchanged:
             rows = rows.filter(generation=self.generation)
-        free = Q(operation=Operation.NONE)
-        taken = ~free & (Q(operation_deadline__lte=now) | Q(operation__in=preempting))
-        # Between the two statements the other operation may end: that is no reason to give up.
-        while not (rows.filter(free).update(**values) or (contested := bool(rows.filter(taken).update(**values)))):
-            if not rows.filter(free | taken).exists():
-                return None
+        contested = _seize(rows, values, over=Q(operation_deadline__lte=now) | Q(operation__in=preempting))
+        if contested is None:
+            return None
         self.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
         if self.operation_id != claim_id:
             return None  # taken away again at once
@@ -322,12 +319,28 @@ class Project(models.Model):
     def release_expired(self) -> bool:
         """End an operation whose time is over. Whoever still carries it out holds nothing any more."""
         written = _at_rest()
-        rows = Project.objects.filter(pk=self.pk, operation_id=self.operation_id, operation_deadline__lte=timezone.now())
+        rows = Project.objects.filter(
+            pk=self.pk, operation_id=self.operation_id, operation_deadline__lte=timezone.now()
+        )
         if not rows.update(**written):
             return False
         for field, value in written.items():
             setattr(self, field, value)
         return True
+
+
+def _seize(rows: "models.QuerySet[Project]", values: dict[str, Any], *, over: Q) -> bool | None:
+    """Write the claim into a row at rest (False) or over an operation that gives way (True); None where none does."""
+    free = Q(operation=Operation.NONE)
+    giving_way = ~free & over
+    while True:
+        if rows.filter(free).update(**values):
+            return False
+        if rows.filter(giving_way).update(**values):
+            return True
+        # Between the two statements the other operation may have ended, which is no reason to give up.
+        if not rows.filter(free | giving_way).exists():
+            return None
 
 
 def _at_rest() -> dict[str, Any]:

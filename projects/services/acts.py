@@ -1,5 +1,6 @@
 """The two acts that operations share: bring a claimed project's container up, and take it down."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -14,13 +15,15 @@ from containers.engine import (
     get_engine,
 )
 from projects.errors import OperationInProgressError, OperationLostError
-from projects.lifecycle import Desired
+from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Project
 from projects.models.project import Claim
 from projects.specs import build_spec
 
 ENGINE_BUDGET = timedelta(seconds=40)
 """What the engine may take for one operation apart from the stop timeout: four calls of ten seconds."""
+
+POLL_SECONDS = 0.1
 
 CLEAN_SLATE: dict[str, Any] = {
     "failure_code": "",
@@ -49,8 +52,8 @@ def failure_code(error: EngineError) -> str:
             return "engine_refused"
 
 
-def bring_up(project: Project, claim: Claim, *, otherwise: Desired) -> None:
-    """Afterwards a container of the claim's generation has been started, and the row says so.
+def bring_up(project: Project, claim: Claim, *, otherwise: Desired, **values: Any) -> None:
+    """Afterwards a container of the claim's generation has been started, and the row says so, with `values`.
 
     Where the engine falls silent the project is wanted as it was before (`otherwise`): the caller is told 503, and
     nothing else may come of it later. Where it refuses, the refusal is recorded. Both are raised.
@@ -69,8 +72,25 @@ def bring_up(project: Project, claim: Claim, *, otherwise: Desired) -> None:
             raise lost(project) from None
         raise
     fields = project.apply_observation(seen, at=timezone.now())
-    if not project.record(claim, fields=fields):
+    if not project.record(claim, fields=fields, **values):
         raise lost(project)
+
+
+def claim_stop(project: Project, **wants: Any) -> Claim:
+    """Take the project for a stop: from a deploy, start or restart at once, from another stop when that has ended.
+
+    Raises `OperationInProgressError` for a project that is being deleted.
+    """
+    lasting = time_allowed(project)
+    until = time.monotonic() + lasting.total_seconds()
+    while True:
+        claim = project.claim(Operation.STOP, lasting=lasting, preempting=PREEMPTED_BY[Operation.STOP], **wants)
+        if claim is not None:
+            return claim
+        project.refresh_from_db()
+        if project.desired == Desired.DELETED or time.monotonic() >= until:
+            raise in_progress(project)
+        time.sleep(POLL_SECONDS)
 
 
 def take_down(project: Project, claim: Claim, **values: Any) -> None:

@@ -1,17 +1,24 @@
 """Start, stop and restart."""
 
-import time
-
 from django.utils import timezone
 
 from containers.engine import EngineError, EngineUnavailableError
 from projects.errors import ProjectSuspendedError
-from projects.lifecycle import PREEMPTED_BY, Action, Desired, Operation, Verdict, judge_action
+from projects.lifecycle import Action, Desired, Operation, Verdict, judge_action
 from projects.models import Actor, Event, Project
 from projects.observing import observe_now
-from projects.services.acts import CLEAN_SLATE, bring_up, failure_code, in_progress, take_down, time_allowed
+from projects.services.acts import (
+    CLEAN_SLATE,
+    bring_up,
+    claim_stop,
+    failure_code,
+    in_progress,
+    take_down,
+    time_allowed,
+)
 
-POLL_SECONDS = 0.1
+ATTEMPTS = 5
+"""How often a start looks anew because another operation came and went while it looked."""
 
 
 def control_project(*, project: Project, action: Action, actor: Actor) -> Project:
@@ -29,33 +36,34 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
 
 
 def _start(project: Project, action: Action) -> str:
-    observe_now(project)
+    for _ in range(ATTEMPTS):
+        observe_now(project)
+        if _has_nothing_to_do(project, action):
+            return "nothing to do"
+        operation = Operation.RESTART if project.facts().is_up and action == Action.RESTART else Operation.START
+        before, wants = Desired(project.desired), {"desired": Desired.RUNNING, **CLEAN_SLATE}
+        claim = project.claim(operation, lasting=time_allowed(project), unchanged=True, **wants)
+        if claim is not None:
+            bring_up(project, claim, otherwise=before)
+            return "done"
+        project.refresh_from_db()
+    raise in_progress(project)
+
+
+def _has_nothing_to_do(project: Project, action: Action) -> bool:
+    """By the control table; what stands in the way is raised."""
     facts = project.facts()
     match judge_action(action, status=project.status, operation=facts.operation, suspended=facts.suspended):
-        case Verdict.NOTHING:
-            return "nothing to do"
         case Verdict.SUSPENDED:
             raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
         case Verdict.CONFLICT:
             raise in_progress(project)
-    operation = Operation.RESTART if facts.is_up and action == Action.RESTART else Operation.START
-    before = Desired(project.desired)
-    claim = project.claim(operation, lasting=time_allowed(project), desired=Desired.RUNNING, **CLEAN_SLATE)
-    if claim is None:
-        raise in_progress(project)
-    bring_up(project, claim, otherwise=before)
-    return "done"
+        case verdict:
+            return verdict == Verdict.NOTHING
 
 
 def _stop(project: Project) -> str:
-    claim = project.claim(
-        Operation.STOP,
-        lasting=time_allowed(project),
-        preempting=PREEMPTED_BY[Operation.STOP],
-        desired=Desired.STOPPED,
-    )
-    if claim is None:
-        return _wait_for_other_stop(project)
+    claim = claim_stop(project, desired=Desired.STOPPED)
     try:
         take_down(project, claim)
     except EngineUnavailableError:
@@ -65,17 +73,3 @@ def _stop(project: Project) -> str:
         project.record(claim, failure_code=failure_code(error), failed_at=timezone.now())
         raise
     return "done"
-
-
-def _wait_for_other_stop(project: Project) -> str:
-    """Two stops are one: the second answers when the first has been carried out."""
-    until = time.monotonic() + time_allowed(project).total_seconds()
-    while time.monotonic() < until:
-        project.refresh_from_db()
-        operation = project.operation_in_flight(timezone.now())
-        if project.desired == Desired.STOPPED and not operation:
-            return "done"
-        if project.desired != Desired.STOPPED or operation != Operation.STOP:
-            break
-        time.sleep(POLL_SECONDS)
-    raise in_progress(project)

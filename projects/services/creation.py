@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.models import User
 from containers.engine import EngineError, ImageMissingError, get_engine
 from projects.credentials import CredentialCheck
-from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError
+from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
 from projects.lifecycle import Desired, Operation
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.project import Claim
@@ -47,8 +47,8 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     project, claim = _claim_place(owner=owner, wanted=wanted)
     try:
         bring_up(project, claim, otherwise=Desired.DELETED)
-    except OperationLostError:
-        project.refresh_from_db()
+    except OperationLostError as error:
+        _accept_loss(project, error)
     except EngineError as error:
         _leave_nothing(project)
         _note(project, actor, outcome=failure_code(error))
@@ -114,13 +114,22 @@ def bot_in_use() -> BotInUseError:
     )
 
 
+def _accept_loss(project: Project, error: OperationLostError) -> None:
+    """A stop during the deploy leaves a project, which is the answer then; a deletion leaves none."""
+    try:
+        project.refresh_from_db()
+    except ProjectGoneError:
+        raise error from None
+
+
 def _leave_nothing(project: Project) -> None:
     """Remove whatever the failed deploy made; what a silent engine keeps, the watcher removes when it answers."""
-    claim = claim_deletion(project)
-    if claim is None:
-        return
     try:
-        finish_deletion(project, claim)
+        claim = claim_deletion(project)
+        if claim is not None:
+            finish_deletion(project, claim)
+    except ProjectGoneError:
+        return
     except EngineError:
         log.warning("The remains of project %s are left to the watcher.", project.pk)
 

@@ -6,6 +6,7 @@ projects that it has claimed.
 
 import logging
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,8 +14,15 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, EngineError, EngineUnavailableError, Observation, get_engine
-from projects.errors import ProjectError
+from containers.engine import (
+    INSTANCE_LABEL,
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    Observation,
+    get_engine,
+)
+from projects.errors import OperationLostError, ProjectError, ProjectGoneError
 from projects.lifecycle import Desired, Operation, count_crashes
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
@@ -55,7 +63,7 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True) -> Round:
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
     for project in rows:
         seen = found.pop(project.container_name, None)
-        if not project.operation_in_flight(timezone.now()):
+        with suppress(ProjectGoneError):
             _attend(project, seen, result, closely=project.container_name in suspects, mend=mend)
     if mend:
         _remove_orphans(found.values(), result)
@@ -63,10 +71,15 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True) -> Round:
 
 
 def _attend(project: Project, seen: Observation | None, result: Round, *, closely: bool, mend: bool) -> None:
+    if project.operation and not project.release_expired():
+        return
     if closely or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
         # A list that lacks a container is no proof of its absence.
         seen = get_engine().inspect(project.container_name)
-    result.changed += _take_over(project, seen, result.at)
+    if _differs(project, seen):
+        if not _take_over(project, seen, result.at):
+            return  # an operation came in between; what was seen says nothing of what it left
+        result.changed += 1
     if not mend:
         return
     remedy = choose_remedy(
@@ -80,16 +93,13 @@ def _attend(project: Project, seen: Observation | None, result: Round, *, closel
 
 
 def _take_over(project: Project, seen: Observation | None, at: datetime) -> bool:
-    """Write what was seen where it differs; a crash is counted, and the end of its log kept."""
-    if project.operation or not _differs(project, seen):
-        return False
+    """Write what was seen, unless the row knows better; a crash is counted, and the end of its log kept."""
     crashes = _crashes_between(project, seen)
     values: dict[str, Any] = {}
     if crashes:
         since, count = count_crashes(since=project.crashes_since, count=project.crash_count, more=crashes, now=at)
         values |= {"crashes_since": since, "crash_count": count, "log_tail": read_log_tail(project)}
     if not save_observation(project, seen, at=at, **values):
-        project.refresh_from_db()
         return False
     for name, value in values.items():
         setattr(project, name, value)
@@ -123,6 +133,8 @@ def _apply(remedy: Remedy, project: Project, result: Round) -> None:
             log.info("Reconciled %s.", name)
     except EngineUnavailableError:
         raise
+    except (OperationLostError, ProjectGoneError):
+        return  # the owner has decided otherwise meanwhile
     except (EngineError, ProjectError, SecretUnreadableError) as error:
         result.failed.append(f"{name}: {error}")
         _note(project, remedy.value, "failed")
@@ -136,7 +148,18 @@ def _finish_deletion(project: Project) -> bool:
 
 
 def _take_down(project: Project) -> bool:
-    claim = project.claim(Operation.STOP, lasting=time_allowed(project))
+    return _stop(project)
+
+
+def _give_up(project: Project) -> bool:
+    if not _stop(project, gave_up_at=timezone.now()):
+        return False
+    notify_owner(project)
+    return True
+
+
+def _stop(project: Project, **wants: Any) -> bool:
+    claim = project.claim(Operation.STOP, lasting=time_allowed(project), unchanged=True, **wants)
     if claim is None:
         return False
     try:
@@ -147,25 +170,20 @@ def _take_down(project: Project) -> bool:
     return True
 
 
-def _give_up(project: Project) -> bool:
-    Project.objects.filter(pk=project.pk, operation="").update(gave_up_at=timezone.now())
-    if not _take_down(project):
-        return False
-    notify_owner(project)
-    return True
-
-
 def _bring_back(project: Project) -> bool:
-    claim = project.claim(Operation.START, lasting=time_allowed(project))
-    if claim is None:
-        return False
-    bring_up(project, claim, otherwise=Desired(project.desired))
-    return True
+    return _start(project)
 
 
 def _recreate(project: Project) -> bool:
-    Project.objects.filter(pk=project.pk, operation="").update(recreated_at=timezone.now())
-    return _bring_back(project)
+    return _start(project, recreated_at=timezone.now())
+
+
+def _start(project: Project, **values: Any) -> bool:
+    claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True)
+    if claim is None:
+        return False
+    bring_up(project, claim, otherwise=Desired(project.desired), **values)
+    return True
 
 
 def _declare_failed(project: Project) -> bool:
@@ -191,7 +209,11 @@ def _remove_orphans(unclaimed: Iterable[Observation], result: Round) -> None:
     for orphan in unclaimed:
         if orphan.created_at is None or result.at - orphan.created_at < ORPHAN_AGE:
             continue
-        get_engine().remove(orphan.name, volumes=True)
+        try:
+            get_engine().remove(orphan.name, volumes=True)
+        except EngineRefusedError as error:
+            result.failed.append(f"remove orphan: {orphan.name}: {error}")
+            continue
         result.mended.append(f"remove orphan: {orphan.name}")
         log.info("Removed %s, a container of this instance without a project.", orphan.name)
 

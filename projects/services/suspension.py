@@ -2,29 +2,25 @@
 
 from django.utils import timezone
 
-from containers.engine import EngineUnavailableError
-from projects.lifecycle import PREEMPTED_BY, Action, Desired, Operation
+from containers.engine import EngineError, EngineUnavailableError
+from projects.lifecycle import Action, Desired
 from projects.models import Actor, Event, Project
-from projects.services.acts import in_progress, take_down, time_allowed
+from projects.services.acts import claim_stop, take_down
 from projects.services.control import control_project
 
 
 def suspend_project(*, project: Project, actor: Actor) -> Project:
     """Take the container down and keep it down; what the owner wants is kept for when the suspension is lifted."""
-    claim = project.claim(
-        Operation.STOP,
-        lasting=time_allowed(project),
-        preempting=PREEMPTED_BY[Operation.STOP],
-        suspended_at=timezone.now(),
-    )
-    if claim is None:
-        raise in_progress(project)
+    claim = claim_stop(project, suspended_at=timezone.now())
     outcome = "done"
     try:
         take_down(project, claim)
     except EngineUnavailableError:
         project.record(claim)
         outcome = "recorded"
+    except EngineError:
+        project.record(claim)
+        raise
     Event.record(project_id=project.pk, owner_id=project.owner_id, actor=actor, action="suspend", outcome=outcome)
     return project
 

@@ -2,7 +2,7 @@
 
 import time
 
-from projects.errors import TooManyStreamsError
+from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.lifecycle import SETTLED
 from projects.models import Project
 from projects.observing import refresh
@@ -24,6 +24,10 @@ def _wait(project: Project, *, seconds: float) -> Project:
     until = time.monotonic() + seconds
     while project.status not in SETTLED and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
-        project = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").get(pk=project.pk)
+        rows = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type")
+        found = rows.filter(pk=project.pk).first()
+        if found is None:
+            raise ProjectGoneError
+        project = found
         refresh([project])
     return project

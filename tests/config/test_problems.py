@@ -52,6 +52,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.ProjectSuspendedError(SENTENCE), 409, "project_suspended", {}),
     (projects.OperationInProgressError(SENTENCE, retry_after=3), 409, "operation_in_progress", {"Retry-After": "3"}),
     (projects.OperationLostError(SENTENCE), 409, "superseded", {}),
+    (projects.ProjectGoneError(), 404, "not_found", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (engine.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
