@@ -44,7 +44,7 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
     if CONTROL_CHARACTERS.search(_text(settings)):
         raise _refused("The settings hold control characters. Remove them.", code="control_characters")
     errors: dict[str, list[ErrorDetail]] = {}
-    for error in islice(SettingsValidator(agent_type.settings_schema).iter_errors(settings), ERRORS_NAMED):
+    for error in islice(SettingsValidator(agent_type.settings_schema or {}).iter_errors(settings), ERRORS_NAMED):
         for field, detail in _details(error):
             errors.setdefault(field, []).append(detail)
     if errors:
@@ -55,12 +55,12 @@ def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
     field = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
     if error.validator == "additionalProperties":
         known = _schema(error).get("properties", {})
-        message = f"There is no such setting. Known are: {', '.join(known)}."
+        message = f"There is no such setting. Known are: {', '.join(sorted(known))}."
         unknown = [name for name in cast(dict[str, Any], error.instance) if name not in known]
         for name in unknown[:ERRORS_NAMED]:
             yield f"{field}.{name[:64]}", ErrorDetail(message, code="unknown")
     else:
-        yield field, ErrorDetail(_sentence(error), code=str(error.validator))
+        yield field, ErrorDetail(_sentence(error), code=str(error.validator or "not_allowed"))
 
 
 def _sentence(error: ValidationError) -> str:

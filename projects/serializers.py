@@ -173,6 +173,8 @@ class ControlSerializer(StrictSerializer):
 
 
 class PlanSerializer(serializers.ModelSerializer[Plan]):
+    cpus = serializers.FloatField()
+
     class Meta:
         model = Plan
         fields = ["slug", "memory_mb", "cpus", "max_projects", "is_default"]
