@@ -1,6 +1,7 @@
 """The client of the Docker engine: docker-py's low-level one on our wire, one for each process, behind a breaker."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -19,8 +20,11 @@ from containers.engine import EngineError, EngineUnavailableError
 CALL_LIMIT = 10.0
 """Seconds for one call; docker-py adds those of a stop by itself."""
 
-OLDEST_API = "1.41"
+GLANCE_LIMIT = 2.0
+"""Seconds that a read waits for the engine, however many calls it makes."""
 
+OLDEST_API = "1.41"
+_thread = threading.local()
 
 # The stubs lack half of docker-py's methods and all that a subclass may use.
 _APIClient: Any = docker.APIClient
@@ -87,10 +91,14 @@ class DockerClient(_APIClient):  # type: ignore[misc]
 
 
 class _Line:
-    """What one process has: a breaker and, from the first call on, a client."""
+    """What one process has: breakers and, from the first call on, a client.
+
+    Glances have a breaker of their own: an engine that is too slow for them may do for a command.
+    """
 
     def __init__(self) -> None:
         self.breaker = Breaker()
+        self.glances = Breaker()
         self.client: DockerClient | None = None
 
 
@@ -101,10 +109,21 @@ class EngineLine:
         self._lines: dict[int, _Line] = {}
 
     @contextmanager
+    def glance(self) -> Iterator[None]:
+        """All calls of this thread inside get `GLANCE_LIMIT` seconds together."""
+        _thread.glances = True
+        try:
+            with time_limit(GLANCE_LIMIT):
+                yield
+        finally:
+            _thread.glances = False
+
+    @contextmanager
     def call(self, seconds: float | None = None) -> Iterator[DockerClient]:
         """The client, for at most so many seconds in all (`CALL_LIMIT`); what goes wrong is an `EngineError`."""
         line = self._lines.setdefault(os.getpid(), _Line())
-        line.breaker.admit()
+        breaker = line.glances if getattr(_thread, "glances", False) else line.breaker
+        breaker.admit()
         try:
             with translate_errors(), time_limit(CALL_LIMIT if seconds is None else seconds):
                 if line.client is None:
@@ -112,13 +131,13 @@ class EngineLine:
                     line.client = DockerClient()
                 yield line.client
         except EngineFailedError:
-            line.breaker.note_answer()
+            breaker.note_answer()
             raise
         except EngineUnavailableError:
-            line.breaker.note_silence()
+            breaker.note_silence()
             raise
         except EngineError:
-            line.breaker.note_answer()
+            breaker.note_answer()
             raise
         else:
-            line.breaker.note_answer()
+            breaker.note_answer()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -49,6 +50,9 @@ class DockerEngine:
     def ping(self) -> None:
         with self._line.call() as client:
             client.ping()
+
+    def glance(self) -> AbstractContextManager[None]:
+        return self._line.glance()
 
     def secure(self) -> str | None:
         return secure_network(self._line)

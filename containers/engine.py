@@ -6,6 +6,7 @@ know, it raises `EngineUnavailableError`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -157,6 +158,9 @@ class Engine(Protocol):
 
     def ping(self) -> None:
         """Afterwards the engine has answered just now."""
+
+    def glance(self) -> AbstractContextManager[None]:
+        """For reads, which would rather know nothing than wait: inside, all calls of this thread get two seconds."""
 
     def secure(self) -> str | None:
         """Afterwards agents are kept from what is near, as far as this process may see to it.

@@ -5,7 +5,7 @@ competes with an operation. Only operations and the watcher write.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -17,11 +17,14 @@ from projects.lifecycle import FRESH_FOR, Desired
 from projects.models import Project
 from projects.specs import OWNER_LABEL
 
+ANSWERING = timedelta(milliseconds=500)
+"""What it may take from the look at the row until the client has the answer."""
+
 
 def is_fresh(project: Project, now: datetime) -> bool:
     if project.operation_in_flight(now):
         return True  # that is what its status says, whatever the engine has
-    return project.checked_at is not None and now - project.checked_at <= FRESH_FOR / 2
+    return project.checked_at is not None and now - project.checked_at <= FRESH_FOR - ANSWERING
 
 
 def refresh(projects: Sequence[Project]) -> None:
@@ -31,7 +34,8 @@ def refresh(projects: Sequence[Project]) -> None:
     if not stale:
         return
     try:
-        seen = _look(stale)
+        with get_engine().glance():
+            seen = _look(stale)
     except EngineError:
         return
     for project in _unchanged(stale):

@@ -131,6 +131,38 @@ def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket) -> N
     assert len(daemon.requests) == asked
 
 
+def test_a_glance_gives_all_its_calls_together_one_short_limit(
+    daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_client, "CALL_LIMIT", 3600.0)
+    monkeypatch.setattr(docker_client, "GLANCE_LIMIT", LIMIT)
+    engine = DockerEngine()
+    engine.ping()
+    daemon.mode = "hang"
+    began = time.monotonic()
+    with engine.glance():
+        for _ in range(FAILURES):
+            with pytest.raises(EngineUnavailableError):
+                engine.observe({})
+    assert time.monotonic() - began < GUARD
+
+
+def test_glances_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker_client, "GLANCE_LIMIT", LIMIT)
+    engine = DockerEngine()
+    engine.ping()
+    daemon.mode = "hang"
+    for _ in range(FAILURES):
+        with engine.glance(), pytest.raises(EngineUnavailableError):
+            engine.observe({})
+    daemon.mode = "answer"
+    asked = len(daemon.requests)
+    with engine.glance(), pytest.raises(EngineUnavailableError):
+        engine.observe({})
+    assert len(daemon.requests) == asked
+    engine.ping()
+
+
 def test_refusals_do_not_open_the_breaker(daemon: FaultySocket) -> None:
     daemon.status, daemon.body = 500, b'{"message": "one bad container"}'
     engine = DockerEngine()

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -207,6 +208,9 @@ class MemoryEngine:
     # -- the protocol -------------------------------------------------------------------------------------------------
     def ping(self) -> None:
         self._enter("ping")
+
+    def glance(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def secure(self) -> str | None:
         self._enter("secure")
