@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
@@ -18,6 +19,7 @@ from accounts.key_services import revoke_api_key
 from accounts.links import make_set_password_link
 from accounts.models import ApiKey, Role, User
 from accounts.roles import ReadableByStaff, is_admin, is_staff, staff_user
+from accounts.second_factor import has_second_factor, reset
 
 admin.site.unregister(Group)
 
@@ -41,11 +43,16 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     """Staff add and change ordinary users; roles, staff and admins are for admins. Nobody locks themselves out."""
 
     form = UserForm
-    list_display = ("email", "role", "is_active", "date_joined", "last_login")
+    list_display = ("email", "role", "is_active", "second_factor", "date_joined", "last_login")
+    list_select_related = ("second_factor",)
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email",)
     ordering = ("email",)
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("second_factor", "last_login", "date_joined")
+
+    @admin.display(boolean=True, description="Second factor")
+    def second_factor(self, user: User) -> bool:
+        return hasattr(user, "second_factor")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_staff(request)
@@ -80,26 +87,50 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def get_urls(self) -> list[URLPattern]:
         link = self.admin_site.admin_view(require_POST(self.set_password_link))
-        return [path("<uuid:user_id>/set-password-link/", link, name="accounts_user_link"), *super().get_urls()]
+        reset_page = self.admin_site.admin_view(self.reset_second_factor)
+        return [
+            path("<uuid:user_id>/set-password-link/", link, name="accounts_user_link"),
+            path("<uuid:user_id>/reset-second-factor/", reset_page, name="accounts_user_reset"),
+            *super().get_urls(),
+        ]
 
     def set_password_link(self, request: HttpRequest, user_id: str) -> HttpResponse:
-        user = self.get_object(request, str(user_id))
-        if user is None:
-            raise Http404("There is no such user.")
-        if not self.has_change_permission(request, user):
-            raise PermissionDenied("You may not set this user's password.")
+        user = self._changeable(request, user_id)
         self.log_change(request, user, "Made a set-password link.")
         return self._show_link(request, user)
 
+    def reset_second_factor(self, request: HttpRequest, user_id: str) -> HttpResponse:
+        user = self._changeable(request, user_id)
+        if user == request.user:
+            raise PermissionDenied("Turn your own off in the settings: that asks for its code.")
+        if not has_second_factor(user):
+            raise Http404("This user has no second factor.")
+        if request.method != "POST":
+            context = {**self._context(request, user), "title": f"Reset the second factor of {user.email}?"}
+            return TemplateResponse(request, "admin/accounts/user/reset_second_factor.html", context)
+        reset(user=user, by=staff_user(request))
+        self.log_change(request, user, "Reset the second factor.")
+        self.message_user(request, f"The second factor of {user.email} is reset.", messages.SUCCESS)
+        return redirect("admin:accounts_user_change", user.pk)
+
+    def _changeable(self, request: HttpRequest, user_id: str) -> User:
+        user: User | None = self.get_object(request, str(user_id))
+        if user is None:
+            raise Http404("There is no such user.")
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied("Only admins change staff and admins.")
+        return user
+
     def _show_link(self, request: HttpRequest, user: User) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
+            **self._context(request, user),
             "title": f"Set-password link for {user.email}",
-            "opts": self.opts,
-            "original": user,
             "link": make_set_password_link(request, user=user, by=staff_user(request)),
         }
         return TemplateResponse(request, "admin/accounts/user/set_password_link.html", context)
+
+    def _context(self, request: HttpRequest, user: User) -> dict[str, Any]:
+        return {**self.admin_site.each_context(request), "opts": self.opts, "original": user}
 
 
 @admin.register(ApiKey)

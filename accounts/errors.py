@@ -13,13 +13,34 @@ class InvalidCredentialsError(AccountError):
 
 
 class TooManyAttemptsError(AccountError):
-    """Too many failed password checks for this account from this address. `retry_after` is in seconds."""
+    """Too many failed checks for this account, or from this address. `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
         minutes = max(1, -(-retry_after // 60))
         unit = "minute" if minutes == 1 else "minutes"
         super().__init__(f"Too many failed attempts. Wait {minutes} {unit}, then try again.")
+
+
+class SecondFactorRequiredError(AccountError):
+    """The password is right, and the user has a second factor, whose code is missing or not right."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This account has a second factor. Send as `code` what its authenticator app shows now, or a recovery code."
+        )
+
+
+class WrongCodeError(AccountError):
+    """Mistyped, too old, or taken once already: deliberately one error."""
+
+    def __init__(self) -> None:
+        super().__init__("This code is wrong, too old or used already. Wait for the next one and type that.")
+
+
+class SecondFactorExistsError(AccountError):
+    def __init__(self) -> None:
+        super().__init__("You have a second factor already. Turn it off before you set up another one.")
 
 
 class InvalidTokenError(AccountError):

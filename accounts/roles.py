@@ -1,10 +1,20 @@
 """Who may do what in the admin, as mixins for its pages. Roles decide; Django's permissions and groups are not used."""
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from accounts import audit
 from accounts.models import User
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin
+    from django.contrib.admin.models import LogEntry
+
+    _Base = ModelAdmin[Any]
+else:
+    _Base = object
 
 
 def is_staff(request: HttpRequest) -> bool:
@@ -20,7 +30,37 @@ def staff_user(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
-class ReadableByStaff:
+class Audited(_Base):
+    """For a ModelAdmin: what is done in it goes to the log of audits, beside the history that Django keeps."""
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> "LogEntry":
+        _record("added", request, obj)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> "LogEntry":
+        _record("changed", request, obj, fields=_changed_fields(message))
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> "list[LogEntry]":
+        for obj in queryset:
+            _record("deleted", request, obj)
+        return super().log_deletions(request, queryset)
+
+
+def _record(act: str, request: HttpRequest, obj: Model, **facts: object) -> None:
+    name = obj._meta.model_name  # noqa: SLF001 - its documented interface
+    known: dict[str, object] = {"by": staff_user(request).pk, "what": name, "id": obj.pk, **facts}
+    audit.record(f"admin_{act}", **known)  # type: ignore[arg-type]  # no fact is called `level`
+
+
+def _changed_fields(message: Any) -> str:
+    """The names of what was changed, never a value; of an act that is no form, none."""
+    entries = message if isinstance(message, list) else []
+    changed = [entry["changed"]["fields"] for entry in entries if "fields" in entry.get("changed", {})]
+    return ",".join(str(name).replace(" ", "_") for names in changed for name in names) or "-"
+
+
+class ReadableByStaff(Audited):
     """For a ModelAdmin: staff see it, and nobody adds, changes or deletes anything."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -53,8 +53,9 @@ _MEANINGS = {
 
 
 def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
-    """Responses for `extend_schema`: problem documents of these statuses."""
+    """Responses for `extend_schema`: problem documents of these statuses. Whoever needs a token has limits, too."""
+    limited = {429} if 401 in statuses else set()
     return {
         (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_MEANINGS[status])
-        for status in statuses
+        for status in sorted({*statuses, *limited})
     }

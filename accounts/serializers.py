@@ -13,6 +13,12 @@ from accounts.strict import StrictCharField, StrictChoiceField, StrictSerializer
 class LoginSerializer(StrictSerializer):
     email = StrictCharField(max_length=254)
     password = StrictCharField(max_length=LONGEST_PASSWORD, trim_whitespace=False, style={"input_type": "password"})
+    code = StrictCharField(
+        max_length=64,
+        required=False,
+        allow_blank=True,
+        help_text="Where the account has a second factor: what its authenticator app shows now, or a recovery code.",
+    )
 
 
 class LoggedInUserSerializer(serializers.Serializer[Any]):

@@ -11,9 +11,10 @@ from django.views.decorators.debug import sensitive_variables
 from accounts import audit
 from accounts.attempts import account_digest, claim_attempt, forgive_attempts
 from accounts.emails import normalise_email
-from accounts.errors import InvalidCredentialsError
+from accounts.errors import InvalidCredentialsError, SecondFactorRequiredError, WrongCodeError
 from accounts.http import Credential
 from accounts.models import User
+from accounts.second_factor import check_second_factor, has_second_factor
 from accounts.tokens import issue_session, revoke_session
 
 
@@ -40,10 +41,21 @@ def check_credentials(*, email: str, password: str, address: str | None) -> User
     return user
 
 
-@sensitive_variables("password", "token")
-def log_in(*, email: str, password: str, address: str | None) -> tuple[str, User]:
-    """A session token for the API, and its user. Raises as `check_credentials` does."""
+@sensitive_variables("password", "code", "token")
+def log_in(*, email: str, password: str, code: str = "", address: str | None) -> tuple[str, User]:
+    """A session token for the API, and its user. Raises as `check_credentials` does.
+
+    Raises SecondFactorRequiredError, and only once the password is right, where the user has a second factor and
+    `code` is none of its codes.
+    """
     user = check_credentials(email=email, password=password, address=address)
+    if has_second_factor(user):
+        if not code:
+            raise SecondFactorRequiredError
+        try:
+            check_second_factor(user=user, code=code, address=address)
+        except WrongCodeError:
+            raise SecondFactorRequiredError from None
     User.objects.filter(pk=user.pk).update(last_login=timezone.now())
     token = issue_session(user)
     audit.record("signed_in", user=user.pk, to="api", address=address or "unknown")

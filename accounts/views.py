@@ -1,32 +1,30 @@
 """The account pages of the dashboard: signing in and out, settings, API keys."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from functools import wraps
 from typing import Any, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import logout, update_session_auth_hash
+from django.contrib.auth import REDIRECT_FIELD_NAME, logout, update_session_auth_hash
 from django.contrib.auth import views as auth_views
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
-from django.views.decorators.http import require_http_methods
 
-from accounts import audit
+from accounts import audit, half_signed_in
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.forms import ChangePasswordForm, NewKeyForm, NewPasswordForm, SignInForm
 from accounts.http import SignedInRequest, client_address
 from accounts.key_services import issue_api_key, revoke_api_key
-from accounts.models import ApiKey, Scope
+from accounts.models import ApiKey, Scope, SecondFactor, User
+from accounts.pages import for_signed_in, settings_form
+from accounts.second_factor import has_second_factor
+from accounts.second_factor_forms import RecoveryCodeForm, SignInCodeForm
 from accounts.services import sign_out_everywhere
-
-Page = Callable[..., HttpResponse]
 
 
 class SignInView(auth_views.LoginView):
@@ -35,6 +33,12 @@ class SignInView(auth_views.LoginView):
     redirect_authenticated_user = True
 
     def form_valid(self, form: Any) -> HttpResponse:
+        if has_second_factor(form.user):
+            half_signed_in.begin(self.request, form.user)
+            return redirect(_with_next(reverse("accounts:sign-in-code"), self.get_redirect_url()))
+        return self.finish(form)
+
+    def finish(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         # A moment, not a number of seconds: those would begin anew with every change to the session.
         self.request.session.set_expiry(timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
@@ -49,6 +53,42 @@ class SignInView(auth_views.LoginView):
         return response
 
 
+class SignInCodeView(SignInView):
+    """The second page, for whoever has a second factor. Only after it is there a session that lets anybody in."""
+
+    template_name = "accounts/sign_in_code.html"
+
+    def get_form_class(self) -> Any:
+        return RecoveryCodeForm if self._with_recovery_code else SignInCodeForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, with_recovery_code=self._with_recovery_code)
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if half_signed_in.find_user(request) is None:
+            return redirect(_with_next(reverse("accounts:sign-in"), self.get_redirect_url()))
+        return super().get(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        if self._with_recovery_code:
+            left = form.user.recovery_codes.count()
+            messages.warning(
+                self.request, f"Recovery codes left: {left}. Make new ones in the settings before they run out."
+            )
+        return self.finish(form)
+
+    @property
+    def _with_recovery_code(self) -> bool:
+        return "recovery" in self.request.GET
+
+
+class SignOutView(auth_views.LogoutView):
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if isinstance(request.user, User):
+            audit.record("signed_out", user=request.user.pk, of="dashboard")
+        return super().post(request, *args, **kwargs)
+
+
 class SetPasswordView(auth_views.PasswordResetConfirmView):
     """Behind a link from staff. Django moves its token from the address into the session before it shows the form."""
 
@@ -59,20 +99,6 @@ class SetPasswordView(auth_views.PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your password is set. Sign in with it.")
         return super().form_valid(form)
-
-
-def for_signed_in(view: Page) -> Page:
-    return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
-
-
-def settings_form(view: Page) -> Page:
-    """A form of the settings page. Who comes without sending it, after signing in again say, is shown that page."""
-
-    @wraps(view)
-    def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return view(request, *args, **kwargs) if request.method == "POST" else redirect("accounts:settings")
-
-    return for_signed_in(wrapped)
 
 
 @for_signed_in
@@ -143,6 +169,13 @@ def _settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
         "password_form": ChangePasswordForm(request.user, client_address(request)),
         "key_form": NewKeyForm(),
         "keys": ApiKey.objects.kept().filter(user=request.user),
+        "second_factor": SecondFactor.objects.filter(user=request.user).first(),
+        "recovery_codes_left": request.user.recovery_codes.count(),
         **context,
     }
     return render(request, "accounts/settings.html", page)
+
+
+def _with_next(path: str, wanted: str) -> str:
+    """`wanted` has been checked to lead nowhere else."""
+    return f"{path}?{urlencode({REDIRECT_FIELD_NAME: wanted})}" if wanted else path

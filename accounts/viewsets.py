@@ -10,6 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import AllowAny, BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
@@ -44,7 +45,11 @@ class LoginView(APIView):
         responses={200: LoginAnswerSerializer, **problems(400, 401, 413, 415, 429)},
     )
     def post(self, request: Request) -> Response:
-        """Exchange credentials for a session token, which lives for 12 hours."""
+        """Exchange credentials for a session token, which lives for 12 hours.
+
+        An account with a second factor needs its `code`, too: without one, or with a wrong one, the answer to the right
+        password is 401 with the code `second_factor_required`.
+        """
         fields = _validated(LoginSerializer, request)
         token, user = log_in(**fields, address=client_address(request))
         return Response({"token": token, "user": {"id": str(user.pk), "email": user.email}})
@@ -52,6 +57,7 @@ class LoginView(APIView):
 
 class SessionView(APIView):
     permission_classes = [AllowAny]
+    throttle_classes: list[type[BaseThrottle]] = []  # always answers 200
 
     def perform_authentication(self, request: Request) -> None:
         """A bad token is an answer here, and no error: `request` remembers that nobody was authenticated."""
@@ -69,6 +75,7 @@ class SessionView(APIView):
 
 class LogoutView(APIView):
     permission_classes = [SessionOnly]
+    throttle_classes: list[type[BaseThrottle]] = []  # whoever has a stolen token cannot keep its owner from ending it
 
     @extend_schema(
         operation_id="logout",

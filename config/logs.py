@@ -17,6 +17,7 @@ _CREDENTIALS = re.compile(
     re.VERBOSE,
 )
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
+_AUDIT_FIELDS = ("event", "facts")
 
 
 def redact(text: str) -> str:
@@ -46,9 +47,17 @@ class JsonFormatter(logging.Formatter):
             "request_id": getattr(record, "request_id", "-"),
         }
         line |= {name: getattr(record, name) for name in _ACCESS_FIELDS if hasattr(record, name)}
+        line |= {name: _plain(getattr(record, name)) for name in _AUDIT_FIELDS if hasattr(record, name)}
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
+
+
+def _plain(value: object) -> object:
+    """For a program that reads the line: facts keep their names, numbers stay numbers."""
+    if isinstance(value, dict):
+        return {str(name): _plain(fact) for name, fact in value.items()}
+    return value if value is None or isinstance(value, int | float) else redact(str(value))
 
 
 def _moment(record: logging.LogRecord) -> str:

@@ -35,6 +35,9 @@ class Row:
 TABLE: Mapping[type[Exception], Row] = {
     # people
     accounts.InvalidCredentialsError: Row(401, "invalid_credentials"),
+    accounts.SecondFactorRequiredError: Row(401, "second_factor_required"),
+    accounts.WrongCodeError: Row(401, "second_factor_required"),
+    accounts.SecondFactorExistsError: Row(409, "second_factor_exists"),
     accounts.InvalidTokenError: Row(401, "invalid_token"),
     accounts.TooManyAttemptsError: Row(429, "throttled"),
     accounts.KeyExistsError: Row(409, "key_exists"),
@@ -47,8 +50,8 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
-    projects.TooManyStreamsError: Row(429, "throttled"),
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
+    projects.TooManyStreamsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     # engines
     engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),

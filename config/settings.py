@@ -54,6 +54,7 @@ BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
 BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
 BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
+BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
 BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
@@ -99,6 +100,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.second_factor_rule.SecondFactorRuleMiddleware",
+    "accounts.limits.RateLimitHeadersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.bodies.ApiBodyLimitMiddleware",
@@ -146,6 +149,8 @@ CACHES = {
     if _cache
     else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
 }
+# Several machines share counts there; without it they are in the database.
+BERTH_COUNT_IN_CACHE = bool(_cache)
 
 # -- people -----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -162,7 +167,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"user_attributes": ("email",)},
     },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "accounts.passwords.CommonPasswordValidator"},
     {"NAME": "accounts.passwords.PasswordShapeValidator"},
 ]
 
@@ -170,6 +175,7 @@ AUTH_PASSWORD_VALIDATORS = [
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.ScopePermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["projects.limits.UserThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -177,6 +183,8 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+# Of each user and minute.
+BERTH_LIMITS = {"reads": 600, "commands": 60, "deploys": 20}
 SIMPLE_JWT = {
     "ALGORITHM": "HS256",
     "SIGNING_KEY": BERTH_TOKEN_KEY,

@@ -18,6 +18,7 @@ os.environ["BERTH_VERIFY_CREDENTIALS"] = "off"
 
 from config.settings import *  # noqa: E402, F403
 from config.settings import (  # noqa: E402
+    BERTH_LIMITS,
     DATABASES,
     LOGGING,
     MIDDLEWARE,
@@ -35,6 +36,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 # The real hasher takes 50 ms for each password, which is its purpose. Tests of just that put it back.
 REAL_PASSWORD_HASHERS = PASSWORD_HASHERS
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *REAL_PASSWORD_HASHERS]
+
+# Nobody is so fast as tests. Those of the limits put them back.
+REAL_LIMITS = BERTH_LIMITS
+BERTH_LIMITS = {}
 
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 STATIC_ROOT.mkdir(exist_ok=True)

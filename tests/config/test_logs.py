@@ -2,6 +2,7 @@
 
 import json
 import logging
+from uuid import UUID
 
 import pytest
 
@@ -52,6 +53,19 @@ def test_a_json_line_has_the_message_and_the_request() -> None:
     line = json.loads(JsonFormatter().format(record("%s\nand %s", "one", "two")))
     assert (line["message"], line["request_id"], line["level"]) == ("one\nand two", "the-id", "info")
     assert line["at"].endswith("Z")
+
+
+def test_a_json_line_of_the_audit_keeps_the_event_and_its_facts_apart() -> None:
+    made = record("key_issued user=%s days=%s", "0d1f", 90)
+    made.event, made.facts = "key_issued", {"user": UUID(int=1), "days": 90, "note": f"of {SECRETS[1]}", "by": None}
+
+    line = json.loads(JsonFormatter().format(made))
+    assert line["event"] == "key_issued"
+    assert line["facts"] == {"user": str(UUID(int=1)), "days": 90, "note": "of [redacted]", "by": None}
+
+
+def test_a_line_that_is_no_audit_has_no_facts() -> None:
+    assert not {"event", "facts"} & json.loads(JsonFormatter().format(record("hello"))).keys()
 
 
 @pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter("{request_id} {message}", style="{")])

@@ -41,6 +41,9 @@ def answer_to(client: Client, error: Exception, path: str = "/api/probe") -> Any
 
 ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.InvalidCredentialsError(), 401, "invalid_credentials", {"WWW-Authenticate": "Bearer"}),
+    (accounts.SecondFactorRequiredError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
+    (accounts.WrongCodeError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
+    (accounts.SecondFactorExistsError(), 409, "second_factor_exists", {}),
     (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
     (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
     (accounts.KeyExistsError(), 409, "key_exists", {}),

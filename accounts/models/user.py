@@ -1,16 +1,13 @@
-"""People, their API keys, and what is remembered to refuse: ended sessions and failed sign-ins."""
+"""People."""
 
 import uuid
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Length, Lower
-from django.db.models.lookups import Exact
+from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -101,84 +98,3 @@ class User(AbstractBaseUser, PermissionsMixin):
         return salted_hmac(
             "accounts.User.session_version", f"{self.pk}:{self.session_version}", secret=secret, algorithm="sha256"
         ).hexdigest()
-
-
-class Scope(models.TextChoices):
-    READ = "read", "Read only"
-    WRITE = "write", "Read and write"
-
-
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def kept(self) -> "ApiKeyQuerySet":
-        """Everything but the revoked ones: what its owner is shown."""
-        return self.filter(revoked_at=None)
-
-    def live(self) -> "ApiKeyQuerySet":
-        return self.kept().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
-
-
-class ApiKey(models.Model):
-    """A long-lived token. The key itself is shown once and kept nowhere; the digest finds it again."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=64)
-    scope = models.CharField(max_length=8, choices=Scope.choices)
-    digest = models.CharField(max_length=64, unique=True, editable=False)
-    hint = models.CharField(max_length=16, editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    lifetime_days = models.PositiveSmallIntegerField(null=True, help_text="As asked for; empty is for ever.")
-    expires_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True, editable=False)
-    last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
-    revoked_at = models.DateTimeField(null=True, editable=False)
-
-    objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
-
-    class Meta:
-        verbose_name = "API key"
-        ordering = ["-created_at", "-id"]
-        indexes = [models.Index(fields=["user", "-created_at"], name="api_key_user_created")]
-        constraints = [
-            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="api_key_scope_known"),
-            models.CheckConstraint(condition=Exact(Length("digest"), 64), name="api_key_digest_whole"),
-            models.CheckConstraint(
-                condition=Q(expires_at=None) | Q(expires_at__gt=F("created_at")), name="api_key_expires_after_created"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.hint})"
-
-    @property
-    def is_expired(self) -> bool:
-        return self.expires_at is not None and self.expires_at <= timezone.now()
-
-    @property
-    def is_live(self) -> bool:
-        return self.revoked_at is None and not self.is_expired
-
-
-class RevokedSession(models.Model):
-    """A session token that was signed out before its time. Only its id is kept, until it would have expired."""
-
-    jti = models.CharField(max_length=32, primary_key=True)
-    expires_at = models.DateTimeField(db_index=True)
-
-    def __str__(self) -> str:
-        return self.jti
-
-
-class LoginCounter(models.Model):
-    """Failed password checks of one account from one address. The account may not exist, so it is only a digest."""
-
-    account = models.CharField(max_length=64)
-    address = models.CharField(max_length=64)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    last_attempt_at: "models.DateTimeField[datetime, datetime]" = models.DateTimeField(db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "address"], name="login_counter_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.account[:8]} from {self.address}: {self.attempts}"

@@ -1,0 +1,20 @@
+"""People, their tokens, and what is remembered to refuse."""
+
+from accounts.models.api_key import ApiKey, ApiKeyQuerySet, Scope
+from accounts.models.refusal import LoginCounter, RevokedSession, UsageCounter
+from accounts.models.second_factor import RecoveryCode, SecondFactor
+from accounts.models.user import Role, User, UserManager
+
+__all__ = [
+    "ApiKey",
+    "ApiKeyQuerySet",
+    "LoginCounter",
+    "RecoveryCode",
+    "RevokedSession",
+    "Role",
+    "Scope",
+    "SecondFactor",
+    "UsageCounter",
+    "User",
+    "UserManager",
+]

@@ -1,0 +1,68 @@
+"""API keys: what an owner's programs come in with."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
+from django.utils import timezone
+
+from accounts.models.user import User
+
+
+class Scope(models.TextChoices):
+    READ = "read", "Read only"
+    WRITE = "write", "Read and write"
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def kept(self) -> "ApiKeyQuerySet":
+        """Everything but the revoked ones: what its owner is shown."""
+        return self.filter(revoked_at=None)
+
+    def live(self) -> "ApiKeyQuerySet":
+        return self.kept().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+
+
+class ApiKey(models.Model):
+    """A long-lived token. The key itself is shown once and kept nowhere; the digest finds it again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=64)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=16, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    lifetime_days = models.PositiveSmallIntegerField(null=True, help_text="As asked for; empty is for ever.")
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+    last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["user", "-created_at"], name="api_key_user_created")]
+        constraints = [
+            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="api_key_scope_known"),
+            models.CheckConstraint(condition=Exact(Length("digest"), 64), name="api_key_digest_whole"),
+            models.CheckConstraint(
+                condition=Q(expires_at=None) | Q(expires_at__gt=F("created_at")), name="api_key_expires_after_created"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint})"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def is_live(self) -> bool:
+        return self.revoked_at is None and not self.is_expired

@@ -1,0 +1,45 @@
+"""What is remembered to refuse: ended sessions, failed sign-ins, and what is used up."""
+
+from datetime import datetime
+
+from django.db import models
+
+
+class RevokedSession(models.Model):
+    """A session token that was signed out before its time. Only its id is kept, until it would have expired."""
+
+    jti = models.CharField(max_length=32, primary_key=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.jti
+
+
+class LoginCounter(models.Model):
+    """Failed password checks of one account from one address. The account may not exist, so it is only a digest."""
+
+    account = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    last_attempt_at: "models.DateTimeField[datetime, datetime]" = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "address"], name="login_counter_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.account[:8]} from {self.address}: {self.attempts}"
+
+
+class UsageCounter(models.Model):
+    """How much of something a user, or an address, has used in the latest window of time. See `counting`."""
+
+    subject = models.CharField(max_length=64)
+    scope = models.CharField(max_length=20)
+    window = models.PositiveBigIntegerField(help_text="Lengths of the window since 1970.")
+    spent = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subject", "scope"], name="usage_counter_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.scope} of {self.subject[:8]}: {self.spent}"

@@ -1,0 +1,28 @@
+"""What the pages behind the sign-in have in common."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from accounts.http import SignedInRequest
+
+Page = Callable[..., HttpResponse]
+
+
+def for_signed_in(view: Page) -> Page:
+    return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
+
+
+def settings_form(view: Page) -> Page:
+    """A form of the settings page. Who comes without sending it, after signing in again say, is shown that page."""
+
+    @wraps(view)
+    def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return view(request, *args, **kwargs) if request.method == "POST" else redirect("accounts:settings")
+
+    return for_signed_in(wrapped)

@@ -1,0 +1,39 @@
+"""Which limit a request of the API counts against: reads, deploys, or commands. The counting is in `accounts`."""
+
+from typing import TYPE_CHECKING
+
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from accounts.limits import Standing, spend_request
+from accounts.models import User
+
+if TYPE_CHECKING:
+    # The REST framework imports its default throttles, this module, while it makes APIView.
+    from rest_framework.views import APIView
+
+_DEPLOYS = frozenset({"projects", "project-validate"})
+"""Names of the routes whose POST asks Telegram, the provider and the engine for a new agent."""
+
+
+class UserThrottle(BaseThrottle):
+    """Counts every request that carries a valid token. The others are refused, or are nobody's."""
+
+    standing: Standing | None = None
+
+    def allow_request(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - DRF's signature
+        if not isinstance(request.user, User):
+            return True
+        self.standing = spend_request(request.META, user=request.user, scope=_scope(request))
+        return self.standing is None or self.standing.allowed
+
+    def wait(self) -> float | None:
+        return self.standing.reset if self.standing else None
+
+
+def _scope(request: Request) -> str:
+    if request.method in SAFE_METHODS:
+        return "reads"
+    route = request.resolver_match.url_name if request.resolver_match else None
+    return "deploys" if route in _DEPLOYS else "commands"
