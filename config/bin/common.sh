@@ -90,9 +90,13 @@ install_packages() {
     local title=$1
     shift
     export DEBIAN_FRONTEND=noninteractive
-    apt-get install -y --no-install-recommends --download-only "$@" >/dev/null 2>&1 ||
-        step "Reading the package lists" apt-get update
-    step "$title" apt-get install -y --no-install-recommends "$@"
+    local -a install=(apt-get install -y --no-install-recommends "$@")
+    if "${install[@]}" --simulate >/dev/null 2>&1 && step "$title" "${install[@]}"; then
+        return
+    fi
+    # The lists are missing, or older than what the mirror has.
+    step "Reading the package lists" apt-get update
+    step "$title" "${install[@]}"
 }
 
 # -- Docker -----------------------------------------------------------------------------------------------------------
