@@ -1,0 +1,157 @@
+"""How much the API adds to what the engine itself takes: deploy and stop, among 0, 100 and 300 other containers.
+
+    python -m tests.benchmarks.deploy [--rounds 25] [--others 0 100 300]
+
+Each round does the same to the engine twice, by hand (docker's low-level client, the same create payload) and through
+the API, in turn, so that both see the same machine. Raw deploy comes in two kinds: create and start alone, and with the
+delivery of the secrets (an archive put into the container's volume), which every deploy of ours includes.
+"""
+
+import argparse
+import statistics
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import docker
+
+from containers.docker_secrets import pack_secrets
+from containers.engine import ContainerSpec
+from containers.hardening import container_payload
+from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
+from tests.containers.rootfs import make_images
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--others", type=int, nargs="*", default=[0, 100, 300])
+    options = parser.parse_args()
+    raw = Raw()
+    image = raw.make_image()
+    print_row(
+        "others", "raw ms", "raw+secrets ms", "API ms", "API/raw", "API/raw+secrets", "stop raw ms", "stop API/raw"
+    )
+    try:
+        with serving(image=image) as server:
+            raw.prepare(server)
+            for others in options.others:
+                raw.surround(others)
+                measure(raw, server, others=others, rounds=options.rounds)
+    finally:
+        raw.clean_up()
+
+
+def measure(raw: "Raw", server: Server, *, others: int, rounds: int) -> None:
+    client = server.connect()
+    figures: dict[str, list[float]] = {name: [] for name in ("raw", "sealed", "api", "raw stop", "api stop")}
+    for number in range(rounds + 2):
+        took = raw.round(with_secrets=False), raw.round(with_secrets=True), api_round(client, number)
+        if number < 2:  # warm-up
+            continue
+        figures["raw"].append(took[0][0])
+        figures["sealed"].append(took[1][0])
+        figures["api"].append(took[2][0])
+        figures["raw stop"].append(took[0][1])
+        figures["api stop"].append(took[2][1])
+    medians = {name: statistics.median(values) for name, values in figures.items()}
+    ratio = [
+        "{1:.2f} ({0:.2f}-{2:.2f})".format(*median_ratio(figures[ours], figures[theirs]))
+        for ours, theirs in (("api", "raw"), ("api", "sealed"), ("api stop", "raw stop"))
+    ]
+    print_row(
+        others,
+        *(f"{medians[name]:.0f}" for name in ("raw", "sealed", "api")),
+        *ratio[:2],
+        f"{medians['raw stop']:.0f}",
+        ratio[2],
+    )
+
+
+def api_round(client: Client, number: int) -> tuple[float, float]:
+    body = {
+        "name": "bench",
+        "type": "stub",
+        "plan": "bench",
+        "telegramToken": f"{uuid4().int % 10**15}:{number}",
+        "apiKey": "sk-bench",
+    }
+    deploy, (status, project) = timed(lambda: client.call("POST", "/api/projects", body))
+    assert status == 201, project
+    path = f"/api/projects/{project['id']}"
+    stop, (status, answer) = timed(lambda: client.call("POST", f"{path}/control", {"action": "stop"}))
+    assert (status, answer["status"]) == (200, "stopped"), answer
+    client.call("DELETE", path)
+    return deploy, stop
+
+
+class Raw:
+    """The same by hand."""
+
+    def __init__(self) -> None:
+        self.client: Any = docker.APIClient(version="1.41", timeout=60)
+        self.mark = f"bench-raw-{uuid4().hex[:8]}"
+        self.spec: ContainerSpec
+        self.network = ""
+        self.others: list[str] = []
+
+    def make_image(self) -> str:
+        return make_images(self.client, "bench")[0]
+
+    def prepare(self, server: Server) -> None:
+        """The network that our containers use, and a specification like theirs."""
+        warm = server.connect()
+        api_round(warm, 0)
+        self.network = f"{server.instance}-agents"
+        self.spec = ContainerSpec(
+            name=self.mark,
+            image="berth-test/busybox:bench",
+            labels={"berth.bench": self.mark, "berth.project": "x", "berth.owner": "x"},
+            generation=1,
+            environment={"TELEGRAM_API_BASE": "https://api.telegram.org", "AGENT_PROVIDER": "openai"},
+            secrets={"telegram_bot_token": "1:x", "agent_api_key": "sk-bench"},
+            memory=64 << 20,
+            nano_cpus=250_000_000,
+            pids=128,
+            stop_timeout=10,
+        )
+
+    def create(self, name: str) -> None:
+        payload = container_payload(replace(self.spec, name=name), network=self.network, runtime="")
+        self.client.create_container_from_config(payload, name)
+
+    def round(self, *, with_secrets: bool) -> tuple[float, float]:
+        name = f"{self.mark}-one"
+
+        def deploy() -> None:
+            self.create(name)
+            if with_secrets:
+                self.client.put_archive(name, "/run/secrets", pack_secrets(self.spec.secrets))
+            self.client.start(name)
+
+        took, _ = timed(deploy)
+        stopped, _ = timed(lambda: self.client.stop(name, timeout=10))
+        self.client.remove_container(name, force=True)
+        for volume in (f"{name}-data", f"{name}-secrets"):
+            self.client.remove_volume(volume, force=True)
+        return took, stopped
+
+    def surround(self, count: int) -> None:
+        for number in range(len(self.others), count):
+            name = f"{self.mark}-other-{number}"
+            self.create(name)
+            self.others.append(name)
+            self.client.start(name)
+
+    def clean_up(self) -> None:
+        for container in self.client.containers(all=True, filters={"label": f"berth.bench={self.mark}"}):
+            self.client.remove_container(container["Id"], force=True)
+        for volume in self.client.volumes(filters={"name": self.mark})["Volumes"] or []:
+            self.client.remove_volume(volume["Name"], force=True)
+        if self.network:
+            self.client.remove_network(self.network)
+        self.client.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""A real server on a port and a database of its own, a client with one connection, and tables of medians."""
+
+import json
+import os
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EMAIL, PASSWORD = "bench@example.org", "benchmark-password-7"
+SETUP = """
+from projects.models import AgentType, Plan
+Plan.objects.create(slug="bench", memory_mb=64, cpus="0.25", max_projects=100000)
+AgentType.objects.create(slug="stub", title="Stub", image={image!r}, min_memory_mb=32, stop_timeout=10)
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    instance: str
+    environment: dict[str, str]
+
+    def connect(self) -> "Client":
+        return Client(self.port)
+
+
+class Client:
+    """One keep-alive connection, signed in."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self._headers = {"Content-Type": "application/json"}
+        _, answer = self.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
+        self._headers["Authorization"] = f"Bearer {answer['token']}"
+
+    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        return response.status, json.loads(content) if content else None
+
+
+@contextmanager
+def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """`manage.py serve`, prepared; ended and removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="berth-bench-") as folder, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        server = Server(port, f"bench-{secrets.token_hex(4)}", {})
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
+        server.environment.update(
+            kept,
+            DJANGO_SETTINGS_MODULE="tests.benchmarks.settings",
+            BERTH_DATA_DIR=f"{folder}/var",
+            BERTH_PORT=str(port),
+            BERTH_INSTANCE=server.instance,
+            BERTH_VERIFY_CREDENTIALS="off",
+            BERTH_ADMIN_EMAIL=EMAIL,
+            BERTH_ADMIN_PASSWORD=PASSWORD,
+            **(environment or {}),
+        )
+        manage(server, "prepare")
+        manage(server, "shell", "--no-imports", "-c", SETUP.format(image=image))
+        command = [sys.executable, "manage.py", "serve"]
+        with Path(folder, "log").open("w") as log:
+            process = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=log, stderr=log)
+        try:
+            _wait(port, process, Path(folder, "log"))
+            yield server
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def manage(server: Server, *arguments: str) -> None:
+    command = [sys.executable, "manage.py", *arguments]
+    subprocess.run(command, cwd=ROOT, env=server.environment, check=True, capture_output=True, text=True)
+
+
+def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    for _ in range(600):
+        connection = HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        except (OSError, HTTPException):
+            time.sleep(0.1)
+        finally:
+            connection.close()
+        if process.poll() is not None:
+            break
+    raise SystemExit(f"The server does not start:\n{log.read_text()}")
+
+
+def timed(act: Callable[[], Any]) -> tuple[float, Any]:
+    """Milliseconds, and what it returned."""
+    began = time.perf_counter()
+    result = act()
+    return (time.perf_counter() - began) * 1000, result
+
+
+def percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def median_ratio(ours: list[float], raw: list[float]) -> tuple[float, float, float]:
+    """Quartiles of the ratio pair by pair: the machine's speed drifts, and a pair drifts together."""
+    ratios = sorted(a / b for a, b in zip(ours, raw, strict=True))
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return low, middle, high
+
+
+def print_row(*cells: object) -> None:
+    sys.stdout.write("".join(f"{cell!s:>18}" for cell in cells) + "\n")
+    sys.stdout.flush()

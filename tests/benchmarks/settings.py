@@ -1,0 +1,5 @@
+"""Production's settings without the limits for each user, and with a stub image's type and a roomy plan to choose."""
+
+from config.settings import *  # noqa: F403
+
+BERTH_LIMITS = {}
