@@ -1,0 +1,36 @@
+// Keeps the parts of a page that are marked data-live as they are on the server, while somebody looks at it: fetches
+// the page anew, and exchanges what differs. Focus, selection and scrolling stay. Without this script nothing moves.
+"use strict";
+
+const EVERY = 4000; // milliseconds
+const { address } = document.currentScript.dataset;
+const stale = document.querySelector("[data-stale]");
+
+function exchange(part, fresh) {
+  const selection = getSelection();
+  const reading = !selection.isCollapsed && part.contains(selection.anchorNode);
+  if (!fresh || reading || fresh.innerHTML === part.innerHTML) return;
+  const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+  const scrolled = [...part.querySelectorAll(".log")].map(log => log.scrollTop);
+  part.replaceChildren(...fresh.childNodes);
+  part.querySelectorAll(".log").forEach((log, index) => { log.scrollTop = scrolled[index] ?? 0; });
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+async function refresh() {
+  const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(20000) });
+  if (answer.status === 404) location.assign("/"); // deleted
+  if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-live]")) exchange(part, fresh.getElementById(part.id));
+}
+
+async function keepRefreshing() {
+  for (;;) {
+    await new Promise(done => setTimeout(done, EVERY));
+    if (document.hidden) await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
+    stale.hidden = await refresh().then(() => true, () => false);
+  }
+}
+
+keepRefreshing();

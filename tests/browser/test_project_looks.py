@@ -1,0 +1,127 @@
+"""What the projects' pages look like: no side-scrolling on a telephone, and pictures for whoever wants to look.
+
+The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from accounts.models import User
+from containers.engine import Health
+from projects.credentials import CredentialCheck
+from projects.models import Actor, AgentType, Plan, Project
+from projects.services import NewProject, create_project
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+
+BOT = 4_000_000_000
+
+
+@pytest.fixture
+def fleet(alice: User, catalogue: None) -> dict[str, Project]:
+    """A project in each of the moods that a list can show."""
+    Plan.objects.filter(slug="pro").update(max_projects=20)
+    names = ["Harbour pilot", "Night watch", "Tide tables", "x" * 64, "Lost at sea", "Under repair"]
+    return {name: deploy(alice, name, number) for number, name in enumerate(names)}
+
+
+def deploy(owner: User, name: str, number: int, **settings: Any) -> Project:
+    check = CredentialCheck(
+        bot_id=BOT + number, bot_username=f"{name[:8].strip().replace(' ', '_')}_bot", provider="openai"
+    )
+    wanted = NewProject(
+        name=name,
+        agent_type=AgentType.objects.get(slug="assistant"),
+        plan=Plan.objects.get(slug="pro"),
+        settings=settings,
+        telegram_token=CANARY_TELEGRAM_TOKEN,
+        api_key=CANARY_API_KEY,
+        check=check,
+    )
+    return create_project(
+        owner=owner,
+        wanted=wanted,
+        actor=Actor(label=owner.email, source="key deploy script", address="2001:db8:85a3::8a2e:370:7334"),
+    )
+
+
+def stir(fleet: dict[str, Project], engine: MemoryEngine) -> Project:
+    """Bring each into its mood, and return the one with the most to say."""
+    _, watch, tide, long, sea, repair = fleet.values()
+    for number in range(40):
+        engine.log(watch.container_name, f'AGENT-STATUS {{"v":1,"state":"running","code":"","detail":"poll {number}"}}')
+    engine.log(watch.container_name, "telegram.error.InvalidToken: Unauthorized " + "y" * 150)
+    engine.crash(watch.container_name, exit_code=20)
+    engine.report(tide.container_name, "degraded", "provider_busy")
+    engine.set_health(tide.container_name, Health.UNHEALTHY)
+    engine.crash(long.container_name, exit_code=1, restarting=True)
+    later = timezone.now() + timedelta(minutes=10)
+    Project.objects.filter(pk=sea.pk).update(operation="restart", operation_id=sea.pk, operation_deadline=later)
+    engine.exit(repair.container_name)
+    Project.objects.filter(pk=repair.pk).update(suspended_at=timezone.now())
+    Project.objects.update(observed_at=None)
+    return watch
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_page_fits_its_screen(
+    page: Page,
+    alice: User,
+    sign_in: Callable[[User], None],
+    engine: MemoryEngine,
+    fleet: dict[str, Project],
+    tmp_path: Path,
+    width: int,
+    scheme: str,
+) -> None:
+    pictures = Path(os.environ.get("BERTH_TEST_PICTURES") or tmp_path)
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": width, "height": 844})
+
+    def look(name: str) -> None:
+        page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    sign_in(alice)
+    page.goto("/projects/new")
+    look("new")
+    page.get_by_label("Name").fill("x" * 65)
+    page.get_by_label("Bot token").fill("nonsense")
+    page.get_by_label("API key").fill(CANARY_API_KEY)
+    page.get_by_label("Allowed users").fill("@alice_a\nno good!")
+    page.get_by_role("button", name="Deploy").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    look("new-refused")
+    page.goto("/")
+    look("list-well")
+    crashed = stir(fleet, engine)
+    page.reload()
+    look("list")
+    page.goto(f"/projects/{crashed.pk}")
+    look("crashed")
+    page.goto(f"/projects/{fleet['Harbour pilot'].pk}")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("is stopped.")).to_be_visible()
+    look("stopped")
+    page.goto(f"/projects/{crashed.pk}/change")
+    look("change")
+    page.goto(f"/projects/{crashed.pk}/delete")
+    page.get_by_role("textbox").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_focused()
+    look("delete-refused")
+    engine.unavailable = True
+    Project.objects.update(observed_at=timezone.now() - timedelta(minutes=2))
+    page.goto(f"/projects/{fleet['Tide tables'].pk}")
+    look("unknown")
+    Project.objects.filter(owner=alice).delete()
+    page.goto("/")
+    look("empty")
