@@ -13,10 +13,10 @@ from django.conf import settings
 from containers.docker_client import CALL_LIMIT, EngineLine
 from containers.docker_containers import Containers
 from containers.docker_deploy import Deployment
-from containers.docker_errors import MissingError, understand_answer
+from containers.docker_errors import ConflictError, MissingError, understand_answer
 from containers.docker_events import event_params, read_events
 from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
-from containers.docker_states import Details, is_plain, read_rows
+from containers.docker_states import Details, is_plain, read_rows, read_volumes
 from containers.docker_stats import Meter
 from containers.engine import (
     INSTANCE_LABEL,
@@ -99,7 +99,7 @@ class DockerEngine:
         return self._complete(found) if found else None
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
-        labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        labels = self._ours(within)
         filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
         with self._line.call() as client:
             rows = client.containers(all=True, filters=filters)
@@ -110,6 +110,12 @@ class DockerEngine:
             elif found := self._containers.read(listed.container_id):
                 observations.append(self._complete(found))
         return observations
+
+    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+        filters = {"label": [f"{label}={value}" for label, value in self._ours(within).items()]}
+        with self._line.call() as client:
+            answer = client.volumes(filters=filters)
+        return read_volumes(answer)
 
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
@@ -126,7 +132,7 @@ class DockerEngine:
             if follow:
                 return Follower(open_stream, tail=tail, since=since).lines()
             return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
-        except MissingError:
+        except (MissingError, ConflictError):  # it is gone, or on its way
             return iter(())
 
     def stats(self, name: str) -> Usage | None:
@@ -142,7 +148,7 @@ class DockerEngine:
         return self._meter.read(now.container_id, counters, started_at=now.started_at)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        labels = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        labels = self._ours(within)
         with self._line.call() as client:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
@@ -159,6 +165,10 @@ class DockerEngine:
         with self._line.call() as client:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
 
+    @staticmethod
+    def _ours(within: Mapping[str, str]) -> dict[str, str]:
+        return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
+
     def _complete(self, found: Details) -> Observation:
         """The observation with the agent's newest report of this run, from a health probe or from the log."""
         if found.run_began is None:
@@ -174,5 +184,5 @@ class DockerEngine:
             with self._line.call() as client:
                 response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
                 return list(split_lines(read_chunks(response)))
-        except MissingError:
+        except (MissingError, ConflictError):  # it is gone, or on its way
             return []

@@ -61,6 +61,17 @@ def read_rows(answer: object) -> list[Observation]:
         return [_read_row(row) for row in answer]
 
 
+def read_volumes(answer: Mapping[str, Any]) -> dict[str, datetime]:
+    """The answer of GET /volumes: whose they are, and the time of the older one."""
+    kept: dict[str, datetime] = {}
+    with understand_answer():
+        for volume in answer["Volumes"] or []:
+            name, since = volume["Name"].rpartition("-")[0], parse_time(volume["CreatedAt"])
+            if since is not None:
+                kept[name] = min(since, kept.get(name, since))
+    return kept
+
+
 def _read_row(row: Mapping[str, Any]) -> Observation:
     said = row["Status"]
     return Observation(

@@ -209,6 +209,9 @@ class Engine(Protocol):
         One that goes meanwhile is left out. An empty list means that the engine said so, never that it did not answer.
         """
 
+    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+        """The names under which state or secrets are kept, be there a container or not, and since when."""
+
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from projects.services.reconcile import reconcile
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
-SECURE_EVERY = 30.0
+SECURE_EVERY = SWEEP_EVERY = 30.0
 SETTLE = 0.05
 """Seconds that events are gathered before a look: a death is three events in a row."""
 
@@ -33,7 +33,7 @@ class Watcher:
         self._news = threading.Event()
         self._stopped = threading.Event()
         self._suspects: set[str] = set()
-        self._secure_again_at = 0.0
+        self._secure_again_at = self._sweep_again_at = 0.0
         self._insecurity: str | None = None
 
     def stop(self) -> None:
@@ -65,7 +65,14 @@ class Watcher:
             return
         self._secure()
         suspects, self._suspects = self._suspects, set()
-        result = reconcile(suspects=suspects)
+        sweep = time.monotonic() >= self._sweep_again_at
+        try:
+            result = reconcile(suspects=suspects, sweep=sweep)
+        except EngineError:
+            self._suspects |= suspects
+            raise
+        if sweep:
+            self._sweep_again_at = time.monotonic() + SWEEP_EVERY
         beat(self.name, result.at)
 
     def _secure(self) -> None:

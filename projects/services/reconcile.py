@@ -5,7 +5,7 @@ projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ from projects.services.notice import notify_owner
 log = logging.getLogger(__name__)
 
 ORPHAN_AGE = timedelta(minutes=5)
-"""How old a container without a row must be: a deploy writes its row first, so a younger one may be another's."""
+"""How old what has no row must be: a deploy writes its row first, so a younger one may be another's."""
 
 
 @dataclass(slots=True)
@@ -51,9 +51,10 @@ class Round:
     failed: list[str] = field(default_factory=list)
 
 
-def reconcile(*, suspects: Collection[str] = (), mend: bool = True) -> Round:
+def reconcile(*, suspects: Collection[str] = (), mend: bool = True, sweep: bool = True) -> Round:
     """Look at every container of this instance once. Raises `EngineUnavailableError`, having changed nothing more.
 
+    With `sweep` also at the volumes, which a killed process may leave without a container and without a row.
     `suspects` are names of containers to look at more closely than the list does, because something happened there.
     """
     result = Round(at=timezone.now())
@@ -66,7 +67,9 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True) -> Round:
         with suppress(ProjectGoneError):
             _attend(project, seen, result, closely=project.container_name in suspects, mend=mend)
     if mend:
-        _remove_orphans(found.values(), result)
+        _remove_orphans({orphan.name: orphan.created_at for orphan in found.values()}, result)
+    if mend and sweep:
+        _remove_orphans(_leftovers(), result)
     return result
 
 
@@ -205,17 +208,25 @@ _REMEDIES: dict[Remedy, Callable[[Project], bool]] = {
 }
 
 
-def _remove_orphans(unclaimed: Iterable[Observation], result: Round) -> None:
-    for orphan in unclaimed:
-        if orphan.created_at is None or result.at - orphan.created_at < ORPHAN_AGE:
+def _leftovers() -> dict[str, datetime]:
+    """Names of which nothing but state and secrets is left."""
+    kept = get_engine().kept({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE)
+    known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if kept else set()
+    return {name: since for name, since in kept.items() if name not in known}
+
+
+def _remove_orphans(orphans: Mapping[str, datetime | None], result: Round) -> None:
+    for name, since in orphans.items():
+        if since is None or result.at - since < ORPHAN_AGE:
             continue
         try:
-            get_engine().remove(orphan.name, volumes=True)
+            get_engine().remove(name, volumes=True)
         except EngineRefusedError as error:
-            result.failed.append(f"remove orphan: {orphan.name}: {error}")
+            result.failed.append(f"remove orphan: {name}: {error}")
             continue
-        result.mended.append(f"remove orphan: {orphan.name}")
-        log.info("Removed %s, a container of this instance without a project.", orphan.name)
+        result.mended.append(f"remove orphan: {name}")
+        log.info("Removed %s, which belongs to this instance and to no project.", name)
 
 
 def _note(project: Project, action: str, outcome: str) -> None:

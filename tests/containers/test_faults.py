@@ -44,6 +44,7 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "remove": lambda engine: engine.remove("berth-x", volumes=True),
     "inspect": lambda engine: engine.inspect("berth-x"),
     "observe": lambda engine: engine.observe({}),
+    "kept": lambda engine: engine.kept({}),
     "logs": lambda engine: list(engine.logs("berth-x")),
     "stats": lambda engine: engine.stats("berth-x"),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),

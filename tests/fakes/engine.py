@@ -3,8 +3,8 @@
 It keeps every promise of `containers.engine.Engine` (the contract tests run against it as against Docker), so a test
 that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; call `reset()` between tests.
 
-Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy, deploy.create,
-deploy.confirm, deploy.start, start, stop, remove, inspect, observe, logs, stats, events.
+Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy,
+deploy.create, deploy.confirm, deploy.start, start, stop, remove, inspect, observe, kept, logs, stats, events.
 """
 
 import secrets
@@ -109,6 +109,7 @@ class MemoryEngine:
         with self._changed:
             self.containers: dict[str, MemoryContainer] = {}
             self.volumes: set[str] = set()
+            self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
             self.calls: list[tuple[str, str]] = []
             self.unavailable = False
@@ -282,6 +283,12 @@ class MemoryEngine:
                 for container in self.containers.values()
                 if container.is_ours and within.items() <= container.labels.items()
             ]
+
+    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+        self._enter("kept")
+        with self._changed:
+            names = {volume.rpartition("-")[0] for volume in self.volumes}
+            return {name: self.volumes_since for name in names if name.startswith(f"{settings.BERTH_INSTANCE}-")}
 
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False

@@ -206,6 +206,19 @@ def test_an_orphan_that_cannot_be_removed_does_not_keep_the_rest_from_being_mend
     assert len(result.failed) == len(result.mended) == 1
 
 
+def test_volumes_that_belong_to_nobody_are_removed_once_they_are_old_enough(
+    project: Project, engine: MemoryEngine
+) -> None:
+    """A deploy lost to a deletion, and was killed when it had removed its container."""
+    theirs = set(engine.volumes)
+    engine.volumes |= {"berth-gone-data", "berth-gone-secrets", "other-data"}
+    assert reconcile().mended == []
+    engine.volumes_since = datetime.now(UTC) - timedelta(minutes=6)
+    assert reconcile(sweep=False).mended == []
+    assert reconcile().mended == ["remove orphan: berth-gone"]
+    assert engine.volumes == theirs | {"other-data"}
+
+
 # -- a reader and an owner --------------------------------------------------------------------------------------------
 
 
