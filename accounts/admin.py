@@ -43,15 +43,15 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     """Staff add and change ordinary users; roles, staff and admins are for admins. Nobody locks themselves out."""
 
     form = UserForm
-    list_display = ("email", "role", "is_active", "second_factor", "date_joined", "last_login")
+    list_display = ("email", "role", "is_active", "second_factor_on", "date_joined", "last_login")
     list_select_related = ("second_factor",)
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email",)
     ordering = ("email",)
-    readonly_fields = ("second_factor", "last_login", "date_joined")
+    readonly_fields = ("second_factor_on", "last_login", "date_joined")
 
     @admin.display(boolean=True, description="Second factor")
-    def second_factor(self, user: User) -> bool:
+    def second_factor_on(self, user: User) -> bool:
         return hasattr(user, "second_factor")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -1,6 +1,7 @@
 """The cast: Alice owns, Bob is the stranger. Sam is staff, Ada is an admin."""
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,11 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.tokens import issue_session
+from tests.accounts.phone import Phone
 from tests.factories import UserFactory
 
 Call = Callable[..., Any]
+Said = Callable[[], list[str]]
 
 
 @pytest.fixture
@@ -46,3 +49,17 @@ def call(client: Client) -> Call:
         return client.generic(method, path, content, content_type="application/json", headers=headers)
 
     return send
+
+
+@pytest.fixture
+def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
+    phone = Phone()
+    monkeypatch.setattr("django_otp.oath.time", lambda: phone.now)
+    return phone
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Said:
+    """The lines of the audit so far."""
+    caplog.set_level(logging.INFO, logger="berth.audit")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "berth.audit"]

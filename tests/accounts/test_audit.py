@@ -1,22 +1,15 @@
 """Who came in, who did not, and which keys there are: in the log, without a credential or an email."""
 
-import logging
-from collections.abc import Callable
+import json
 
 import pytest
 from django.test import Client
 
 from accounts.models import ApiKey, User
-from tests.accounts.conftest import Call
+from config.logs import JsonFormatter
+from tests.accounts.conftest import Call, Said
 from tests.canaries import CANARY_PASSWORD
-
-Said = Callable[[], list[str]]
-
-
-@pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Said:
-    caplog.set_level(logging.INFO, logger="berth.audit")
-    return lambda: [record.getMessage() for record in caplog.records if record.name == "berth.audit"]
+from tests.factories import ApiKeyFactory
 
 
 def test_signing_in_and_failing_to(call: Call, alice: User, said: Said) -> None:
@@ -40,6 +33,58 @@ def test_the_life_of_a_key(call: Call, alice: User, said: Said) -> None:
         f"key_first_used user={alice.pk} key={key['id']} address=127.0.0.1",
         f"key_revoked key={key['id']} by={alice.pk}",
     ]
+
+
+def test_a_rotated_key_names_the_new_one(call: Call, alice: User, said: Said) -> None:
+    old = ApiKeyFactory.create(user=alice)
+    new = call("POST", f"/api/auth/keys/{old.pk}/rotate", by=alice).json()
+
+    assert said()[-1] == f"key_rotated user={alice.pk} key={old.pk} by_key={new['id']}"
+
+
+def test_signing_out_of_the_api_the_dashboard_and_everywhere(
+    call: Call, client: Client, alice: User, said: Said
+) -> None:
+    call("POST", "/api/auth/logout", by=alice)
+    client.force_login(alice)
+    client.post("/sign-out")
+    client.post("/sign-out")
+    client.force_login(alice)
+    client.post("/settings/sign-out-everywhere")
+
+    assert said() == [f"signed_out user={alice.pk} of={what}" for what in ("api", "dashboard", "everywhere")]
+
+
+def test_a_changed_password(client: Client, alice: User, said: Said) -> None:
+    client.force_login(alice)
+    new = "a passphrase, entirely new"
+    client.post("/settings/password", {"current": CANARY_PASSWORD, "new": new, "again": new})
+
+    assert said() == [f"password_set user={alice.pk}"]
+
+
+def test_what_is_done_in_the_admin(client: Client, ada: User, alice: User, said: Said) -> None:
+    client.force_login(ada)
+    client.post("/admin/accounts/user/add/", {"email": "new@example.com"})
+    new = User.objects.get(email="new@example.com")
+    client.post(f"/admin/accounts/user/{alice.pk}/change/", {"email": "a@example.com", "is_staff": "on"})
+    client.post(f"/admin/accounts/user/{new.pk}/delete/", {"post": "yes"})
+
+    assert said() == [
+        f"admin_added by={ada.pk} what=user id={new.pk}",
+        f"set_password_link_made user={new.pk} by={ada.pk}",
+        f"admin_changed by={ada.pk} what=user id={alice.pk} fields=Email,Active,Staff",
+        f"admin_deleted by={ada.pk} what=user id={new.pk}",
+    ]
+
+
+def test_each_line_holds_its_facts_for_programs(
+    call: Call, alice: User, said: Said, caplog: pytest.LogCaptureFixture
+) -> None:
+    call("POST", "/api/auth/logout", by=alice)
+
+    (line,) = [json.loads(JsonFormatter().format(record)) for record in caplog.records if record.name == "berth.audit"]
+    assert (line["event"], line["facts"]) == ("signed_out", {"user": str(alice.pk), "of": "api"})
 
 
 def test_nothing_in_it_lets_anybody_in(call: Call, client: Client, alice: User, sam: User, said: Said) -> None:

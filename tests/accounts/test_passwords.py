@@ -19,7 +19,16 @@ def _change(client: Client, new: str, *, current: str = CANARY_PASSWORD, again: 
 
 
 @pytest.mark.parametrize(
-    "password", ["twelve chars", "a" * 64 + "Zq9", "ü" * 128, "  around  it  ", "密码密码密码密码密码密码"]
+    "password",
+    [
+        "twelve chars",
+        "correcthorsebattery",
+        "sunshine in a drawer",
+        "a" * 64 + "Zq9",
+        "ü" * 128,
+        "  around  it  ",
+        "密码密码密码密码密码密码",
+    ],
 )
 def test_these_are_taken_and_sign_in(client: Client, alice: User, password: str) -> None:
     client.force_login(alice)
@@ -38,6 +47,10 @@ def test_these_are_taken_and_sign_in(client: Client, alice: User, password: str)
         ("a" * 129, "at most 128"),
         ("professional", "too common"),
         ("1234567890123", "too common"),
+        ("passwordpassword", "too common"),
+        ("abcabcabcabcabc", "too common"),
+        ("dragonsunshine", "too common"),
+        ("Iloveyou123456", "too common"),
         ("alice@example.com", "too similar"),
         ("tab\tbetween them", "control characters"),
         ("nul\0between them", "Null characters"),
