@@ -64,7 +64,7 @@ class PrivateAnswersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if "public" not in response.get("Cache-Control", ""):
+        if response.status_code >= 400 or "public" not in response.get("Cache-Control", ""):
             response["Cache-Control"] = "no-store"
         return response
 

@@ -1,0 +1,78 @@
+"""Everybody who may come to the API, by the credential that they bring."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from accounts.key_services import issue_api_key, revoke_api_key
+from accounts.models import ApiKey, Scope, User
+from accounts.tokens import issue_session
+
+PASSWORD = "correct horse battery"
+
+UNKNOWN = ("nobody", "revoked key", "expired key", "inactive user", "signed-out session")
+"""Whose credential is none, or none any more."""
+
+OTHERS = ("stranger session", "stranger key", "staff", "admin")
+"""Who are let in, and own nothing of Alice's."""
+
+OWNER = ("owner session", "owner write key", "owner read key")
+EVERYBODY = (*UNKNOWN, *OTHERS, *OWNER)
+
+
+class Cast:
+    """Alice and the rest, each with a client of their own."""
+
+    def __init__(self) -> None:
+        self.alice = _user("alice")
+        self.bob = _user("bob")
+        carol = _user("carol", is_active=False)
+        clients: dict[str, Callable[[], str]] = {
+            "nobody": str,
+            "revoked key": lambda: self._dead_key(lambda row: revoke_api_key(key_id=row.pk, by=self.alice)),
+            "expired key": lambda: self._dead_key(_expire),
+            "inactive user": lambda: issue_session(carol),
+            "signed-out session": self._signed_out,
+            "stranger session": lambda: issue_session(self.bob),
+            "stranger key": lambda: _key(self.bob, Scope.WRITE),
+            "staff": lambda: issue_session(_user("staff", is_staff=True)),
+            "admin": lambda: issue_session(_user("admin", is_staff=True, is_superuser=True)),
+            "owner session": lambda: issue_session(self.alice),
+            "owner write key": lambda: _key(self.alice, Scope.WRITE),
+            "owner read key": lambda: _key(self.alice, Scope.READ),
+        }
+        self._tokens = {name: make() for name, make in clients.items()}
+
+    def client(self, name: str) -> APIClient:
+        client = APIClient()
+        if token := self._tokens[name]:
+            client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+        return client
+
+    def _dead_key(self, kill: Callable[[ApiKey], Any]) -> str:
+        row, key = issue_api_key(user=self.alice, name="dead", scope=Scope.WRITE, lifetime_days=30)
+        kill(row)
+        return key
+
+    def _signed_out(self) -> str:
+        token = issue_session(self.alice)
+        answer = APIClient().post("/api/auth/logout", HTTP_AUTHORIZATION=f"Bearer {token}")
+        assert answer.status_code == 204
+        return token
+
+
+def _user(name: str, **flags: bool) -> User:
+    user: User = User.objects.create_user(f"{name}@example.org", PASSWORD, **flags)
+    return user
+
+
+def _key(user: User, scope: Scope) -> str:
+    return issue_api_key(user=user, name=f"{scope} key", scope=scope, lifetime_days=30)[1]
+
+
+def _expire(row: ApiKey) -> None:
+    ago = timezone.now() - timedelta(days=31)
+    ApiKey.objects.filter(pk=row.pk).update(created_at=ago, expires_at=ago + timedelta(days=30))

@@ -1,0 +1,271 @@
+"""Every route of /api, by every method, for everybody: who is let in, and that nobody sees what is another's.
+
+The routes come from the URL configuration, so one that is not in the table fails until somebody has thought about it.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from accounts.key_services import issue_api_key
+from accounts.models import ApiKey, Scope
+from projects.models import Event, Project
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.security.cast import EVERYBODY, OTHERS, OWNER, PASSWORD, UNKNOWN, Cast
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+SAFE = {"GET", "HEAD", "OPTIONS"}
+PROJECT = {
+    "name": "Harbour pilot",
+    "type": "assistant",
+    "plan": "pro",
+    "telegramToken": CANARY_TELEGRAM_TOKEN,
+    "apiKey": CANARY_API_KEY,
+}
+ANOTHER = PROJECT | {"telegramToken": "555:a-free-bot"}
+
+
+@dataclass(frozen=True)
+class Route:
+    """`methods` are those there are, each with the status for who may; `others` is what the rest of the users get."""
+
+    methods: dict[str, int]
+    others: int | None = None  # None: the same as the owner, on what is their own
+    keys: bool = True  # whether API keys are let in at all
+    public: bool = False
+    body: dict[str, Any] | None = None
+
+    def expected(self, method: str, who: str) -> int:
+        declared = self.methods.get("GET" if method == "HEAD" else method, 200 if method == "OPTIONS" else 405)
+        if self.public:
+            return declared
+        if who in UNKNOWN:
+            return 401
+        if "key" in who and not self.keys:
+            return 403
+        if who == "owner read key" and method not in SAFE:
+            return 403
+        if who in OTHERS and self.others and declared < 400 and method != "OPTIONS":
+            return self.others
+        return declared
+
+
+TABLE = {
+    "/api/projects": Route({"GET": 200, "POST": 201}, body=ANOTHER),
+    "/api/projects/validate": Route({"POST": 200}, body=ANOTHER),
+    "/api/projects/<str:id>": Route({"GET": 200, "PATCH": 200, "DELETE": 204}, others=404, body={"name": "Renamed"}),
+    "/api/projects/<str:id>/control": Route({"POST": 200}, others=404, body={"action": "stop"}),
+    "/api/projects/<str:id>/events": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/logs": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
+    "/api/plans": Route({"GET": 200}),
+    "/api/types": Route({"GET": 200}),
+    "/api/auth/login": Route({"POST": 200}, public=True, body={"email": "alice@example.org", "password": PASSWORD}),
+    "/api/auth/session": Route({"GET": 200}, public=True),
+    "/api/auth/logout": Route({"POST": 204}, keys=False),
+    "/api/auth/keys": Route({"GET": 200, "POST": 201}, keys=False, body={"name": "New", "scope": "read"}),
+    "/api/auth/keys/<str:pk>": Route({"DELETE": 204}, others=404, keys=False),
+    "/api/auth/keys/<str:pk>/rotate": Route({"POST": 201}, others=404, keys=False),
+    "/api/schema": Route({"GET": 200}, public=True),
+    "/api/docs": Route({"GET": 200}, public=True),
+}
+
+
+def routes_of(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[str]:
+    for pattern in patterns:
+        path = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes_of(pattern.url_patterns, path)
+        else:
+            yield path
+
+
+CODES = {403: "permission_denied", 404: "not_found", 405: "method_not_allowed"}
+ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")})
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What there is: Alice's project and key, and everybody."""
+
+    cast: Cast
+    project: Project
+    key: ApiKey
+    engine: MemoryEngine
+
+    def path(self, route: str, *, other: str = "") -> str:
+        """The address of what is Alice's; with `other` the same with another id."""
+        return route.replace("<str:id>", other or str(self.project.id)).replace("<str:pk>", other or str(self.key.pk))
+
+    def send(self, who: str, method: str, path: str, content: Any = b"", kind: str = "application/json") -> Any:
+        """The answer to a request of which nothing remains."""
+        containers, volumes = copy.deepcopy(self.engine.containers), set(self.engine.volumes)
+        with transaction.atomic():
+            answer = self.cast.client(who).generic(method, path, content, kind)
+            transaction.set_rollback(True)
+        self.engine.containers, self.engine.volumes = containers, volumes
+        return answer
+
+
+@pytest.fixture
+def scene(db: None, engine: MemoryEngine, settings: Any) -> Scene:
+    settings.BERTH_LIMITS = dict.fromkeys(("reads", "commands", "deploys"), 1_000_000)
+    cast = Cast()
+    answer = cast.client("owner session").post("/api/projects", PROJECT)
+    assert answer.status_code == 201
+    key, _ = issue_api_key(user=cast.alice, name="spare", scope=Scope.READ, lifetime_days=30)
+    project = Project.objects.get(pk=answer.json()["id"])
+    engine.log(project.container_name, "Alice's agent says hello")
+    return Scene(cast, project, key, engine)
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert set(ROUTES) == set(TABLE)
+
+
+def test_the_cast_is_complete() -> None:
+    assert len(EVERYBODY) == 12
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_everybody_gets_what_the_table_says(scene: Scene, route: str) -> None:
+    rule = TABLE[route]
+    content = json.dumps(rule.body).encode() if rule.body else b""
+    for method, who in product(METHODS, EVERYBODY):
+        answer = scene.send(who, method, scene.path(route), content)
+        expected = rule.expected(method, who)
+        assert answer.status_code == expected, f"{method} by {who}: {answer.status_code}, not {expected}"
+        if expected >= 400 and method != "HEAD":
+            code = "not_authenticated" if who == "nobody" else "invalid_token"
+            assert_problem(answer, expected, CODES.get(expected, code))
+        assert ("WWW-Authenticate" in answer) == (expected == 401)
+        assert ("Allow" in answer) or expected != 405
+
+
+def assert_shows_nothing_of(scene: Scene, answer: Any) -> None:
+    text = f"{answer.content.decode()} {dict(answer.headers)}"
+    hers = (scene.project.id, scene.project.name, scene.key.pk, scene.cast.alice.pk, scene.cast.alice.email)
+    for mark in (*map(str, hers), "987654321", "says hello", scene.key.hint, scene.project.api_key_hint):
+        assert mark not in text, mark
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if not TABLE[route].public])
+def test_nobody_else_is_shown_anything_of_alices(scene: Scene, route: str) -> None:
+    for who in (*UNKNOWN, *OTHERS):
+        for method in METHODS:
+            body = {"name": "Bob's"} | ({"scope": "read"} if "keys" in route else {})
+            answer = scene.send(who, method, scene.path(route), json.dumps(body).encode())
+            assert_shows_nothing_of(scene, answer)
+
+
+CONTENTS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "application/json"),
+    "an object": (b"{}", "application/json"),
+    "a change": (b'{"name": "Mine now"}', "application/json"),
+    "a token in use": (json.dumps({"telegramToken": CANARY_TELEGRAM_TOKEN}).encode(), "application/json"),
+    "a start": (b'{"action": "start"}', "application/json"),
+    "a stop": (b'{"action": "stop"}', "application/json"),
+    "a restart": (b'{"action": "restart"}', "application/json"),
+    "no action": (b'{"action": "dance"}', "application/json"),
+    "an unknown field": (b'{"owner": "bob"}', "application/json"),
+    "broken JSON": (b"{", "application/json"),
+    "a list": (b"[]", "application/json"),
+    "a form": (b"name=x", "application/x-www-form-urlencoded"),
+    "70 KB": (b" " * 70_000, "application/json"),
+}
+QUERIES = ("", "?wait=1", "?wait=x", "?restart=true", "?restart=x", "?tail=1", "?tail=x", "?since=x", "?follow=x")
+
+
+def comparable(answer: Any) -> tuple[int, dict[str, str], bytes]:
+    """All of an answer but what differs with every request."""
+    once = {"x-request-id", "ratelimit", "ratelimit-policy"}
+    headers = {name.lower(): value for name, value in answer.headers.items() if name.lower() not in once}
+    content: bytes = answer.content
+    if sent := answer.headers.get("X-Request-ID"):
+        content = content.replace(sent.encode(), b"")
+    return answer.status_code, headers, content
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if "<" in route])
+def test_alices_id_is_answered_like_one_that_never_was(scene: Scene, route: str) -> None:
+    before = _everything(scene)
+    for method, who in product(METHODS, (*OTHERS, *UNKNOWN)):
+        client = scene.cast.client(who)
+        all_of_it = who in OTHERS and method in TABLE[route].methods  # the rest does not come as far as the body
+        asked = [("", *content) for content in CONTENTS.values()][: None if all_of_it else 2]
+        asked += [(query, b"", "application/json") for query in QUERIES[: None if all_of_it else 2]]
+        for query, content, kind in asked:
+            hers, never = (
+                comparable(client.generic(method, path + query, content, kind))  # type: ignore[arg-type]  # bytes are fine
+                for path in (scene.path(route), scene.path(route, other=str(uuid4())))
+            )
+            assert hers == never, (who, method, query, content[:40])
+    assert _everything(scene) == before
+
+
+def _everything(scene: Scene) -> list[Any]:
+    rows = [list(Project.objects.values()), list(Event.objects.values())]
+    keys = list(ApiKey.objects.filter(user=scene.cast.alice).order_by("pk").values())
+    return [*rows, keys, copy.deepcopy(scene.engine.containers), scene.engine.volumes, _acts(scene.engine)]
+
+
+def _acts(engine: MemoryEngine) -> list[tuple[str, str]]:
+    return [call for call in engine.calls if call[0] in {"deploy", "start", "stop", "remove"}]
+
+
+@pytest.mark.parametrize("who", [*OWNER, *OTHERS])
+def test_reads_change_nothing(scene: Scene, who: str) -> None:
+    for client in (scene.cast.client(who), scene.cast.client(who)):  # the first use of a key is noted
+        before = _everything(scene)
+        for route in ROUTES:
+            for method in ("GET", "HEAD", "OPTIONS"):
+                client.generic(method, scene.path(route))
+    assert _everything(scene) == before
+
+
+@pytest.mark.parametrize("who", OTHERS)
+def test_lists_hold_only_what_is_ones_own(scene: Scene, who: str) -> None:
+    client = scene.cast.client(who)
+    assert client.get("/api/projects").json() == []
+    assert client.get("/api/projects?limit=200").json() == []
+    assert client.get("/api/projects", {"owner": str(scene.cast.alice.pk)}).json() == []
+    made = client.post("/api/projects", ANOTHER)
+    assert made.status_code == 201
+    assert [entry["id"] for entry in client.get("/api/projects").json()] == [made.json()["id"]]
+    hers = scene.cast.client("owner session").get("/api/projects").json()
+    assert [entry["id"] for entry in hers] == [str(scene.project.id)]
+
+
+def test_nobody_but_the_owner_shares_a_cursor(scene: Scene) -> None:
+    """A cursor of Alice's pages through what is Bob's."""
+    alice = scene.cast.client("owner session")
+    assert alice.post("/api/projects", ANOTHER).status_code == 201
+    link = alice.get("/api/projects?limit=1")["Link"]
+    address = link.partition("<")[2].partition(">")[0]
+    assert len(alice.get(address).json()) == 1
+    assert scene.cast.client("stranger session").get(address).json() == []
+
+
+@pytest.mark.parametrize("path", ["/api/projects", "/api/auth/keys"])
+def test_no_token_in_a_query_lets_anybody_in(scene: Scene, path: str) -> None:
+    names = ("token", "access_token", "api_key", "key", "jwt", "authorization")
+    for name, who in product(names, ("owner session", "owner write key")):
+        answer = scene.cast.client("nobody").get(path, {name: scene.cast._tokens[who]})
+        assert_problem(answer, 401, "not_authenticated")
+
+
+def test_no_cookie_lets_anybody_in(scene: Scene) -> None:
+    client = scene.cast.client("nobody")
+    client.force_login(scene.cast.alice)
+    assert_problem(client.get("/api/projects"), 401, "not_authenticated")
+    assert client.get("/api/auth/session").json() == {"authenticated": False, "user": None}
