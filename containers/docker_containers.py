@@ -1,5 +1,6 @@
 """Single containers and volumes of this instance on Docker: look up, start, stop, remove."""
 
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +26,7 @@ from containers.engine import (
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""
 
+_PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 STILL_UP = "The container engine could not stop the container."
 
 
@@ -84,12 +86,19 @@ class Containers:
             with suppress(MissingError), self._line.call() as client:
                 client.remove_container(found.container_id, v=True, force=force)
         except (ConflictError, EngineFailedError) as error:
-            # Somebody else may be removing it just now.
-            if self.look_up(found.container_id) is not None:
+            if not self._is_removed_by_another(found):
                 raise EngineRefusedError(str(error)) from error
         except EngineUnavailableError:
             if self.look_up(found.container_id) is not None:
                 raise
+
+    def _is_removed_by_another(self, found: Observation) -> bool:
+        """Whether it goes within some seconds: Docker refuses a second removal while the first one is under way."""
+        for pause in _PAUSES:
+            time.sleep(pause)
+            if self.look_up(found.container_id) is None:
+                return True
+        return False
 
     def has_volume(self, volume: str) -> bool:
         """Whether there is one of ours. Raises `EngineRefusedError` for one that is not."""
