@@ -1,0 +1,62 @@
+"""A corner of the Docker engine that one test has for itself, seen past the service: the truth to compare with."""
+
+import secrets
+from contextlib import suppress
+from typing import Any
+
+import docker
+from django.test import override_settings
+
+from containers.engine import INSTANCE_LABEL
+from containers.firewall import remove_rules
+from tests.chaos.stub import make_image
+
+PROJECT_LABEL = "berth.project"
+
+
+class Corner:
+    def __init__(self) -> None:
+        self.instance = f"chaos-{secrets.token_hex(4)}"
+        self.network = f"{self.instance}-agents"
+        self.client: Any = docker.APIClient(version="auto")
+        self.image = make_image(self.client, self.instance)
+
+    @property
+    def _ours(self) -> dict[str, list[str]]:
+        return {"label": [f"{INSTANCE_LABEL}={self.instance}"]}
+
+    def containers(self) -> dict[str, str]:
+        """The state of each container by its name."""
+        found = self.client.containers(all=True, filters=self._ours)
+        return {each["Names"][0].removeprefix("/"): str(each["State"]) for each in found}
+
+    def projects(self) -> list[str]:
+        """The project that each container belongs to: one that is there twice has a duplicate."""
+        return [each["Labels"][PROJECT_LABEL] for each in self.client.containers(all=True, filters=self._ours)]
+
+    def volumes(self) -> set[str]:
+        return {each["Name"] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}
+
+    def wish(self, name: str, what: str, *, for_ever: bool = False) -> None:
+        """Tell the stub how to end; see its script."""
+        path = "/data/do" if for_ever else "/tmp/do"
+        made = self.client.exec_create(name, ["sh", "-c", f"echo {what} > {path}"])
+        self.client.exec_start(made)
+
+    def sweep(self) -> None:
+        """Remove all containers and volumes."""
+        for name in self.containers():
+            with suppress(docker.errors.NotFound):
+                self.client.remove_container(name, force=True, v=True)
+        for name in self.volumes():
+            with suppress(docker.errors.NotFound):
+                self.client.remove_volume(name, force=True)
+
+    def close(self) -> None:
+        self.sweep()
+        for network in self.client.networks(filters=self._ours):
+            self.client.remove_network(network["Id"])
+        with override_settings(BERTH_INSTANCE=self.instance, BERTH_CONTAINER_NETWORK=self.network):
+            remove_rules()
+        self.client.remove_image(self.image, force=True)
+        self.client.close()

@@ -1,0 +1,39 @@
+"""Run in a process of its own: makes the database, Alice, her key and the type of the stub. Prints the key."""
+
+import sys
+
+import django
+
+
+def main(image: str) -> None:
+    django.setup()
+    from django.core.management import call_command
+
+    from accounts.models import User
+    from projects.models import AgentType, Plan
+    from tests.factories import ApiKeyFactory, plain_key
+
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    alice = User.objects.create_user("alice@example.org")
+    add_offers(AgentType, Plan, image)
+    sys.stdout.write(plain_key(ApiKeyFactory.create(user=alice)))
+
+
+def add_offers(types: type, plans: type, image: str) -> None:
+    """The type `stub` and the plan `chaos`: small, and as many as a test may want."""
+    types.objects.create(  # type: ignore[attr-defined]
+        slug="stub",
+        title="Stub",
+        image=image,
+        needs_telegram_token=False,
+        needs_api_key=False,
+        settings_schema={"type": "object"},
+        min_memory_mb=32,
+        stop_timeout=2,
+    )
+    plans.objects.create(slug="chaos", memory_mb=32, cpus="0.5", pids=32, max_projects=1000)  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,14 @@
+"""The production web server, under the settings that the environment names."""
+
+import django
+
+
+def main() -> None:
+    django.setup()
+    from projects.server import WebServer
+
+    WebServer().run()
+
+
+if __name__ == "__main__":
+    main()

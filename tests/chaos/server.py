@@ -1,0 +1,180 @@
+"""Real servers of the service, in processes of their own that may be killed at any moment."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.corner import Corner
+from tests.e2e.service import ROOT, free_port, make_database
+
+HANG_GUARD = 60.0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`status` is 0 where the connection broke."""
+
+    status: int
+    json: Any = None
+
+
+@dataclass
+class Site:
+    """One installation: a database, a corner of the engine, and any number of server processes."""
+
+    folder: Path
+    corner: Corner
+    key: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    servers: list["Server"] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        database = make_database()
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "PYTEST", "COV_"))}
+        self.environment = kept | {
+            **({"DATABASE_URL": database} if database else {}),
+            "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
+            "CHAOS_DIR": str(self.folder),
+            "BERTH_DATA_DIR": str(self.folder / "var"),
+            "BERTH_INSTANCE": self.corner.instance,
+            "BERTH_VERIFY_CREDENTIALS": "off",
+        }
+        prepared = self.run("tests.chaos.inside.prepare", self.corner.image)
+        assert prepared.returncode == 0, prepared.stderr
+        self.key = prepared.stdout.strip()
+
+    def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def serve(self, **environment: str) -> "Server":
+        server = Server(self, environment)
+        self.servers.append(server)
+        server.start()
+        return server
+
+    def trigger(self, point: str) -> None:
+        (self.folder / "trigger").write_text(point)
+
+    @property
+    def is_triggered(self) -> bool:
+        """Whether somebody has come by the point."""
+        return not (self.folder / "trigger").exists()
+
+    @contextmanager
+    def holding(self, point: str) -> Iterator[Callable[[], None]]:
+        """Whoever comes by the point next waits there until the end of the block. Yields a wait for its arrival."""
+        (self.folder / "hold").write_text(point)
+        held = self.folder / "held"
+        try:
+            yield lambda: wait_until(held.exists)
+        finally:
+            (self.folder / "hold").unlink(missing_ok=True)
+            held.unlink(missing_ok=True)
+
+    def history(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / "history").read_text().splitlines()]
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.kill()
+
+
+class Server:
+    def __init__(self, site: Site, environment: dict[str, str]) -> None:
+        self.site = site
+        self.port = free_port()
+        self._environment = {**site.environment, **environment, "BERTH_PORT": str(self.port)}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        return self.site.folder / f"server-{self.port}.log"
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.chaos.inside.serve"],
+                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+        self.wait_until_ready()
+
+    def start_again(self) -> None:
+        """Afterwards it is up."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + HANG_GUARD
+        while self.call("GET", "/healthz").status != 200:
+            assert self._process is not None
+            assert self._process.poll() is None, self.log.read_text()
+            assert time.monotonic() < until, self.log.read_text()
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """`kill -9` of the server and all of its workers at once."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(HANG_GUARD)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+        named = {"Content-Type": "application/json", "Authorization": f"Bearer {self.site.key}"}
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=data, headers=named, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=HANG_GUARD) as answer:
+                return Reply(answer.status, _read(answer.read()))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, _read(error.read()))
+        except (OSError, http.client.HTTPException):
+            return Reply(0)
+
+    def create(self, name: str = "Stub", **headers: str) -> Reply:
+        body = {"name": name, "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
+        return self.call("POST", "/api/projects", body, **headers)
+
+    def control(self, project: str, action: str) -> Reply:
+        return self.call("POST", f"/api/projects/{project}/control", {"action": action})
+
+    def delete(self, project: str) -> Reply:
+        return self.call("DELETE", f"/api/projects/{project}")
+
+    def forget_claims(self) -> None:
+        """As if so much time had passed that no killed server's claim is valid any more."""
+        assert self.call("POST", "/chaos/later").status == 200
+
+    def reconcile(self, *, later: bool = False) -> dict[str, Any]:
+        if later:
+            self.forget_claims()
+        answer = self.call("POST", "/chaos/reconcile")
+        assert answer.status == 200, self.log.read_text()[-4000:]
+        result: dict[str, Any] = answer.json
+        return result
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    until = time.monotonic() + HANG_GUARD
+    while not holds():
+        assert time.monotonic() < until, "It did not happen."
+        time.sleep(0.02)
+
+
+def _read(text: bytes) -> Any:
+    return json.loads(text) if text else None

@@ -1,0 +1,163 @@
+"""kill -9 at every named point, and at random ones: after one round nothing is lost, doubled, stuck or untrue."""
+
+import random
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.chaos.corner import Corner
+from tests.chaos.server import Server, Site
+from tests.chaos.truth import assert_at_rest
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(7200)]
+
+_MAKE = [
+    *("before create_container_from_config", "after create_container_from_config"),
+    *("before put_archive", "after put_archive", "before start", "after start"),
+]
+_REPLACE = [
+    *("before stop", "after stop", "before remove_container", "after remove_container"),
+    *("before remove_volume secrets", "after remove_volume secrets"),
+]
+_CLAIM, _RECORD = ["before claim", "after claim"], ["before record", "after record"]
+POINTS = {
+    "deploy": ["before insert row", "after insert row", *_MAKE, *_RECORD],
+    "start": [*_CLAIM, *_REPLACE[2:], *_MAKE, *_RECORD],
+    "restart": [*_CLAIM, *_REPLACE, *_MAKE, *_RECORD],
+    "stop": [*_CLAIM, "before stop", "after stop", *_RECORD],
+    "delete": [
+        *_CLAIM,
+        *_REPLACE,
+        *("before remove_volume data", "after remove_volume data", "before delete row", "after delete row"),
+    ],
+}
+EVERY_POINT = [(verb, point) for verb, points in POINTS.items() for point in points]
+
+SHORT = {
+    ("deploy", "after insert row"), ("deploy", "after create_container_from_config"), ("deploy", "after start"),
+    ("start", "after put_archive"), ("restart", "after claim"), ("restart", "after stop"),
+    ("restart", "after remove_container"), ("restart", "before record"), ("stop", "after claim"),
+    ("stop", "after stop"), ("delete", "after remove_container"), ("delete", "after remove_volume secrets"),
+    ("delete", "after delete row"),
+}  # fmt: skip
+
+
+def command(server: Server, verb: str) -> Callable[[], object]:
+    """What to ask for, with what it needs in place."""
+    if verb == "deploy":
+        key = secrets.token_hex(8)
+        return lambda: server.create(Idempotency_Key=key)
+    running = [row["id"] for row in server.call("GET", "/chaos/rows").json["rows"] if row["desired"] == "running"]
+    project = running[0] if running else server.create().json["id"]
+    if verb == "delete":
+        return lambda: server.delete(project)
+    if verb == "start":
+        assert server.control(project, "stop").status == 200
+    return lambda: server.control(project, verb)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    every = metafunc.config.getoption("--chaos") == "long"
+    if "verb" in metafunc.fixturenames:
+        metafunc.parametrize(("verb", "point"), EVERY_POINT if every else sorted(SHORT))
+    if "kills" in metafunc.fixturenames:
+        metafunc.parametrize("kills", [100 if every else 3], ids=str)
+    if "repeats" in metafunc.fixturenames:
+        metafunc.parametrize("repeats", [20 if every else 1], ids=str)
+
+
+def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
+    verb: str, point: str, repeats: int, site: Site, server: Server, corner: Corner
+) -> None:
+    for _ in range(repeats):
+        send = command(server, verb)
+        site.trigger(point)
+        send()
+        assert site.is_triggered, f"{verb} did not come by {point}"
+        server.wait_until_ready()
+        server.reconcile(later=True)
+        assert_at_rest(server, corner)
+
+
+@pytest.mark.parametrize("point", ["after create_container_from_config", "after record"])
+@pytest.mark.parametrize("first", ["the retry", "a round"])
+def test_a_retry_of_a_creation_that_was_killed_makes_one_container(
+    point: str, first: str, site: Site, server: Server, corner: Corner
+) -> None:
+    before, key = len(corner.containers()), secrets.token_hex(8)
+    site.trigger(point)
+    assert server.create(Idempotency_Key=key).status == 0
+    server.wait_until_ready()
+    assert server.create(Idempotency_Key=key).status == 409
+    if first == "a round":
+        server.reconcile(later=True)
+    else:
+        server.forget_claims()
+    answers = [server.create(Idempotency_Key=key) for _ in range(3)]
+    assert [answer.status for answer in answers] == [201] * 3
+    assert len({answer.json["id"] for answer in answers}) == 1
+    server.reconcile(later=True)
+    assert len(corner.containers()) == before + 1
+    assert_at_rest(server, corner)
+
+
+@pytest.mark.parametrize("point", ["after create_container_from_config", "after remove_container"])
+def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
+    point: str, site: Site, server: Server, corner: Corner
+) -> None:
+    """The row is gone, and then the container: only the volumes still say that there was something."""
+    with site.holding("before create_container_from_config") as wait:
+        deploy = threading.Thread(target=server.create)
+        deploy.start()
+        wait()
+        newest = server.call("GET", "/api/projects").json[0]
+        assert newest["status"] == "deploying"
+        assert server.delete(newest["id"]).status == 204
+        site.trigger(point)
+    deploy.join()
+    assert site.is_triggered
+    server.wait_until_ready()
+    server.reconcile(later=True)
+    assert_at_rest(server, corner)
+
+
+def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not_mend(
+    kills: int, server: Server, corner: Corner
+) -> None:
+    chance = random.Random(20)
+    for _ in range(kills):
+        over, strange = threading.Event(), list[Any]()
+        threads = [
+            threading.Thread(target=busy, args=(server, random.Random(chance.random()), over, strange))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.3, 2.0))
+        server.kill()
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert strange == []
+        server.start_again()
+        server.reconcile(later=True)
+        assert_at_rest(server, corner)
+
+
+def busy(server: Server, chance: random.Random, over: threading.Event, strange: list[Any]) -> None:
+    """A client that does this and that with whatever is there."""
+    while not over.is_set():
+        listed = server.call("GET", "/api/projects").json or []
+        verb = chance.choice(["start", "stop", "restart", "delete", "create"])
+        if verb == "create" or not listed:
+            if len(listed) < 5:
+                server.create()
+            continue
+        project = chance.choice(listed)["id"]
+        answer = server.delete(project) if verb == "delete" else server.control(project, verb)
+        if answer.status not in {0, 200, 202, 204, 404, 409}:
+            strange.append((verb, answer.status, answer.json))
