@@ -1,0 +1,173 @@
+"""Agents that try to get out: deployed by the service's own engine, on a network and under rules of their own."""
+
+import io
+import json
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import docker
+import docker.errors
+from django.conf import settings
+from django.test import override_settings
+
+from containers.docker_engine import DockerEngine
+from containers.engine import INSTANCE_LABEL, ContainerSpec, Observation
+from containers.firewall import remove_rules
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.security.inside.main import FOUND
+
+T = TypeVar("T")
+INSIDE = Path(__file__).resolve().parent / "inside"
+PACKAGE = "tests/security/inside"
+DOCKERFILE = f"""\
+FROM berth/assistant:latest
+USER root
+COPY . /probe
+RUN cp /usr/bin/id /probe/setuid-id && chmod 4755 /probe/setuid-id
+USER 10001:10001
+WORKDIR /probe
+HEALTHCHECK NONE
+ENTRYPOINT ["/opt/agent/bin/python3", "-m", "{PACKAGE.replace("/", ".")}.main"]
+"""
+SECRETS = {"telegram_bot_token": CANARY_TELEGRAM_TOKEN, "agent_api_key": CANARY_API_KEY}
+MEGABYTE = 1 << 20
+
+
+def wait_for(find: Callable[[], T | None], *, seconds: float = 60) -> T:
+    """What `find` returns once that is true. A hang guard, not a measurement."""
+    until = time.monotonic() + seconds
+    while True:
+        if found := find():
+            return found
+        assert time.monotonic() < until, f"It did not happen within {seconds:.0f} seconds."
+        time.sleep(0.1)
+
+
+def build_probe_image(client: Any, tag: str) -> str:
+    """The agent's own image with another program. Returns its name."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        _add(archive, "Dockerfile", DOCKERFILE.encode())
+        for folder in ("tests", "tests/security"):
+            _add(archive, f"{folder}/__init__.py", b"")
+        for file in INSIDE.glob("*.py"):
+            _add(archive, f"{PACKAGE}/{file.name}", file.read_bytes())
+    buffer.seek(0)
+    image = f"berth-test/probe:{tag}"
+    for said in client.build(fileobj=buffer, custom_context=True, tag=image, rm=True, forcerm=True, decode=True):
+        assert "error" not in said, said
+    return image
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o644
+    archive.addfile(entry, io.BytesIO(content))
+
+
+@dataclass
+class Agents:
+    """A corner of the engine where agents of the probe image live; and containers made without any of our care."""
+
+    client: Any
+    image: str
+    instance: str
+    engine: DockerEngine = field(default_factory=DockerEngine)
+    allow: list[tuple[str, int | None]] = field(default_factory=list)
+    runtime: str = ""
+
+    @contextmanager
+    def settings(self) -> Iterator[None]:
+        with override_settings(
+            BERTH_INSTANCE=self.instance,
+            BERTH_CONTAINER_NETWORK=f"{self.instance}-agents",
+            BERTH_EGRESS_ALLOW=self.allow,
+            BERTH_CONTAINER_RUNTIME=self.runtime,
+        ):
+            yield
+
+    def deploy(self, mode: str, *, environment: dict[str, str] | None = None, **changes: Any) -> Observation:
+        """As `create_project` does, with the figures of the plan `free` unless told otherwise."""
+        name = f"{self.instance}-{uuid4()}"
+        values: dict[str, Any] = {
+            "name": name,
+            "image": self.image,
+            "labels": {INSTANCE_LABEL: self.instance, "berth.project": name, "berth.owner": "alice"},
+            "generation": 1,
+            "environment": {"MODE": mode, **(environment or {})},
+            "secrets": SECRETS,
+            "memory": 256 * MEGABYTE,
+            "nano_cpus": 250_000_000,
+            "pids": 128,
+            "stop_timeout": 2,
+        }
+        with self.settings():
+            return self.engine.deploy(ContainerSpec(**values | changes), confirm=lambda: True)
+
+    def found_by(self, name: str, *, seconds: float = 60) -> Any:
+        """What the agent of this name has found, once it says so."""
+
+        def find() -> str | None:
+            with self.settings():
+                lines = [line.decode().partition(" ")[2] for line in self.engine.logs(name, tail=2)]
+            return next((line for line in lines if line.startswith(FOUND)), None)
+
+        return json.loads(wait_for(find, seconds=seconds).removeprefix(FOUND))
+
+    def observe(self, name: str) -> Observation:
+        with self.settings():
+            found = self.engine.inspect(name)
+        assert found is not None
+        return found
+
+    def address_of(self, name: str, network: str = "") -> str:
+        ends = self.client.inspect_container(name)["NetworkSettings"]["Networks"]
+        return str(ends[network or f"{self.instance}-agents"]["IPAddress"])
+
+    def gateway(self) -> str:
+        with self.settings():
+            network = self.client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
+        return str(network["IPAM"]["Config"][0]["Gateway"])
+
+    def run_unconfined(self, mode: str, *, environment: dict[str, str] | None = None, **options: Any) -> str:
+        """A container of the same image as anybody would make it. Returns its name; it goes with the others."""
+        name = f"{self.instance}-free-{uuid4().hex[:8]}"
+        user = options.pop("user", None)
+        ports = options.pop("ports", None)
+        more = options.pop("more", {})
+        made = self.client.create_container(
+            self.image,
+            name=name,
+            user=user,
+            ports=ports,
+            environment={"MODE": mode, **(environment or {})},
+            labels={INSTANCE_LABEL: self.instance},
+            host_config={**self.client.create_host_config(**options), **more},
+        )
+        self.client.start(made["Id"])
+        return name
+
+    def place_stranger(self, name: str, stranger: str) -> None:
+        """A process of root's inside the container, which whoever is on the host can start."""
+        started = self.client.exec_create(name, ["/bin/sh", "-c", "sleep 60; :", stranger], user="0")
+        self.client.exec_start(started, detach=True)
+
+    def remove_all(self) -> None:
+        for found in self.client.containers(all=True, filters={"label": f"{INSTANCE_LABEL}={self.instance}"}):
+            self.client.remove_container(found["Id"], force=True, v=True)
+        for volume in self.client.volumes(filters={"name": f"{self.instance}-"})["Volumes"] or []:
+            with suppress(docker.errors.NotFound):
+                self.client.remove_volume(volume["Name"])
+
+    def close(self) -> None:
+        self.remove_all()
+        with self.settings():
+            remove_rules()
+        for network in self.client.networks(filters={"name": f"{self.instance}-"}):
+            self.client.remove_network(network["Id"])

@@ -1,0 +1,37 @@
+"""What the security tests share. Their long versions: `pytest tests/security --security=long`."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import docker
+import pytest
+
+from tests.security.agents import Agents, build_probe_image
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--security",
+        choices=("short", "long"),
+        default="short",
+        help="How much the fuzzing and the log bomb do: what fits into `make test`, or all of it (half an hour).",
+    )
+
+
+@pytest.fixture(scope="session")
+def is_long(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--security") == "long")
+
+
+@pytest.fixture(scope="session")
+def agents() -> Iterator[Agents]:
+    client = docker.APIClient(version="auto", timeout=120)
+    instance = f"s-{uuid4().hex[:8]}"
+    image = build_probe_image(client, instance)
+    corner = Agents(client, image, instance)
+    try:
+        yield corner
+    finally:
+        corner.close()
+        client.remove_image(image, force=True)
+        client.close()

@@ -1,0 +1,174 @@
+"""Tries to get out of a container through the kernel. Each attempt raises OSError where it is kept from succeeding.
+
+The same attempts are made in a privileged container, where all must succeed: an attempt that fails there as well
+would prove nothing.
+"""
+
+import ctypes
+import os
+import platform
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+STRANGER = "stranger"
+"""An argument of the process of another user that the test starts beside the agent."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_MS_REMOUNT, _MS_BIND = 32, 4096
+_CLONE_NEWUSER, _CLONE_NEWNS = 0x10000000, 0x00020000
+_PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/docker/metrics.sock")
+
+
+def _call(function: str, *arguments: object) -> int:
+    result: int = getattr(_libc, function)(*arguments)
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def _open_to_write(path: str) -> Callable[[], object]:
+    """Nothing is written: that it can be opened is bad enough, and the kernel is the real one."""
+
+    def attempt() -> None:
+        os.close(os.open(path, os.O_WRONLY))
+
+    return attempt
+
+
+def _make(path: str) -> Callable[[], object]:
+    def attempt() -> None:
+        Path(path).write_text("been here")
+        Path(path).unlink()
+
+    return attempt
+
+
+def _make_device() -> None:
+    node = Path("/tmp/null")
+    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    node.unlink()
+
+
+def _find_disk() -> None:
+    found = [name for name in os.listdir("/dev") if stat.S_ISBLK(os.stat(f"/dev/{name}").st_mode)]  # noqa: PTH116, PTH208
+    os.close(os.open(f"/dev/{found[0]}" if found else "/dev/no-disk-to-be-seen", os.O_RDONLY))
+
+
+def _become_root_by_setuid() -> None:
+    """A program of root's with the setuid bit, started as the agent's user."""
+    agent = {"user": 10001, "group": 10001} if os.geteuid() == 0 else {}
+    done = subprocess.run(["/probe/setuid-id", "-u"], capture_output=True, check=False, text=True, **agent)  # type: ignore[call-overload]
+    if done.stdout.strip() != "0":
+        raise PermissionError(f"it runs as {done.stdout.strip() or done.stderr.strip()}")
+
+
+def _trace_stranger() -> None:
+    stranger = _find_stranger()
+    _call("ptrace", _PTRACE_ATTACH, stranger, None, None)
+    os.waitpid(stranger, 0x40000000)  # __WALL
+    _call("ptrace", _PTRACE_DETACH, stranger, None, None)
+
+
+def _read_memory_of_stranger() -> None:
+    os.close(os.open(f"/proc/{_find_stranger()}/mem", os.O_RDONLY))
+
+
+def _find_stranger() -> int:
+    for _ in range(200):
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            if STRANGER.encode() in path.read_bytes().split(b"\0"):
+                return int(path.parent.name)
+        time.sleep(0.1)
+    raise RuntimeError("The test has not started the other process.")
+
+
+def _ask_engine() -> None:
+    path = next((path for path in _SOCKETS if Path(path).exists()), _SOCKETS[0])
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as engine:
+        engine.connect(path)
+
+
+def _run_from_tmp() -> None:
+    program = Path("/tmp/program")
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    subprocess.run([str(program)], check=True)
+
+
+def _cgroup_limit() -> str:
+    old, new = "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.max"
+    return old if Path(old).exists() else new
+
+
+ATTEMPTS: dict[str, Callable[[], object]] = {
+    "write into the root directory": _make("/been-here"),
+    "write into /etc": _make("/etc/been-here"),
+    "write among the programs": _make("/usr/bin/been-here"),
+    "write into the agent's own code": _make("/opt/agent/been-here"),
+    "run a program from /tmp": _run_from_tmp,
+    "mount a file system": lambda: _call("mount", b"none", b"/mnt", b"tmpfs", 0, None),
+    "bind a directory": lambda: _call("mount", b"/usr", b"/mnt", None, _MS_BIND, None),
+    "make the root file system writable": lambda: _call("mount", None, b"/", None, _MS_REMOUNT, None),
+    "unmount": lambda: _call("umount2", b"/mnt", 0),
+    "change the root directory": lambda: os.chroot("/"),
+    "make a user namespace": lambda: _in_child(lambda: _call("unshare", _CLONE_NEWUSER)),
+    "make a mount namespace": lambda: _in_child(lambda: _call("unshare", _CLONE_NEWNS)),
+    "enter a namespace": lambda: _call("setns", os.open("/proc/self/ns/uts", os.O_RDONLY), 0),
+    "make a device": _make_device,
+    "open a disk": _find_disk,
+    "read the kernel's memory": lambda: os.close(os.open("/proc/kcore", os.O_RDONLY)),
+    "write to the kernel's log": _open_to_write("/dev/kmsg"),
+    "ask for a SysRq": _open_to_write("/proc/sysrq-trigger"),
+    "say what handles a core dump": _open_to_write("/proc/sys/kernel/core_pattern"),
+    "set a kernel parameter": _open_to_write("/proc/sys/vm/overcommit_memory"),
+    "raise its own limits": _open_to_write(_cgroup_limit()),
+    "change the host name": lambda: _call("sethostname", b"been-here", 9),
+    "use the kernel's keys": lambda: _call("syscall", _KEYCTL[platform.machine()], 0, -3, 0),
+    "open a raw IP socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close(),
+    "open a packet socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close(),  # type: ignore[attr-defined, unused-ignore]
+    "become root": lambda: os.setuid(0),
+    "become root through a setuid program": _become_root_by_setuid,
+    "take root's group": lambda: os.setgroups([0]),
+    "trace another user's process": _trace_stranger,
+    "read another user's memory": _read_memory_of_stranger,
+    "speak to the engine": _ask_engine,
+}
+
+
+def try_everything() -> dict[str, object]:
+    """What came of each attempt, `succeeded` or the kernel's refusal; and what the kernel says of this process."""
+    return {"attempts": {name: _try(attempt) for name, attempt in ATTEMPTS.items()}, "facts": _facts()}
+
+
+def _try(attempt: Callable[[], object]) -> str:
+    try:
+        attempt()
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "succeeded"
+
+
+def _in_child(attempt: Callable[[], object]) -> None:
+    """For what would change this process for good."""
+    child = os.fork()
+    if not child:
+        try:
+            attempt()
+        except OSError as error:
+            os._exit(error.errno or 255)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if code := os.waitstatus_to_exitcode(status):
+        raise OSError(code, os.strerror(code))
+
+
+def _facts() -> dict[str, str]:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}

@@ -1,0 +1,131 @@
+"""What is near an agent: this machine under all of its addresses, and networks behind it, each with an open door.
+
+Only addresses of this machine: the ones that belong to others elsewhere (cloud metadata, private networks) are given to
+an interface made for it, or to a network namespace at the end of a cable, for as long as the test runs.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from tests.security.inside import doors
+from tests.security.inside.doors import GREETING, PORT
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+METADATA, METADATA_6 = "169.254.169.254", "fd00:ec2::254"
+PRIVATE = "10.213.90.1"
+ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "public": "11.22.44.2"}
+"""Behind this machine, which forwards to them. The last one stands for the internet."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere that commands can run: this machine, or a namespace of it."""
+
+    namespace: str = ""
+
+    def command(self, *words: str) -> list[str]:
+        return ["nsenter", f"--net=/run/netns/{self.namespace}", *words] if self.namespace else list(words)
+
+    def knock(self, address: str, port: int = PORT, kind: str = "tcp") -> str:
+        """From here, by a process of its own: tests themselves stay inside."""
+        script = f"from tests.security.inside.doors import knock; print(knock({address!r}, {port}, {kind!r}))"
+        done = subprocess.run(
+            self.command(sys.executable, "-c", script), cwd=ROOT, capture_output=True, check=True, text=True
+        )
+        return done.stdout.strip()
+
+    def reaches(self, address: str, port: int = PORT, kind: str = "tcp") -> bool:
+        return self.knock(address, port, kind) == GREETING.decode()
+
+    @contextmanager
+    def open_door(self, port: int = PORT) -> Iterator[None]:
+        """Greets whoever comes to this port, at any address of the place."""
+        command = self.command(sys.executable, "-m", doors.__name__, str(port))
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            assert server.stdin
+            assert server.stdout
+            assert server.stdout.readline() == b"open\n"
+            try:
+                yield
+            finally:
+                server.stdin.close()
+                server.wait(10)
+
+
+HERE = Place()
+
+
+@contextmanager
+def extra_addresses() -> Iterator[None]:
+    """The metadata service's addresses, and a private one, on this machine."""
+    name = f"sec{uuid4().hex[:8]}"
+    ip(f"link add {name} type veth peer name {name}z")  # not every kernel has dummy interfaces
+    try:
+        for address in (f"{METADATA}/32", f"{PRIVATE}/32", f"{METADATA_6}/128 nodad"):
+            ip(f"addr add {address} dev {name}")
+        for end in (name, f"{name}z"):
+            ip(f"link set {end} up")
+        yield
+    finally:
+        ip(f"link del {name}")
+
+
+@contextmanager
+def routed_place() -> Iterator[Place]:
+    """A place behind this machine, with the `ROUTED` addresses."""
+    name = f"sec{uuid4().hex[:8]}"
+    ip(f"netns add {name}")
+    try:
+        ip(f"link add {name}a type veth peer name {name}b")
+        ip(f"link set {name}b netns {name}")
+        ip(f"link set {name}a up")
+        ip(f"-n {name} link set {name}b up")
+        ip(f"-n {name} link set lo up")
+        for address in ROUTED.values():
+            ip(f"addr add {address.removesuffix('2')}1/30 dev {name}a")
+            ip(f"-n {name} addr add {address}/30 dev {name}b")
+        ip(f"-n {name} route add default via {ROUTED['public'].removesuffix('2')}1")
+        yield Place(name)
+    finally:
+        ip(f"netns del {name}")
+
+
+@contextmanager
+def cable_to(bridge: str, address: str, gateway: str) -> Iterator[Place]:
+    """A place on the bridge, as an agent's container is, but with the IPv6 that agents are not given."""
+    name = f"sec{uuid4().hex[:8]}"
+    ip(f"netns add {name}")
+    try:
+        ip(f"link add {name}a type veth peer name {name}b")
+        ip(f"link set {name}b netns {name}")
+        ip(f"link set {name}a master {bridge} up")
+        ip(f"-n {name} link set {name}b up")
+        Path(f"/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6").write_text("0")
+        ip(f"-6 addr add {gateway}/64 dev {bridge} nodad")
+        ip(f"-n {name} -6 addr add {address}/64 dev {name}b nodad")
+        ip(f"-n {name} -6 route add default via {gateway}")
+        yield Place(name)
+    finally:
+        ip(f"netns del {name}")
+        ip(f"-6 addr del {gateway}/64 dev {bridge}")
+        Path(f"/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6").write_text("1")
+
+
+@contextmanager
+def neighbourhood() -> Iterator[Place]:
+    """All of it, doors open. Yields the place behind this machine."""
+    with ExitStack() as stack:
+        stack.enter_context(extra_addresses())
+        behind = stack.enter_context(routed_place())
+        stack.enter_context(HERE.open_door())
+        stack.enter_context(behind.open_door())
+        yield behind
+
+
+def ip(arguments: str) -> None:
+    subprocess.run(["ip", *arguments.split()], check=True, capture_output=True)

@@ -1,0 +1,68 @@
+"""An agent that tries to get out through the kernel."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.security.agents import Agents
+from tests.security.inside.kernel import ATTEMPTS, STRANGER
+
+pytestmark = pytest.mark.docker
+NOT_IN_EVERY_KERNEL = {"read the kernel's memory": "/proc/kcore", "ask for a SysRq": "/proc/sysrq-trigger"}
+SOCKET = "/var/run/docker.sock"
+
+
+@pytest.fixture(scope="module")
+def agent(agents: Agents) -> Iterator[Any]:
+    """What an agent found."""
+    name = agents.deploy("kernel").name
+    agents.place_stranger(name, STRANGER)
+    yield agents.found_by(name)
+    agents.remove_all()
+
+
+@pytest.fixture(scope="module")
+def trusted(agents: Agents) -> Iterator[Any]:
+    """What the same program found that was given everything it asks for.
+
+    Not by `--trusted`, which takes capabilities that the engine itself may be without.
+    """
+    host = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
+    disk = next(path for path in sorted(Path("/dev").iterdir()) if path.is_block_device())
+    name = agents.run_unconfined(
+        "kernel",
+        user="0",
+        cap_add=["SYS_ADMIN", "SYS_PTRACE", "SYSLOG"],
+        security_opt=["seccomp=unconfined", "apparmor=unconfined"],
+        binds=[f"{host.removeprefix('unix://')}:{SOCKET}", "/sys/fs/cgroup:/sys/fs/cgroup"],
+        devices=[f"{device}:{device}" for device in ("/dev/kmsg", str(disk))],
+        more={"MaskedPaths": [], "ReadonlyPaths": []},
+    )
+    agents.place_stranger(name, STRANGER)
+    yield agents.found_by(name)
+    agents.remove_all()
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_an_agent_cannot(agent: Any, attempt: str) -> None:
+    assert agent["attempts"][attempt] != "succeeded"
+
+
+def test_each_attempt_succeeds_where_it_is_allowed(trusted: Any) -> None:
+    failed = {name: said for name, said in trusted["attempts"].items() if said != "succeeded"}
+    unknown_here = {name for name, file in NOT_IN_EVERY_KERNEL.items() if not Path(file).exists()}
+    assert failed.keys() == unknown_here, failed
+
+
+def test_an_agent_has_no_capability_and_cannot_get_any(agent: Any, trusted: Any) -> None:
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(agent["facts"][kind], 16) == 0, kind
+    assert agent["facts"]["NoNewPrivs"] == "1"
+    assert agent["facts"]["Seccomp"] == "2"
+    assert agent["facts"]["Uid"].split() == ["10001"] * 4
+    assert agent["facts"]["Gid"].split() == ["10001"] * 4
+    assert int(trusted["facts"]["CapEff"], 16) > 0
+    assert (trusted["facts"]["NoNewPrivs"], trusted["facts"]["Seccomp"]) == ("0", "0")

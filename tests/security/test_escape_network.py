@@ -1,0 +1,173 @@
+"""An agent that tries to reach what is near: other agents, this machine, private networks, cloud metadata."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from containers.firewall import apply_rules, remove_rules
+from containers.network import bridge_name
+from containers.programs import is_root
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.security.agents import Agents, wait_for
+from tests.security.inside.doors import PORT
+from tests.security.near import HERE, METADATA, METADATA_6, PRIVATE, ROUTED, Place, cable_to, neighbourhood
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.skipif(
+        not (is_root() and all(map(shutil.which, ("iptables", "ip", "nsenter")))), reason="takes root, iptables and ip"
+    ),
+]
+NEAR = {
+    "another agent": "peer",
+    "a container of another network": "other",
+    "this machine, as the gateway": "gateway",
+    "this machine, as the gateway, by UDP": "gateway",
+    "this machine, on the engine's own bridge": "docker0",
+    "this machine, on its own network": "own",
+    "a port that another container publishes": "published",
+    "cloud metadata": "metadata",
+    "cloud metadata by IPv6": "metadata6",
+    "a private address of this machine": "private here",
+    "a private network behind this machine": "private",
+    "a carrier's network behind this machine": "carrier",
+}
+PUBLISHED = 8198
+
+
+@dataclass
+class Surroundings:
+    """The doors around an agent, and what came of knocking at them: by the agent, and by others who may."""
+
+    doors: dict[str, tuple[str, int, str]]
+    said_to_agent: dict[str, str]
+    behind: Place
+
+
+@pytest.fixture(scope="module")
+def surroundings(agents: Agents) -> Iterator[Surroundings]:
+    peer = agents.deploy("door").name
+    other_network = f"{agents.instance}-other"
+    agents.client.create_network(other_network, driver="bridge", check_duplicate=True)
+    other = agents.run_unconfined("door", network_mode=other_network)
+    published = agents.run_unconfined("door", ports=[PORT], port_bindings={PORT: PUBLISHED})
+    addresses = {
+        "peer": agents.address_of(peer),
+        "other": agents.address_of(other, other_network),
+        "gateway": agents.gateway(),
+        "docker0": bridge_address(agents),
+        "own": own_address(),
+        "published": agents.gateway(),
+        "metadata": METADATA,
+        "metadata6": METADATA_6,
+        "private here": PRIVATE,
+        **ROUTED,
+    }
+    doors = {
+        name: (addresses[whose], PUBLISHED if whose == "published" else PORT, "udp" if "UDP" in name else "tcp")
+        for name, whose in NEAR.items()
+    }
+    doors["the internet"] = (ROUTED["public"], PORT, "tcp")
+    for name in (peer, other, published):
+        agents.found_by(name)
+    with neighbourhood() as behind:
+        said = knock_from_inside(agents, doors)
+        yield Surroundings(doors, said, behind)
+    agents.remove_all()
+
+
+def knock_from_inside(agents: Agents, doors: dict[str, Any]) -> dict[str, str]:
+    name = agents.deploy("knock", environment={"DOORS": json.dumps(doors)}).name
+    said: dict[str, str] = agents.found_by(name)
+    return said
+
+
+def bridge_address(agents: Agents) -> str:
+    shown = subprocess.run(["ip", "-4", "-o", "addr", "show", "docker0"], capture_output=True, text=True, check=True)
+    return shown.stdout.split()[3].partition("/")[0]
+
+
+def own_address() -> str:
+    """The address under which others on its network know this machine."""
+    command = ["ip", "-4", "-o", "addr", "show", "scope", "global"]
+    shown = subprocess.run(command, capture_output=True, check=True, text=True)
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    own = [line[3] for line in lines if not line[1].startswith(("docker", "br-", "berth-", "veth", "sec"))]
+    return own[0].partition("/")[0]
+
+
+@contextmanager
+def without_rules(agents: Agents) -> Iterator[None]:
+    with agents.settings():
+        remove_rules()
+        try:
+            yield
+        finally:
+            assert apply_rules() is None
+
+
+@pytest.mark.parametrize("door", NEAR)
+def test_an_agent_does_not_reach(surroundings: Surroundings, door: str) -> None:
+    assert surroundings.said_to_agent[door] != "hello"
+
+
+@pytest.mark.parametrize("door", [door for door in NEAR if door != "another agent"])
+def test_whoever_may_does_reach(surroundings: Surroundings, door: str) -> None:
+    """So the door was open, and it was not for want of one that the agent did not get in."""
+    assert HERE.reaches(*surroundings.doors[door])
+
+
+def test_an_agent_reaches_the_internet(surroundings: Surroundings) -> None:
+    assert surroundings.said_to_agent["the internet"] == "hello"
+
+
+def test_it_is_the_rules_that_keep_an_agent_in(agents: Agents, surroundings: Surroundings) -> None:
+    """Without them it reaches this machine, private networks and the metadata: the probes are good ones."""
+    with without_rules(agents):
+        said = knock_from_inside(agents, surroundings.doors)
+        # With them agents do not even answer this machine.
+        assert HERE.reaches(*surroundings.doors["another agent"])
+    reached = {door for door, answer in said.items() if answer == "hello"}
+    # Docker itself keeps networks apart, and agents too (no ICC); it gives them no IPv6.
+    kept = {"another agent", "a container of another network", "cloud metadata by IPv6"}
+    assert reached == surroundings.doors.keys() - kept
+    after = knock_from_inside(agents, surroundings.doors)
+    assert {door for door, answer in after.items() if answer == "hello"} == {"the internet"}
+
+
+def test_an_agent_that_had_ipv6_would_not_reach_metadata_either(agents: Agents, surroundings: Surroundings) -> None:
+    with agents.settings(), cable_to(bridge_name(), "fd00:213::2", "fd00:213::1") as place:
+        assert not place.reaches(METADATA_6)
+        assert not place.reaches("fd00:213::1")
+        with without_rules(agents):
+            wait_for(lambda: place.reaches("fd00:213::1"))
+            assert place.reaches(METADATA_6)
+        assert not place.reaches(METADATA_6)
+
+
+def test_listed_exceptions_are_reached_and_nothing_beside_them(agents: Agents, surroundings: Surroundings) -> None:
+    gateway = agents.gateway()
+    with FakeTelegram(host=gateway) as telegram, FakeProvider(host=gateway) as provider:
+        telegram.add_bot(CANARY_TELEGRAM_TOKEN)
+        provider.add_key(CANARY_API_KEY)
+        doors = {"telegram": (gateway, telegram.port, "http"), "provider": (gateway, provider.port, "http")}
+        closed = knock_from_inside(agents, doors | surroundings.doors)
+        agents.allow = [(f"{gateway}/32", telegram.port), (f"{gateway}/32", provider.port)]
+        with agents.settings():
+            assert apply_rules() is None
+        opened = knock_from_inside(agents, doors | surroundings.doors)
+        agents.allow = []
+        with agents.settings():
+            assert apply_rules() is None
+    for name in doors:
+        assert not closed[name].startswith("HTTP/1.")
+        assert opened[name].startswith("HTTP/1.")
+    assert {door for door in surroundings.doors if opened[door] == "hello"} == {"the internet"}
