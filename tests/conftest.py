@@ -66,6 +66,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
         items[:] = [item for item in items if item not in unwanted]
+    # Last, because Playwright leaves an event loop running in this thread, and under one Django opens connections anew,
+    # which know nothing of the data that migrations have shipped.
+    items.sort(key=lambda item: "browser" in item.path.parts)
 
 
 def _touches_database(item: pytest.Item) -> bool:
