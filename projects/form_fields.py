@@ -27,7 +27,7 @@ def describe_offer(offer: Plan | AgentType) -> str:
     if isinstance(offer, AgentType):
         return offer.title
     number = "1 project" if offer.max_projects == 1 else f"{offer.max_projects} projects"
-    return f"{offer.slug}: {offer.memory_mb} MB, {offer.cpus.normalize():f} CPU, up to {number}"
+    return f"{offer.slug}: {offer.memory_mb} MB, {offer.cpus.normalize():f} CPU, {number}"
 
 
 def text_of(setting: Any) -> str:

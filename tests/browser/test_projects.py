@@ -1,0 +1,272 @@
+"""The life of a project in a real browser: deployed, watched, stopped, changed and deleted, by keyboard too.
+
+The fixture `page` fails a test at whose end the browser has complained of a script or of the content security policy.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import User
+from containers.engine import Health
+from projects.models import Project
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+
+SignIn = Callable[[User], None]
+MOMENT = 5000
+"""More milliseconds than lie between two refreshes."""
+
+
+@pytest.fixture
+def home(page: Page, alice: User, catalogue: None, sign_in: SignIn) -> Page:
+    """Alice's list of projects, with a clock that the test moves on."""
+    sign_in(alice)
+    page.clock.install()
+    page.goto("/")
+    return page
+
+
+def fill_in(page: Page, name: str = "Harbour pilot") -> None:
+    page.goto("/projects/new")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Bot token").fill(CANARY_TELEGRAM_TOKEN)
+    page.get_by_label("API key").fill(CANARY_API_KEY)
+
+
+def deploy(page: Page) -> Project:
+    fill_in(page)
+    page.get_by_role("button", name="Deploy").click()
+    expect(page.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+    return Project.objects.get()
+
+
+def let_pass(page: Page) -> None:
+    """Let the page refresh itself, with reads that ask the engine."""
+    Project.objects.update(observed_at=None)
+    page.clock.run_for(MOMENT)
+
+
+def status(page: Page) -> str:
+    return page.locator("#status").inner_text()
+
+
+# -- the way through ------------------------------------------------------------------------------------------------
+
+
+def test_the_keyboard_is_enough_to_deploy_and_the_page_shows_it_get_ready(home: Page, engine: MemoryEngine) -> None:
+    engine.ready_after_deploy = False
+    keys = home.keyboard
+    home.get_by_role("link", name="Deploy an agent").focus()
+    keys.press("Enter")
+    expect(home.get_by_role("heading", name="New project")).to_be_visible()
+    home.get_by_role("link", name="Settings").focus()
+    keys.press("Tab")  # to signing out, and from there into the form
+    keys.press("Tab")
+    for typed in ("Harbour pilot", None, None, CANARY_TELEGRAM_TOKEN, CANARY_API_KEY, "Be brief."):
+        if typed:
+            keys.type(typed)
+        keys.press("Tab")
+    keys.press("Tab")
+    keys.type("@alice_a")
+    keys.press("Tab")
+    expect(home.get_by_role("button", name="Deploy")).to_be_focused()
+    keys.press("Enter")
+
+    expect(home.get_by_text("“Harbour pilot” is deployed.")).to_be_visible()
+    expect(home.locator("#status")).to_have_text("Starting")
+    project = Project.objects.get()
+    assert project.settings == {"instructions": "Be brief.", "allowed_users": ["@alice_a"]}
+
+    engine.set_health(project.container_name, Health.HEALTHY)
+    let_pass(home)
+    expect(home.locator("#status")).to_have_text("Running")
+
+
+def test_a_crash_shows_by_itself_with_its_reason_and_log_in_plain_words(home: Page, engine: MemoryEngine) -> None:
+    project = deploy(home)
+    expect(home.locator("#status")).to_have_text("Running")
+    engine.log(project.container_name, "Unauthorized")
+    engine.crash(project.container_name, exit_code=20)
+    let_pass(home)
+
+    expect(home.locator("#status")).to_have_text("Crashed")
+    expect(home.locator("#reason")).to_contain_text("Telegram refused the bot token. Paste a new one from @BotFather")
+    expect(home.get_by_role("region", name="The last lines before it ended")).to_contain_text("Unauthorized")
+    expect(home.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    home.goto("/")
+    expect(home.get_by_text("Telegram refused the bot token.")).to_be_visible()
+
+
+def test_stop_start_and_restart(home: Page, engine: MemoryEngine) -> None:
+    name = deploy(home).container_name
+    expect(home.get_by_role("button", name="Start", exact=True)).to_be_disabled()
+    home.get_by_role("button", name="Stop").click()
+    expect(home.get_by_text("“Harbour pilot” is stopped.")).to_be_visible()
+    assert (status(home), engine.containers[name].state) == ("Stopped", "exited")
+    expect(home.get_by_role("button", name="Stop")).to_be_disabled()
+
+    home.get_by_role("button", name="Start", exact=True).click()
+    expect(home.get_by_text("“Harbour pilot” is started.")).to_be_visible()
+    before = engine.containers[name].container_id
+    home.get_by_role("button", name="Restart").click()
+    expect(home.get_by_text("“Harbour pilot” is restarted.")).to_be_visible()
+    assert engine.containers[name].container_id != before
+
+
+def test_a_change_with_a_new_key_and_then_the_end(home: Page, engine: MemoryEngine) -> None:
+    name = deploy(home).container_name
+    home.get_by_role("link", name="Change").click()
+    home.get_by_label("Name").fill("Night watch")
+    home.get_by_label("New API key").fill(CANARY_OTHER_API_KEY)
+    home.get_by_label("Restart now").check()
+    home.get_by_role("button", name="Save").click()
+    expect(home.get_by_text("The change is saved. “Night watch” is restarted.")).to_be_visible()
+    assert CANARY_OTHER_API_KEY in engine.secrets_of(name).values()
+
+    home.get_by_role("link", name="Delete").click()
+    home.get_by_label("Name").fill("Night watch")
+    home.get_by_role("button", name="Delete project").click()
+    expect(home.get_by_text("“Night watch” is deleted.")).to_be_visible()
+    expect(home.get_by_role("heading", name="Deploy your first agent")).to_be_visible()
+    assert not engine.containers
+
+
+def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_field(home: Page) -> None:
+    fill_in(home, name="x" * 65)
+    home.get_by_label("Plan").select_option("pro")
+    home.get_by_label("Instructions").fill("Two\nlines")
+    home.get_by_role("button", name="Deploy").click()
+
+    expect(home).to_have_title(re.compile("^Error: "))
+    summary = home.get_by_role("alert")
+    expect(summary).to_be_focused()
+    expect(summary).to_contain_text("Paste again: Bot token and API key.")
+    expect(home.get_by_label("Instructions")).to_have_value("Two\nlines")
+    expect(home.get_by_label("Plan")).to_have_value("pro")
+    expect(home.get_by_label("Bot token")).to_have_value("")
+    expect(home.get_by_label("API key")).to_have_value("")
+    expect(home.get_by_label("Name")).to_have_accessible_description(re.compile("no more than 64 characters"))
+    home.keyboard.press("Tab")
+    home.keyboard.press("Enter")
+    expect(home.get_by_label("Name")).to_be_focused()
+
+
+def test_everything_works_without_scripts(
+    browser: Browser, live_server: LiveServer, alice: User, catalogue: None, engine: MemoryEngine
+) -> None:
+    page = browser.new_page(base_url=live_server.url, java_script_enabled=False)
+    page.goto("/")
+    page.get_by_label("Email").fill(alice.email)
+    page.get_by_label("Password").fill(CANARY_PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    project = deploy(page)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("“Harbour pilot” is stopped.")).to_be_visible()
+    page.goto(f"/projects/{project.pk}/delete")
+    page.get_by_label("Name").fill("Harbour pilot")
+    page.get_by_role("button", name="Delete project").click()
+    expect(page.get_by_text("“Harbour pilot” is deleted.")).to_be_visible()
+    page.close()
+
+
+# -- refreshing -----------------------------------------------------------------------------------------------------
+
+
+def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: MemoryEngine) -> None:
+    project = deploy(home)
+    home.goto("/")
+    link = home.get_by_role("link", name="Harbour pilot")
+    link.focus()
+    engine.crash(project.container_name, exit_code=31)
+    let_pass(home)
+    expect(home.get_by_text("The provider account has no credit left.")).to_be_visible()
+    expect(link).to_be_focused()
+
+
+def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
+    asked: list[str] = []
+    home.on("request", lambda request: asked.append(request.url))
+    look_away = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true })"
+    home.evaluate(look_away % "true")
+    home.clock.run_for(20 * MOMENT)
+    assert asked == []
+
+    home.evaluate(look_away % "false")
+    with home.expect_request("**/"):
+        home.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
+    warning = home.get_by_text("This page is not up to date")
+    expect(warning).to_be_hidden()
+    home.context.clear_cookies()
+    home.clock.run_for(MOMENT)
+    expect(warning).to_be_visible()
+
+
+def test_the_page_of_a_project_that_is_gone_leads_to_the_list(home: Page) -> None:
+    project = deploy(home)
+    Project.objects.filter(pk=project.pk).delete()
+    home.clock.run_for(MOMENT)
+    expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
+
+
+# -- for everybody --------------------------------------------------------------------------------------------------
+
+FAULTS = (Path(__file__).parent / "faults.js").read_text()
+UNSEEN_FOCUS = """() => {
+  const node = document.activeElement;
+  const outlines = [getComputedStyle(node), getComputedStyle(node, "::after")];
+  return outlines.every(style => style.outlineStyle === "none") ? node.outerHTML.slice(0, 120) : "";
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_labels_headings_references_and_contrasts_are_as_they_should_be(
+    home: Page, engine: MemoryEngine, scheme: str
+) -> None:
+    home.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    assert home.evaluate(FAULTS) == []
+    fill_in(home, name="x" * 65)
+    home.get_by_role("button", name="Deploy").click()
+    expect(home.get_by_role("alert")).to_be_visible()
+    assert home.evaluate(FAULTS) == []
+    project = deploy(home)
+    assert home.evaluate(FAULTS) == []
+    engine.log(project.container_name, "Unauthorized")
+    engine.crash(project.container_name, exit_code=20)
+    Project.objects.update(observed_at=None)
+    for path in ("/", *(f"/projects/{project.pk}{below}" for below in ("", "/change", "/delete"))):
+        home.goto(path)
+        assert home.evaluate(FAULTS) == [], path
+    badge = "(h1, mood) => h1.insertAdjacentHTML('afterend', `<p><b class='badge status ${mood}'>${mood}</b></p>`)"
+    for mood in ("deploying", "degraded", "stopped", "suspended", "unknown", "failed"):
+        home.locator("h1").evaluate(badge, mood)
+    assert home.evaluate(FAULTS) == []
+
+
+def test_the_check_finds_what_is_wrong(home: Page) -> None:
+    home.locator("main").evaluate(
+        "node => node.insertAdjacentHTML('beforeend', '<h4>Deep</h4><input><a href=x></a><p id=main class=faint>x</p>')"
+    )
+    home.locator(".faint").evaluate("node => { node.style.color = 'rgb(200, 200, 200)'; }")
+    assert len(home.evaluate(FAULTS)) >= 5
+
+
+@pytest.mark.parametrize("below", [None, "", "/change", "/delete"])
+def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
+    project = deploy(home)
+    home.goto("/" if below is None else f"/projects/{project.pk}{below}")
+    stops = 0
+    while stops < 40:
+        home.keyboard.press("Tab")
+        if home.evaluate("document.activeElement === document.body"):
+            break
+        stops += 1
+        assert home.evaluate(UNSEEN_FOCUS) == ""
+    assert 5 < stops < 40
