@@ -40,7 +40,7 @@ def _place(error: ValueError) -> str:
 
 
 def _check(document: Any) -> None:
-    level = [[document]]
+    level: list[dict[str, Any] | list[Any]] = [[document]]
     for _ in range(DEPTH_LIMIT + 1):
         values = [value for outer in level for value in _inside(outer)]
         if any(isinstance(value, float) and not isfinite(value) for value in values):
