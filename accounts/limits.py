@@ -39,7 +39,11 @@ class Standing:
 
 @dataclass(slots=True)
 class _Lease:
-    """What this process has claimed of a minute and not yet spent. Threads of one user take turns."""
+    """What this process has claimed of a minute and not yet spent.
+
+    Threads of one user take turns at it. None of them waits for a connection while it holds the lock: it has the one
+    over which the user was authenticated.
+    """
 
     window: int
     left: int

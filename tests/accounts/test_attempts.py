@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from accounts.attempts import ADDRESS_LIMIT, claim_attempt
+from accounts.attempts import ADDRESS_LIMIT, claim_attempt, forgive_attempts
 from accounts.errors import TooManyAttemptsError
 from accounts.models import LoginCounter, UsageCounter, User
 from tests.accounts.conftest import Call
@@ -180,6 +180,24 @@ def test_many_at_once_at_many_accounts_get_a_hundred_between_them() -> None:
 
     with ThreadPoolExecutor(16) as threads:
         assert sum(threads.map(attack, range(16))) == ADDRESS_LIMIT
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_gets_in_closes_nobody_out_who_comes_at_the_same_moment(alice: User) -> None:
+    together = threading.Barrier(8)
+
+    def sign_in(_: int) -> int:
+        together.wait()
+        try:
+            for _ in range(20):
+                claim_attempt(email=alice.email, address="192.0.2.1")
+                forgive_attempts(email=alice.email, address="192.0.2.1")
+        finally:
+            connection.close()
+        return 20
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(sign_in, range(8))) == 160
 
 
 def test_addresses_that_no_longer_count_are_forgotten(call: Call, alice: User) -> None:

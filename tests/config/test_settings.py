@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from accounts import attempts
 from projects.server import server_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +66,27 @@ def test_session_tokens_last_twelve_hours_and_have_a_key_of_their_own() -> None:
     assert settings.SIMPLE_JWT["ACCESS_TOKEN_LIFETIME"] == timedelta(hours=12)
     assert settings.SIMPLE_JWT["SIGNING_KEY"] not in {settings.SECRET_KEY, *settings.BERTH_ENCRYPTION_KEYS}
     assert settings.SESSION_COOKIE_AGE == 12 * 3600
+
+
+def test_a_user_and_minute_have_the_limits_that_are_promised(tmp_path: Path) -> None:
+    limits, in_cache = read_settings(tmp_path, "BERTH_LIMITS", "BERTH_COUNT_IN_CACHE")
+    assert limits == {"reads": 600, "commands": 60, "deploys": 20}
+    assert in_cache is False
+    assert (10, 100, timedelta(minutes=15)) == (attempts.LIMIT, attempts.ADDRESS_LIMIT, attempts.WINDOW)
+
+
+def test_counts_move_to_redis_where_there_is_one(tmp_path: Path) -> None:
+    names = ("BERTH_COUNT_IN_CACHE", "CACHES")
+    in_cache, caches = read_settings(tmp_path, *names, BERTH_CACHE_URL="redis://localhost:6379/1")
+    assert in_cache is True
+    assert caches["default"]["BACKEND"] == "django.core.cache.backends.redis.RedisCache"
+
+
+@pytest.mark.parametrize(("variables", "required"), [({}, False), ({"BERTH_REQUIRE_STAFF_MFA": "on"}, True)])
+def test_staff_need_a_second_factor_where_that_is_asked(
+    tmp_path: Path, variables: dict[str, str], required: bool
+) -> None:
+    assert read_settings(tmp_path, "BERTH_REQUIRE_STAFF_MFA", **variables) == [required]
 
 
 @pytest.mark.parametrize("public_url", ["https://berth.example", "http://localhost:8000", "http://127.0.0.1:8000"])
