@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.corner import Corner
 from tests.chaos.server import Server, Site
-from tests.chaos.truth import assert_at_rest
+from tests.chaos.truth import assert_server_at_rest
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(7200)]
 
@@ -65,9 +65,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "verb" in metafunc.fixturenames:
         metafunc.parametrize(("verb", "point"), EVERY_POINT if every else sorted(SHORT))
     if "kills" in metafunc.fixturenames:
-        metafunc.parametrize("kills", [100 if every else 3], ids=str)
+        metafunc.parametrize("kills", [5 * metafunc.config.getoption("--repeats") if every else 3], ids=str)
     if "repeats" in metafunc.fixturenames:
-        metafunc.parametrize("repeats", [20 if every else 1], ids=str)
+        metafunc.parametrize("repeats", [metafunc.config.getoption("--repeats") if every else 1], ids=str)
 
 
 def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
@@ -80,7 +80,7 @@ def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
         assert site.is_triggered, f"{verb} did not come by {point}"
         server.wait_until_ready()
         server.reconcile(later=True)
-        assert_at_rest(server, corner)
+        assert_server_at_rest(server, corner)
 
 
 @pytest.mark.parametrize("point", ["after create_container_from_config", "after record"])
@@ -102,7 +102,7 @@ def test_a_retry_of_a_creation_that_was_killed_makes_one_container(
     assert len({answer.json["id"] for answer in answers}) == 1
     server.reconcile(later=True)
     assert len(corner.containers()) == before + 1
-    assert_at_rest(server, corner)
+    assert_server_at_rest(server, corner)
 
 
 @pytest.mark.parametrize("point", ["after create_container_from_config", "after remove_container"])
@@ -122,7 +122,7 @@ def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
     assert site.is_triggered
     server.wait_until_ready()
     server.reconcile(later=True)
-    assert_at_rest(server, corner)
+    assert_server_at_rest(server, corner)
 
 
 def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not_mend(
@@ -145,7 +145,7 @@ def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not
         assert strange == []
         server.start_again()
         server.reconcile(later=True)
-        assert_at_rest(server, corner)
+        assert_server_at_rest(server, corner)
 
 
 def busy(server: Server, chance: random.Random, over: threading.Event, strange: list[Any]) -> None:

@@ -1,0 +1,131 @@
+"""A Docker socket that goes wrong in ten ways, in the middle of every command: no answer that is not a sentence, none
+that takes longer than half a minute, and everything right again soon after it has healed.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from containers import breaker, docker_client, docker_containers, docker_deploy
+from containers.engine import EngineUnavailableError
+from projects.models import Project
+from projects.services import reconcile as rounds
+from tests.chaos.corner import Corner
+from tests.chaos.truth import assert_at_rest
+from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(36_000),
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+]
+
+VERBS = ("deploy", "start", "stop", "restart", "delete")
+ANSWER_LIMIT = 30.0
+HEALING_LIMIT = 60.0
+
+
+EVERY_CASE = [(mode, verb) for mode in MODES for verb in VERBS]
+SHORT = [(mode, VERBS[number % len(VERBS)]) for mode in MODES for number in (MODES.index(mode), MODES.index(mode) + 2)]
+"""Every mode with two verbs, every verb with four modes."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "repeats" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--chaos") == "long"
+        metafunc.parametrize(("mode", "verb"), EVERY_CASE if every else SHORT)
+        metafunc.parametrize("repeats", [metafunc.config.getoption("--repeats") if every else 1], ids=str)
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory, is_long: bool) -> Iterator[FaultyDocker]:
+    with faulty_docker(tmp_path_factory.mktemp("proxy"), delay=5.0 if is_long else 0.3) as made:
+        yield made
+
+
+@pytest.fixture
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> Iterator[APIClient]:
+    real_engine(proxy.url)
+    yield alice_api
+    proxy.heal()
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short version has all limits at a tenth."""
+    monkeypatch.setattr(rounds, "ORPHAN_AGE", timedelta(0))
+    if not is_long:
+        monkeypatch.setattr(docker_client, "CALL_LIMIT", 1.0)
+        monkeypatch.setattr(docker_client, "GLANCE_LIMIT", 0.2)
+        monkeypatch.setattr(docker_containers, "STOP_MARGIN", 0.5)
+        monkeypatch.setattr(docker_deploy, "DEPLOY_LIMIT", 2.0)
+        monkeypatch.setattr(docker_deploy, "UNDO_LIMIT", 0.5)
+        monkeypatch.setattr(breaker, "PAUSE", 0.3)
+
+
+def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
+    mode: str, verb: str, repeats: int, api: APIClient, proxy: FaultyDocker, corner: Corner
+) -> None:
+    chance = random.Random(f"{mode} {verb}")
+    for _ in range(repeats):
+        send = command(api, verb)
+        proxy.break_(mode, after=chance.choice([0, 0, 1, 2, 3, 4, 6, 8]))
+        began = time.monotonic()
+        answer = send()
+        assert time.monotonic() - began < ANSWER_LIMIT
+        assert_is_sensible(answer)
+        proxy.break_(mode)
+        read = api.get("/api/projects")
+        assert read.status_code == 200
+        proxy.heal()
+        assert_mended(api, corner)
+
+
+def command(api: APIClient, verb: str) -> Callable[[], Any]:
+    if verb == "deploy":
+        return lambda: create(api)
+    made = create(api)
+    assert made.status_code == 201, made.content
+    path = f"/api/projects/{made.json()['id']}"
+    if verb == "delete":
+        return lambda: api.delete(path)
+    if verb == "start":
+        assert api.post(f"{path}/control", {"action": "stop"}).status_code == 200
+    return lambda: api.post(f"{path}/control", {"action": verb})
+
+
+def create(api: APIClient) -> Any:
+    return api.post("/api/projects", {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"})
+
+
+def assert_is_sensible(answer: Any) -> None:
+    assert answer.status_code in {200, 201, 202, 204, 409, 502, 503}, answer.content
+    if answer.status_code >= 400:
+        assert answer["Content-Type"] == "application/problem+json"
+        assert answer.json()["code"] in {"engine_unavailable", "engine_error", "superseded"}, answer.json()
+
+
+def assert_mended(api: APIClient, corner: Corner) -> None:
+    """After some rounds: the breaker has to notice first, and what is half done on the engine has to end."""
+    until = time.monotonic() + HEALING_LIMIT
+    while True:
+        try:
+            rounds.reconcile()
+            assert_true(api, corner)
+        except (EngineUnavailableError, AssertionError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+        else:
+            return
+
+
+def assert_true(api: APIClient, corner: Corner) -> None:
+    rows = list(Project.objects.values("id", "desired", "operation", "failure_code"))
+    statuses = {project["id"]: project["status"] for project in api.get("/api/projects").json()}
+    assert_at_rest(rows, statuses, corner)

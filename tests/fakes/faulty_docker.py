@@ -1,0 +1,188 @@
+"""A reverse proxy on a Unix socket before the real Docker engine, which goes wrong in ten ways when told to.
+
+One request for each connection: the answer is passed on until the engine ends it.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+MODES = ("refuse", "hang", "hang in mid-body", "drip", "lost", "500", "404", "409", "bad json", "delay")
+"""All but refuse, hang and the three refusals are carried out by the engine."""
+
+PIECE = 65536
+
+
+class FaultyDocker:
+    """Behaves until `break_` is called, and again after `heal`. `delay` and `pause` are in seconds."""
+
+    def __init__(self, path: Path, *, delay: float = 5.0, pause: float = 0.2) -> None:
+        self.path, self.delay, self.pause = path, delay, pause
+        self.requests: list[str] = []
+        self._engine = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
+        self._mode, self._healthy_for = "", 0
+        self._lock = threading.Lock()
+        self._healed = threading.Event()
+        self._listener: socket.socket | None = None
+        self._listen()
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.path}"
+
+    def break_(self, mode: str, *, after: int = 0) -> None:
+        """Go wrong in this way from now on, or after so many good answers more."""
+        assert mode in MODES
+        self._healed.clear()
+        with self._lock:
+            self._mode, self._healthy_for = mode, after
+        if mode == "refuse" and not after:
+            self._refuse()
+
+    def heal(self) -> None:
+        with self._lock:
+            self._mode = ""
+        self._healed.set()
+        if self._listener is None:
+            self._listen()
+
+    def close(self) -> None:
+        self.heal()
+        self._refuse()
+
+    def _listen(self) -> None:
+        self.path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(self.path))
+        listener.listen(128)
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def _refuse(self) -> None:
+        """The socket stays, and nobody listens."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(120)
+            request = read_request(connection)
+            if not request:
+                return
+            self.requests.append(request.split(b"\r\n")[0].decode())
+            mode = self._take_mode()
+            if mode == "refuse":
+                self._refuse()
+            elif mode:
+                getattr(self, f"_{mode.replace(' ', '_').replace('-', '_')}", self._say_no(mode))(connection, request)
+            else:
+                self._pass_on(request, connection.sendall)
+
+    def _take_mode(self) -> str:
+        with self._lock:
+            if self._mode and self._healthy_for:
+                self._healthy_for -= 1
+                return ""
+            return self._mode
+
+    # -- the ways to go wrong -----------------------------------------------------------------------------------------
+    def _hang(self, _connection: socket.socket, _request: bytes) -> None:
+        self._healed.wait()
+
+    def _hang_in_mid_body(self, connection: socket.socket, request: bytes) -> None:
+        answer = self._ask(request)
+        connection.sendall(answer[: len(answer) // 2])
+        self._healed.wait()
+
+    def _drip(self, connection: socket.socket, request: bytes) -> None:
+        for byte in self._ask(request):
+            connection.sendall(bytes([byte]))
+            if self._healed.wait(self.pause):
+                return
+
+    def _lost(self, _connection: socket.socket, request: bytes) -> None:
+        self._ask(request)
+
+    def _say_no(self, status: str) -> Callable[[socket.socket, bytes], None]:
+        def answer(connection: socket.socket, _request: bytes) -> None:
+            connection.sendall(as_answer(status, b'{"message": "The proxy says no."}'))
+
+        return answer
+
+    def _bad_json(self, connection: socket.socket, request: bytes) -> None:
+        self._ask(request)
+        connection.sendall(as_answer("200", b'{"half": '))
+
+    def _delay(self, connection: socket.socket, request: bytes) -> None:
+        self._healed.wait(self.delay)
+        self._pass_on(request, connection.sendall)
+
+    # -- the engine ---------------------------------------------------------------------------------------------------
+    def _ask(self, request: bytes) -> bytes:
+        pieces: list[bytes] = []
+        self._pass_on(request, pieces.append)
+        return b"".join(pieces)
+
+    def _pass_on(self, request: bytes, write: Callable[[bytes], object]) -> None:
+        with self._connect() as engine:
+            engine.settimeout(120)
+            engine.sendall(request)
+            while piece := engine.recv(PIECE):
+                write(piece)
+
+    def _connect(self) -> socket.socket:
+        if self._engine.scheme == "unix":
+            engine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            engine.connect(self._engine.path)
+            return engine
+        return socket.create_connection((self._engine.hostname or "", self._engine.port or 2375))
+
+
+def read_request(connection: socket.socket) -> bytes:
+    """One request with its body, made to be the only one of its connection to the engine."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(PIECE)
+        if not piece:
+            return b""
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in lines[1:])}
+    length = int(fields.get(b"content-length", b"0"))
+    while len(body) < length or (b"transfer-encoding" in fields and not body.endswith(b"0\r\n\r\n")):
+        piece = connection.recv(PIECE)
+        if not piece:
+            return b""
+        body += piece
+    kept = [line for line in lines if not line.lower().startswith(b"connection:")]
+    return b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
+
+
+def as_answer(status: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body
+
+
+@contextmanager
+def faulty_docker(directory: Path, *, delay: float = 5.0) -> Iterator[FaultyDocker]:
+    proxy = FaultyDocker(directory / "faulty.sock", delay=delay)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
