@@ -18,6 +18,7 @@ from accounts import errors as accounts
 from config.requests import current_request_id, is_api_path
 from containers import engine
 from projects import errors as projects
+from projects import secrets
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -53,6 +54,9 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
     projects.TooManyStreamsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
+    secrets.SecretUnreadableError: Row(
+        409, "secret_unreadable", "The stored credentials cannot be read. Set them again with PATCH, then start."
+    ),
     # engines
     engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),
     engine.EngineRefusedError: Row(502, "engine_error"),

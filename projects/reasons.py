@@ -31,6 +31,7 @@ SENTENCES = {
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
     "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
     "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
+    "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 }
 

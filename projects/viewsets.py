@@ -32,7 +32,7 @@ from projects.serializers import (
     UsageSerializer,
     ValidationSerializer,
 )
-from projects.services import control_project, create_project, delete_project, update_project
+from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.idempotency import answer_once
 from projects.services.waiting import wait_until_settled
 from projects.streaming import AnyAccept, follow, text_of
@@ -137,7 +137,9 @@ class ProjectViewSet(GenericViewSet[Project]):
         """Check what a creation would check, and deploy nothing."""
         form = NewProjectSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        check = form.to_wanted(uuid4()).check
+        wanted = form.to_wanted(uuid4())
+        check_creation(owner=request.user, wanted=wanted)
+        check = wanted.check
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
         return Response(ValidationSerializer(answer).data)
 

@@ -1,5 +1,6 @@
 """What the staff offer: plans and agent types."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -61,11 +62,27 @@ class Plan(Offer):
 
 
 def check_is_schema(value: Any) -> None:
+    """Also that its patterns are ones and that it refers to nothing outside, which would only fail an owner later."""
     try:
-        Draft202012Validator.check_schema(value)
+        Draft202012Validator.check_schema(value, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
         message = f"This is not a JSON Schema (draft 2020-12): {error.message}"
         raise ValidationError(message) from None
+    for reference in _references(value):
+        if not reference.startswith("#"):
+            message = f"The schema refers to {reference}, which is not in it."
+            raise ValidationError(message)
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)
+    elif isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for inner in value.values():
+            yield from _references(inner)
 
 
 class AgentType(Offer):

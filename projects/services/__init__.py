@@ -5,7 +5,7 @@ the claim's id, so that a slow loser can never overwrite the winner.
 """
 
 from projects.services.control import control_project
-from projects.services.creation import NewProject, create_project
+from projects.services.creation import NewProject, check_creation, create_project
 from projects.services.deletion import delete_project
 from projects.services.suspension import lift_suspension, suspend_project
 from projects.services.update import ProjectChange, update_project
@@ -13,6 +13,7 @@ from projects.services.update import ProjectChange, update_project
 __all__ = [
     "NewProject",
     "ProjectChange",
+    "check_creation",
     "control_project",
     "create_project",
     "delete_project",

@@ -18,6 +18,7 @@ from projects.errors import OperationInProgressError, OperationLostError
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Project
 from projects.models.project import Claim
+from projects.secrets import SecretUnreadableError
 from projects.specs import build_spec
 
 ENGINE_BUDGET = timedelta(seconds=40)
@@ -65,6 +66,9 @@ def bring_up(project: Project, claim: Claim, *, otherwise: Desired, **values: An
     except EngineUnavailableError:
         if not project.record(claim, desired=otherwise):
             raise lost(project) from None
+        raise
+    except SecretUnreadableError:
+        project.record(claim, failure_code="secret_unreadable", failed_at=timezone.now())
         raise
     except EngineError as error:
         fields = _look_again(project)

@@ -59,6 +59,20 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     return project
 
 
+def check_creation(*, owner: User, wanted: NewProject) -> None:
+    """What would stand in the way of `create_project` now is raised; nothing is made."""
+    check_engine(wanted.agent_type)
+    with transaction.atomic():
+        check_plan_limit(owner=owner, plan=wanted.plan)
+    if _is_bot_in_use(wanted):
+        raise bot_in_use()
+
+
+def _is_bot_in_use(wanted: NewProject) -> bool:
+    bot = wanted.check.bot_id
+    return bot is not None and Project.objects.live().filter(bot_id=bot).exists()
+
+
 def check_engine(agent_type: AgentType) -> None:
     """Find out before anything is recorded whether a deploy can start at all. Raises `EngineError`."""
     if not get_engine().image_exists(agent_type.image):
@@ -93,6 +107,8 @@ def _claim_place(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
             check_plan_limit(owner=owner, plan=wanted.plan)
             project.save(force_insert=True)
     except IntegrityError:
+        if not _is_bot_in_use(wanted):
+            raise
         raise bot_in_use() from None
     return project, claim
 

@@ -112,11 +112,19 @@ def test_there_is_one_default_plan(db: None) -> None:
     assert "Another row is the default" in client.post("/admin/projects/plan/add/", fields).content.decode()
 
 
-def test_a_settings_schema_must_be_one(db: None) -> None:
+@pytest.mark.parametrize(
+    ("schema", "sentence"),
+    [
+        ('{"type": 7}', "This is not a JSON Schema"),
+        ('{"properties": {"model": {"pattern": "("}}}', "This is not a JSON Schema"),
+        ('{"properties": {"model": {"$ref": "https://example.org/schema"}}}', "which is not in it"),
+    ],
+)
+def test_a_settings_schema_must_be_one(schema: str, sentence: str, db: None) -> None:
     client = Client()
     client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
-    answer = client.post("/admin/projects/agenttype/add/", {"slug": "x", "settings_schema": '{"type": 7}'})
-    assert "This is not a JSON Schema" in answer.content.decode()
+    answer = client.post("/admin/projects/agenttype/add/", {"slug": "x", "settings_schema": schema})
+    assert sentence in answer.content.decode()
 
 
 def test_events_are_append_only(admin: Client, project: Project) -> None:
