@@ -8,7 +8,7 @@ import docker
 
 BUSYBOX = Path("/bin/busybox")
 REPOSITORY = "berth-test/busybox"
-_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "nc", "stat", "seq", "tr", "cp", "true")
+_APPLETS = ("sh", "dmesg", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "nc", "stat", "seq", "tr", "cp", "true")
 
 SCRIPT = r"""#!/bin/sh
 say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }

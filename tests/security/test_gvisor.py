@@ -1,0 +1,126 @@
+"""`BERTH_CONTAINER_RUNTIME=runsc`: an agent whose system calls are answered by gVisor, not by this machine's kernel.
+
+On an engine of its own, to whose configuration the runtime is added, in a network namespace of its own, where its rules
+and bridges are in nobody's way.
+"""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import docker
+import pytest
+from django.test import override_settings
+
+from containers.docker_engine import DockerEngine
+from containers.engine import ContainerState, EngineRefusedError
+from containers.programs import is_root
+from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for, yes
+from tests.containers.rootfs import make_images
+
+RUNSC = shutil.which("runsc")
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.skipif(
+        not (RUNSC and is_root() and shutil.which("dockerd") and shutil.which("nsenter")),
+        reason="takes gVisor (on Debian: apt install runsc), root and dockerd",
+    ),
+]
+# `ptrace` needs neither KVM nor a new kernel. The network is that of the container's namespace, rules included: the
+# packaged gVisor takes every namespace of a kernel after 6.6 or so for the host's own and refuses to copy its devices.
+OPTIONS = ["--platform=ptrace", "--network=host"]
+
+
+@pytest.fixture(scope="module")
+def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an engine that knows the runtime."""
+    folder, namespace = tmp_path_factory.mktemp("engine"), f"gv{uuid4().hex[:8]}"
+    config, socket = folder / "daemon.json", folder / "docker.sock"
+    config.write_text(json.dumps({"runtimes": {"runsc": {"path": RUNSC, "runtimeArgs": OPTIONS}}}))
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    command = [
+        "nsenter", f"--net=/run/netns/{namespace}", "dockerd", "--config-file", str(config), "--host", f"unix://{socket}",
+        "--data-root", str(folder / "data"), "--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid"),
+        "--bip", "10.213.78.1/24", "--containerd-namespace", namespace, "--containerd-plugins-namespace", f"{namespace}p",
+    ]  # fmt: skip
+    with (folder / "log").open("wb") as log:
+        engine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        wait_for_socket(engine, socket, folder / "log")
+        yield f"unix://{socket}"
+    finally:
+        engine.terminate()
+        engine.wait(30)
+        subprocess.run(["ip", "netns", "del", namespace], check=True)
+        subprocess.run(["rm", "-rf", str(folder)], check=False)
+
+
+def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) -> None:
+    until = time.monotonic() + 60
+    while not (socket.exists() and "API listen" in log.read_text()):
+        assert engine.poll() is None, log.read_text()[-2000:]
+        assert time.monotonic() < until, log.read_text()[-2000:]
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerRig]:
+    monkeypatch.setenv("DOCKER_HOST", engine_with_gvisor)
+    client, instance = docker.APIClient(base_url=engine_with_gvisor, version="auto"), f"t-{uuid4().hex[:8]}"
+    names = {"BERTH_INSTANCE": instance, "BERTH_CONTAINER_NETWORK": f"{instance}-agents"}
+    with override_settings(**names, BERTH_CONTAINER_RUNTIME="runsc"):
+        rig = DockerRig(DockerEngine(), client, make_images(client, instance))
+        yield rig
+        rig.clean_up()
+        with suppress(docker.errors.NotFound):
+            client.remove_network(f"{instance}-agents")
+    client.close()
+
+
+def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerRig) -> None:
+    assert deploy(rig, memory=256 << 20, pids=128).state is ContainerState.RUNNING
+    assert rig.client.inspect_container(rig.name)["HostConfig"]["Runtime"] == "runsc"
+    wait_for(lambda: (found := rig.engine.inspect(rig.name)) and found.report and found.report.state == "running")
+
+    # Another kernel than this machine's, the same confinement, and the credentials are there.
+    assert rig.run("cat", "/proc/version")[1].split()[2] != platform.release()
+    assert "gVisor" in rig.run("dmesg")[1]
+    assert rig.run("id", "-u")[1].strip() == "10001"
+    assert rig.run("touch", "/been-here")[0] != 0
+    assert rig.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
+    assert rig.run("touch", "/data/state", "/tmp/x")[0] == 0
+
+    rig.engine.stop(rig.name, timeout=10)
+    stopped = rig.engine.inspect(rig.name)
+    assert stopped
+    assert (stopped.state, stopped.exit_code) == (ContainerState.EXITED, 0)
+
+    # Another generation finds its state again.
+    rig.engine.deploy(make_spec(rig, generation=2, memory=256 << 20, pids=128), confirm=yes)
+    assert rig.run("ls", "/data")[1].split() == ["state"]
+    rig.engine.remove(rig.name, volumes=True)
+    assert (rig.engine.inspect(rig.name), rig.volumes(rig.name)) == (None, set())
+
+
+def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(rig: DockerRig) -> None:
+    with (
+        override_settings(BERTH_CONTAINER_RUNTIME="no-such-runtime"),
+        pytest.raises(EngineRefusedError, match="runtime"),
+    ):
+        deploy(rig)
+    assert rig.id_of(rig.name) is None
+    assert rig.volumes(rig.name) == set()
+
+
+def test_without_the_setting_it_is_this_machines_kernel(rig: DockerRig) -> None:
+    """So the difference can be seen."""
+    with override_settings(BERTH_CONTAINER_RUNTIME=""):
+        deploy(rig)
+    assert rig.run("cat", "/proc/version")[1].split()[2] == os.uname().release
