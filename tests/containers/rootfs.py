@@ -8,7 +8,9 @@ import docker
 
 BUSYBOX = Path("/bin/busybox")
 REPOSITORY = "berth-test/busybox"
-_APPLETS = ("sh", "dmesg", "sleep", "echo", "cat", "dd", "id", "ls", "touch", "test", "nc", "stat", "seq", "tr", "cp", "true")
+_APPLETS = (
+    "sh", "cat", "cp", "dd", "dmesg", "echo", "id", "ls", "nc", "seq", "sleep", "stat", "test", "touch", "tr", "true",
+)  # fmt: skip
 
 SCRIPT = r"""#!/bin/sh
 say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }
