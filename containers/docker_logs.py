@@ -15,6 +15,7 @@ SILENCE = 14.0
 """Seconds without a line after which a follower gets an empty one; the protocol promises one within 15."""
 
 LONGEST_LINE = 16 * 1024
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER = struct.Struct(">BxxxL")
 _LONGEST_FRAME = 1024 * 1024
 
@@ -117,7 +118,8 @@ def _split_frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _nanoseconds(at: datetime) -> str:
-    return f"{int(at.timestamp())}.{at.microsecond:06d}000"
+    moment = max(at, _EPOCH)  # the engine knows no time before
+    return f"{int(moment.timestamp())}.{moment.microsecond:06d}000"
 
 
 def _after(stamp: bytes) -> str:

@@ -91,3 +91,8 @@ def test_events_of_others_are_not_heard(rig: Rig) -> None:
     events = rig.engine.events({"berth.project": "other"}, timeout=0.5)
     deploy(rig)
     assert list(events) == []
+
+
+def test_since_before_all_time_is_the_whole_log(chatty: Rig) -> None:
+    long_ago = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
+    assert list(chatty.engine.logs(chatty.name, since=long_ago)) == list(chatty.engine.logs(chatty.name))
