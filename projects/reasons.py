@@ -35,6 +35,14 @@ SENTENCES = {
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 }
 
+RETRYING = {
+    "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
+    "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
+    "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
+    "killed": "The agent was killed from outside (exit code {exit_code}), and is tried again. You need not do anything.",
+}
+"""What is said instead while the engine tries by itself."""
+
 CODE_OF_EXIT = {
     20: "telegram_token",
     21: "telegram_conflict",
@@ -71,7 +79,8 @@ def explain(
     code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
     if code is None:
         return None
-    message = SENTENCES[code].format(exit_code=facts.exit_code)
+    sentences = SENTENCES | RETRYING if status == Status.RESTARTING else SENTENCES
+    message = sentences[code].format(exit_code=facts.exit_code)
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)

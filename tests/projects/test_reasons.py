@@ -236,3 +236,12 @@ def test_a_crash_is_noted_though_the_secrets_cannot_be_read(
 def later(project: Project) -> None:
     """So much later that a read asks the engine."""
     Project.objects.filter(pk=project.pk).update(observed_at=datetime.now(UTC) - timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 137])
+def test_while_the_engine_tries_by_itself_nobody_is_told_to_start(exit_code: int) -> None:
+    known = facts(RETRYING, exit_code=exit_code)
+    reason = explain(Status.RESTARTING, known, failure_code="", agent_code="", oom_killed=False, crash_count=1)
+    assert reason is not None
+    assert "is tried again" in reason.message
+    assert "start." not in reason.message
