@@ -155,7 +155,7 @@ BERTH_COUNT_IN_CACHE = bool(_cache)
 # -- people -----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign-in"
-LOGIN_REDIRECT_URL = "accounts:settings"
+LOGIN_REDIRECT_URL = "projects:list"
 LOGOUT_REDIRECT_URL = "accounts:sign-in"
 PASSWORD_HASHERS = [
     "accounts.passwords.BoundedArgon2PasswordHasher",
@@ -206,6 +206,10 @@ SPECTACULAR_SETTINGS = {
     # Its default validator is a public server, which would be told the address of every installation.
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "tryItOutEnabled": True},
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "accounts.schema.complete_problems",
+    ],
     "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.lifecycle.Status"},
 }
 

@@ -39,7 +39,7 @@ RETRYING = {
     "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
     "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
     "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
-    "killed": "The agent was killed from outside (exit code {exit_code}), and is tried again. You need not do anything.",
+    "killed": "The agent was killed from outside (exit code {exit_code}), and is tried again by itself.",
 }
 """What is said instead while the engine tries by itself."""
 
@@ -87,19 +87,21 @@ def explain(
 
 
 def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool) -> str | None:
+    code: str | None = None
     match status:
         case Status.UNKNOWN:
-            return "engine_unavailable"
+            code = "engine_unavailable"
         case Status.SUSPENDED:
-            return "suspended"
+            code = "suspended"
         case Status.FAILED:
-            return failure_code if failure_code in SENTENCES else "engine_refused"
+            code = failure_code if failure_code in SENTENCES else "engine_refused"
         case Status.DEGRADED:
-            return "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
+            code = "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
+        case Status.STARTING if not facts.operation:
+            code = _known(agent_code) or None
         case Status.CRASHED | Status.RESTARTING if not facts.operation:
-            return _code_of_exit(facts, agent_code=agent_code, oom_killed=oom_killed)
-        case _:
-            return None
+            code = _code_of_exit(facts, agent_code=agent_code, oom_killed=oom_killed)
+    return code
 
 
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:

@@ -51,11 +51,11 @@ def test_reading_the_address_of_a_form_does_nothing(client: Client, alice: User,
     ("wanted", "reached"),
     [
         ("/settings?x=1", "/settings?x=1"),
-        ("", "/settings"),
-        ("https://evil.example/", "/settings"),
-        ("//evil.example/", "/settings"),
-        ("javascript:alert(1)", "/settings"),
-        ("/\\evil.example", "/settings"),
+        ("", "/"),
+        ("https://evil.example/", "/"),
+        ("//evil.example/", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/\\evil.example", "/"),
     ],
 )
 def test_signing_in_leads_where_one_wanted_to_go_but_never_out(

@@ -1,6 +1,7 @@
 """A real browser. Every page is watched: a breach of the content security policy or a script error fails the test."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -102,6 +103,7 @@ def sign_in(page: Page) -> Callable[[User], None]:
         page.get_by_label("Email").fill(user.email)
         page.get_by_label("Password").fill(CANARY_PASSWORD)
         page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/settings")
+        page.wait_for_url(re.compile("/$"))
+        page.goto("/settings")
 
     return through_the_page

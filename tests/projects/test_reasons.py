@@ -110,6 +110,7 @@ def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> Non
         (facts(health=Health.UNHEALTHY), {"agent_code": "suspended"}, "unresponsive"),
         (facts(health=Health.UNHEALTHY), {"agent_code": "telegram_{exit_code}"}, "unresponsive"),
         (facts(health=Health.UNHEALTHY), {"agent_code": "<script>"}, "unresponsive"),
+        (facts(health=Health.STARTING), {"agent_code": "telegram_unreachable"}, "telegram_unreachable"),
         (facts(EXITED, exit_code=1), {"agent_code": "provider_down"}, "provider_down"),
         (facts(EXITED, exit_code=20), {"agent_code": "provider_down"}, "telegram_token"),
         (facts(EXITED, exit_code=1), {"agent_code": "image_missing"}, "crash"),
@@ -117,6 +118,14 @@ def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> Non
 )
 def test_what_else_happened_has_its_reason(known: Facts, seen: dict[str, Any], code: str) -> None:
     assert code_of(known, **seen) == code
+
+
+def test_an_agent_that_starts_without_trouble_needs_no_reason() -> None:
+    assert reason_of(facts(health=Health.STARTING, agent_state="starting")) is None
+
+
+def reports_trouble(agent_code: str) -> bool:
+    return agent_code in SENTENCES and agent_code.startswith(("telegram_", "provider_"))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +136,6 @@ def test_what_else_happened_has_its_reason(known: Facts, seen: dict[str, Any], c
         facts(EXITED, operation=Operation.START),
         facts(RETRYING, operation=Operation.RESTART),
         facts(desired=Desired.DELETED),
-        facts(health=Health.STARTING, agent_state="starting"),
     ],
 )
 def test_what_is_well_or_under_way_needs_no_reason(known: Facts) -> None:
@@ -159,7 +167,9 @@ def test_whatever_happened_is_explained_in_words_of_ours(
         crash_count=crash_count,
     )
     needed = {Status.CRASHED, Status.FAILED, Status.DEGRADED, Status.SUSPENDED, Status.UNKNOWN}
-    assert (reason is not None) == (status in needed or (status == Status.RESTARTING and not known.operation))
+    if not known.operation:
+        needed |= {Status.RESTARTING} | ({Status.STARTING} if reports_trouble(agent_code) else set())
+    assert (reason is not None) == (status in needed)
     if reason is not None:
         assert reason.message.startswith(tuple(sentence.partition("{")[0] for sentence in SENTENCES.values()))
         assert "{" not in reason.message
