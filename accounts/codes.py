@@ -8,6 +8,7 @@ import base64
 import hashlib
 import re
 import secrets
+from io import BytesIO
 from urllib.parse import quote, urlencode
 
 import segno
@@ -42,8 +43,10 @@ def enrolment_url(*, email: str, secret: str) -> str:
 def draw_enrolment(*, email: str, secret: str) -> bytes:
     """An SVG without style or script, black on white whatever the page's colours: cameras need the contrast."""
     url = enrolment_url(email=email, secret=secret)
-    picture: str = segno.make(url, error="m", micro=False).svg_inline(scale=4, border=4, light="#fff", omitsize=True)
-    return picture.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1).encode()
+    picture = BytesIO()
+    code = segno.make(url, error="m", micro=False)
+    code.save(picture, kind="svg", scale=4, border=4, light="#fff", xmldecl=False, svgclass=None, lineclass=None)
+    return picture.getvalue()
 
 
 @sensitive_variables("secret", "code")

@@ -60,6 +60,10 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for
     new_password1 = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")
     new_password2 = password_field("The same again", autocomplete="new-password")
 
+    def validate_password_for_user(self, user: Any, *_field: Any) -> None:
+        """What is wrong with the password is said where it was typed first."""
+        super().validate_password_for_user(user, "new_password1")
+
     def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
         user: User = self.user
         set_password(user=user, password=self.cleaned_data["new_password1"])

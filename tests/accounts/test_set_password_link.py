@@ -62,6 +62,7 @@ def test_a_weak_password_is_refused_there_too(client: Client, sam: User, newcome
     page = client.post(form.request["PATH_INFO"], {"new_password1": "short", "new_password2": "short"})
 
     assert "too short" in page.content.decode()
+    assert "too short" in page.context["form"].errors["new_password1"][0]
     newcomer.refresh_from_db()
     assert not newcomer.has_usable_password()
 
