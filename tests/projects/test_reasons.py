@@ -29,6 +29,9 @@ def reason_of(known: Facts, **seen: Any) -> Any:
     return explain(derive_status(known), known, **evidence)
 
 
+STARTING = facts(health=Health.STARTING, agent_state="starting")
+
+
 def code_of(known: Facts, **seen: Any) -> str | None:
     reason = reason_of(known, **seen)
     return reason.code if reason else None
@@ -110,7 +113,7 @@ def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> Non
         (facts(health=Health.UNHEALTHY), {"agent_code": "suspended"}, "unresponsive"),
         (facts(health=Health.UNHEALTHY), {"agent_code": "telegram_{exit_code}"}, "unresponsive"),
         (facts(health=Health.UNHEALTHY), {"agent_code": "<script>"}, "unresponsive"),
-        (facts(health=Health.STARTING), {"agent_code": "telegram_unreachable"}, "telegram_unreachable"),
+        (STARTING, {"agent_code": "telegram_unreachable"}, "telegram_unreachable"),
         (facts(EXITED, exit_code=1), {"agent_code": "provider_down"}, "provider_down"),
         (facts(EXITED, exit_code=20), {"agent_code": "provider_down"}, "telegram_token"),
         (facts(EXITED, exit_code=1), {"agent_code": "image_missing"}, "crash"),
@@ -121,7 +124,7 @@ def test_what_else_happened_has_its_reason(known: Facts, seen: dict[str, Any], c
 
 
 def test_an_agent_that_starts_without_trouble_needs_no_reason() -> None:
-    assert reason_of(facts(health=Health.STARTING, agent_state="starting")) is None
+    assert reason_of(STARTING) is None
 
 
 def reports_trouble(agent_code: str) -> bool:
