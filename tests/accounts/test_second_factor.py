@@ -2,11 +2,13 @@
 
 import re
 from datetime import timedelta
+from io import StringIO
 from xml.etree import ElementTree
 
 import pytest
 from cryptography.fernet import Fernet
 from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -15,7 +17,7 @@ from accounts.codes import enrolment_url, make_recovery_code
 from accounts.errors import SecondFactorExistsError
 from accounts.models import RecoveryCode, SecondFactor, User
 from accounts.sealing import SealBrokenError, seal, unseal
-from accounts.second_factor import check_second_factor, enrol, reseal_second_factors
+from accounts.second_factor import check_second_factor, enrol
 from accounts.tokens import issue_session
 from tests.accounts.conftest import Call, Said
 from tests.accounts.phone import Phone
@@ -216,7 +218,19 @@ def test_secrets_move_to_a_new_key(alice: User, phone: Phone, settings: Settings
     phone.enrol(alice)
     new = Fernet.generate_key().decode()
     settings.BERTH_ENCRYPTION_KEYS = [new, *settings.BERTH_ENCRYPTION_KEYS]
-    assert len(list(reseal_second_factors())) == 1
+    said = StringIO()
+    call_command("rotate_secrets", stdout=said)
+    assert "1 second factors" in said.getvalue()
     settings.BERTH_ENCRYPTION_KEYS = [new]
 
     check_second_factor(user=alice, code=phone.next_code(), address=None)
+
+
+def test_a_secret_of_an_unknown_key_stops_the_rotation_with_a_sentence(
+    alice: User, phone: Phone, settings: Settings
+) -> None:
+    phone.enrol(alice)
+    settings.BERTH_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+
+    with pytest.raises(CommandError, match=f"The second factor of user {alice.pk} cannot be decrypted."):
+        call_command("rotate_secrets", stdout=StringIO())

@@ -2,6 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.sealing import SealBrokenError
+from accounts.second_factor import reseal_second_factors
 from projects.secrets import SecretUnreadableError
 from projects.services.keyring import rotate_secrets
 
@@ -20,4 +22,9 @@ class Command(BaseCommand):
                     self.stdout.write(f"{done} of {total} projects")
         except SecretUnreadableError as error:
             raise CommandError(f"{error} {done} projects are done; run this again afterwards.") from None
+        try:
+            resealed = sum(1 for _ in reseal_second_factors())
+        except SealBrokenError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{resealed} second factors")
         self.stdout.write(self.style.SUCCESS("Every credential is written with the first key."))
