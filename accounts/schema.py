@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+    OpenApiSerializerFieldExtension,
+)
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 
@@ -17,6 +21,28 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
             "scheme": "bearer",
             "description": "A session token of POST /api/auth/login, or an API key.",
         }
+
+
+class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """What is unknown is refused, and the description says so."""
+
+    target_class = "accounts.strict.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001 - as spectacular's documentation has it
+        return {**schema, "additionalProperties": False} if direction == "request" else schema
+
+
+class StrictText(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Which characters a text may hold, as a pattern."""
+
+    target_class = "accounts.strict.StrictCharField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+        return schema | ({"pattern": self.target.pattern} if self.target.pattern else {})
 
 
 class FieldProblemSerializer(serializers.Serializer[Any]):
@@ -42,6 +68,7 @@ _MEANINGS = {
     401: "No token, or one that is not valid.",
     403: "Not with this token.",
     404: "There is no such thing, or it is not yours.",
+    406: "Answers are JSON only.",
     409: "Not in the present state.",
     413: "The body is too large.",
     415: "The body is not JSON.",
@@ -59,3 +86,20 @@ def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
         (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_MEANINGS[status])
         for status in sorted({*statuses, *limited})
     }
+
+
+def complete_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
+    """Add to each operation what the frame around the views may answer, whatever the view: it names only the rest."""
+    for operation in (one for path in result["paths"].values() for one in path.values()):
+        asked = {406} if "text/plain" not in operation["responses"].get("200", {}).get("content", {}) else set()
+        if tokens := operation.get("security", []):
+            asked |= {429} if {} in tokens else {401, 429}
+        if "requestBody" in operation:
+            asked |= {400, 413, 415}
+        for status in asked:
+            operation["responses"].setdefault(str(status), _PROBLEM | {"description": _MEANINGS[status]})
+        operation["responses"] = dict(sorted(operation["responses"].items()))
+    return result
+
+
+_PROBLEM = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}

@@ -37,22 +37,44 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
 
+# For the description of the API: a character to be seen, and any that is no control character.
+VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"
+_ANY = r"[^\x00-\x1f\x7f-\x9f]"
+
+
 class StrictCharField(serializers.CharField):
-    """A JSON string without control characters; with `multiline`, line breaks and tabs are fine."""
+    """A JSON string without control characters; with `multiline`, line breaks and tabs are fine.
+
+    `content` is for the API's description of one whose text is checked further elsewhere.
+    """
 
     default_error_messages = {
         "invalid": "Must be a string.",
         "control": "Must not hold control characters.",
     }
 
-    def __init__(self, *, multiline: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, multiline: bool = False, content: str = "", **kwargs: Any) -> None:
         self.multiline = multiline
+        self._content = content
         super().__init__(**kwargs)
+
+    @property
+    def pattern(self) -> str | None:
+        """For the description of the API. Nothing is said of texts of several lines."""
+        if self.multiline:
+            return None
+        if not self.trim_whitespace:
+            return f"^{_ANY}*$"
+        line = self._content or f"{VISIBLE}({_ANY}*{VISIBLE})?"
+        return rf"^\s*({line})?\s*$" if self.allow_blank else rf"^\s*{line}\s*$"
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         # Before the blank check of the base class, which takes the str() of whatever comes.
         if data is not serializers.empty and data is not None and not isinstance(data, str):
             self.fail("invalid")
+        # As it was sent, which is what the description of the API speaks of.
+        if isinstance(data, str) and self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
-from accounts.strict import StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.strict import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.agent_settings import check_settings
 from projects.credentials import CredentialCheck, check_credentials, parse_bot_id
 from projects.errors import InvalidFieldError
@@ -32,8 +32,8 @@ class ProjectSerializer(serializers.Serializer[Project]):
 
 class BotSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
-    username = serializers.CharField()
-    url = serializers.URLField()
+    username = serializers.CharField(help_text="Empty where Telegram did not answer.")
+    url = serializers.CharField(help_text="https://t.me/…, or empty as well.")
 
 
 class StatusReasonSerializer(serializers.Serializer[Any]):
@@ -74,7 +74,9 @@ class ProjectFieldsSerializer(StrictSerializer):
 
     name = StrictCharField(max_length=64)
     plan = OfferField(queryset=Plan.objects.all(), required=False)
-    telegramToken = StrictCharField(max_length=TOKEN_LENGTH, required=False, write_only=True)  # noqa: N815
+    telegramToken = StrictCharField(  # noqa: N815
+        max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
+    )
     apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)  # noqa: N815
     settings = serializers.DictField(required=False)
 

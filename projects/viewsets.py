@@ -54,6 +54,11 @@ SINCE = OpenApiParameter("since", {"type": "string", "format": "date-time"}, des
 FOLLOW = OpenApiParameter(
     "follow", {"type": "boolean", "default": False}, description="Go on as server-sent events until the agent ends."
 )
+LOG_EVENT = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {"data": {"type": "string"}, "event": {"enum": ["end", "error"]}},
+}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255},
@@ -131,7 +136,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         operation_id="validate_project",
         tags=["projects"],
         request=NewProjectSerializer,
-        responses={200: ValidationSerializer, **problems(400, 401, 403, 413, 415, 429, 502, 503)},
+        responses={200: ValidationSerializer, **problems(400, 401, 403, 409, 413, 415, 429, 502, 503)},
     )
     def validate(self, request: AuthenticatedRequest) -> Response:
         """Check what a creation would check, and deploy nothing."""
@@ -241,7 +246,7 @@ class ProjectLogsView(ProjectViewSet):
         parameters=[TAIL, SINCE, FOLLOW],
         responses={
             (200, "text/plain"): OpenApiResponse({"type": "string"}, description="One line each, with its time."),
-            (200, "text/event-stream"): OpenApiResponse({"type": "string"}, description="With `follow=true`."),
+            (200, "text/event-stream"): OpenApiResponse(LOG_EVENT, description="With `follow=true`: one event each."),
             **problems(400, 401, 404, 429, 502, 503),
         },
     )
