@@ -18,6 +18,7 @@ from containers.docker_events import event_params, read_events
 from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
 from containers.docker_states import Details, is_plain, read_rows, read_volumes
 from containers.docker_stats import Meter
+from containers.docker_transport import time_limit
 from containers.engine import (
     INSTANCE_LABEL,
     ContainerSpec,
@@ -53,6 +54,9 @@ class DockerEngine:
 
     def glance(self) -> AbstractContextManager[None]:
         return self._line.glance()
+
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        return time_limit(seconds)
 
     def secure(self) -> str | None:
         return secure_network(self._line)

@@ -162,6 +162,12 @@ class Engine(Protocol):
     def glance(self) -> AbstractContextManager[None]:
         """For reads, which would rather know nothing than wait: inside, all calls of this thread get two seconds."""
 
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        """For commands that somebody waits for: inside, all calls of this thread get so many seconds together.
+
+        What is asked after that fails as if the engine were silent.
+        """
+
     def secure(self) -> str | None:
         """Afterwards agents are kept from what is near, as far as this process may see to it.
 

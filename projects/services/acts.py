@@ -1,6 +1,7 @@
 """The two acts that operations share: bring a claimed project's container up, and take it down."""
 
 import time
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -16,13 +17,19 @@ from containers.engine import (
 )
 from projects.errors import OperationInProgressError, OperationLostError
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.models import Project
+from projects.models import AgentType, Project
 from projects.models.project import Claim
 from projects.secrets import SecretUnreadableError
 from projects.specs import build_spec
 
 ENGINE_BUDGET = timedelta(seconds=40)
-"""What the engine may take for one operation apart from the stop timeout: four calls of ten seconds."""
+"""How long an operation may hold a project, apart from the stop timeout: longer than any goes on."""
+
+ANSWER_WITHIN = 26.0
+"""Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
+
+AFTER_STOP = 12.0
+"""Seconds apart from the stop timeout, where that is so long that the answer cannot come within 30."""
 
 POLL_SECONDS = 0.1
 
@@ -41,6 +48,15 @@ CLEAN_SLATE: dict[str, Any] = {
 def time_allowed(project: Project) -> timedelta:
     """How long an operation may hold the project."""
     return ENGINE_BUDGET + timedelta(seconds=project.agent_type.stop_timeout)
+
+
+def patience(agent_type: AgentType) -> AbstractContextManager[None]:
+    """Inside, an engine that is slow at every call makes nobody wait for the sum of them."""
+    return get_engine().patience(answer_within(agent_type))
+
+
+def answer_within(agent_type: AgentType) -> float:
+    return max(ANSWER_WITHIN, agent_type.stop_timeout + AFTER_STOP)
 
 
 def failure_code(error: EngineError) -> str:
@@ -86,7 +102,7 @@ def claim_stop(project: Project, **wants: Any) -> Claim:
     Raises `OperationInProgressError` for a project that is being deleted.
     """
     lasting = time_allowed(project)
-    until = time.monotonic() + lasting.total_seconds()
+    until = time.monotonic() + answer_within(project.agent_type)
     while True:
         claim = project.claim(Operation.STOP, lasting=lasting, preempting=PREEMPTED_BY[Operation.STOP], **wants)
         if claim is not None:

@@ -13,6 +13,7 @@ from projects.services.acts import (
     claim_stop,
     failure_code,
     in_progress,
+    patience,
     take_down,
     time_allowed,
 )
@@ -29,7 +30,8 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     """
     outcome = "failed"
     try:
-        outcome = _stop(project) if action == Action.STOP else _start(project, action)
+        with patience(project.agent_type):
+            outcome = _stop(project) if action == Action.STOP else _start(project, action)
     finally:
         Event.record(project_id=project.pk, owner_id=project.owner_id, actor=actor, action=action, outcome=outcome)
     return project

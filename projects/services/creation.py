@@ -17,7 +17,7 @@ from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedE
 from projects.lifecycle import Desired, Operation
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.project import Claim
-from projects.services.acts import bring_up, failure_code, time_allowed
+from projects.services.acts import bring_up, failure_code, patience, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
 
 log = logging.getLogger(__name__)
@@ -43,16 +43,17 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
 
     Raises `PlanLimitReachedError`, `BotInUseError` and `EngineError`.
     """
-    check_engine(wanted.agent_type)
-    project, claim = _claim_place(owner=owner, wanted=wanted)
-    try:
-        bring_up(project, claim, otherwise=Desired.DELETED)
-    except OperationLostError as error:
-        _accept_loss(project, error)
-    except EngineError as error:
-        _leave_nothing(project)
-        _note(project, actor, outcome=failure_code(error))
-        raise
+    with patience(wanted.agent_type):
+        check_engine(wanted.agent_type)
+        project, claim = _claim_place(owner=owner, wanted=wanted)
+        try:
+            bring_up(project, claim, otherwise=Desired.DELETED)
+        except OperationLostError as error:
+            _accept_loss(project, error)
+        except EngineError as error:
+            _leave_nothing(project)
+            _note(project, actor, outcome=failure_code(error))
+            raise
     _note(project, actor, outcome="done")
     for warning in wanted.check.warnings:
         _note(project, actor, outcome="warning", detail=warning)

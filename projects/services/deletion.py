@@ -4,13 +4,14 @@ from containers.engine import EngineError, EngineUnavailableError, get_engine
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Actor, Event, Project
 from projects.models.project import Claim
-from projects.services.acts import time_allowed
+from projects.services.acts import patience, time_allowed
 
 
 def delete_project(*, project: Project, actor: Actor) -> bool:
     """Whether it is gone. Where the engine is silent it is `deleting`, and goes when the engine answers again."""
     claim = claim_deletion(project)
-    gone = claim is not None and finish_deletion(project, claim)
+    with patience(project.agent_type):
+        gone = claim is not None and finish_deletion(project, claim)
     Event.record(
         project_id=project.pk,
         owner_id=project.owner_id,

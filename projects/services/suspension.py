@@ -5,7 +5,7 @@ from django.utils import timezone
 from containers.engine import EngineError, EngineUnavailableError
 from projects.lifecycle import Action, Desired
 from projects.models import Actor, Event, Project
-from projects.services.acts import claim_stop, take_down
+from projects.services.acts import claim_stop, patience, take_down
 from projects.services.control import control_project
 
 
@@ -14,7 +14,8 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
     claim = claim_stop(project, suspended_at=timezone.now())
     outcome = "done"
     try:
-        take_down(project, claim)
+        with patience(project.agent_type):
+            take_down(project, claim)
     except EngineUnavailableError:
         project.record(claim)
         outcome = "recorded"

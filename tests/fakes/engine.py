@@ -213,6 +213,9 @@ class MemoryEngine:
     def glance(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def secure(self) -> str | None:
         self._enter("secure")
         return self.insecurity
