@@ -30,6 +30,14 @@ class Corner:
         found = self.client.containers(all=True, filters=self._ours)
         return {each["Names"][0].removeprefix("/"): str(each["State"]) for each in found}
 
+    def run_of(self, name: str) -> tuple[str, int]:
+        """The state, and how often the engine has started it again: the same twice is the same run."""
+        try:
+            found = self.client.inspect_container(name)
+        except docker.errors.NotFound:
+            return "", 0
+        return found["State"]["Status"], found["RestartCount"]
+
     def projects(self) -> list[str]:
         """The project that each container belongs to: one that is there twice has a duplicate."""
         return [each["Labels"][PROJECT_LABEL] for each in self.client.containers(all=True, filters=self._ours)]

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from tests.chaos.corner import Corner
 from tests.e2e.service import ROOT, free_port, make_database
 
@@ -41,7 +43,11 @@ class Site:
 
     def __post_init__(self) -> None:
         database = make_database()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "PYTEST", "COV_"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("BERTH_", "DATABASE_", "PYTEST", "COV_"))
+        }
         self.environment = kept | {
             **({"DATABASE_URL": database} if database else {}),
             "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
@@ -91,6 +97,9 @@ class Site:
     def close(self) -> None:
         for server in self.servers:
             server.kill()
+        if url := self.environment.get("DATABASE_URL", ""):
+            with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
 
 
 class Server:

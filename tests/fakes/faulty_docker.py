@@ -27,6 +27,7 @@ class FaultyDocker:
         self._mode, self._healthy_for = "", 0
         self._lock = threading.Lock()
         self._healed = threading.Event()
+        self._streams: set[socket.socket] = set()
         self._listener: socket.socket | None = None
         self._listen()
 
@@ -50,7 +51,17 @@ class FaultyDocker:
         if self._listener is None:
             self._listen()
 
+    def cut_streams(self) -> int:
+        """End every answer that is under way; returns how many. Streams of events are always under way."""
+        with self._lock:
+            streams, self._streams = self._streams, set()
+        for stream in streams:
+            with suppress(OSError):
+                stream.shutdown(socket.SHUT_RDWR)
+        return len(streams)
+
     def close(self) -> None:
+        self.cut_streams()
         self.heal()
         self._refuse()
 
@@ -141,9 +152,15 @@ class FaultyDocker:
     def _pass_on(self, request: bytes, write: Callable[[bytes], object]) -> None:
         with self._connect() as engine:
             engine.settimeout(120)
-            engine.sendall(request)
-            while piece := engine.recv(PIECE):
-                write(piece)
+            with self._lock:
+                self._streams.add(engine)
+            try:
+                engine.sendall(request)
+                while piece := engine.recv(PIECE):
+                    write(piece)
+            finally:
+                with self._lock:
+                    self._streams.discard(engine)
 
     def _connect(self) -> socket.socket:
         if self._engine.scheme == "unix":

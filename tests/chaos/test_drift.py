@@ -1,0 +1,229 @@
+"""Agents that end, and people who reach past the service: the next read is right, and what can be mended is."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from projects.models import Project, Watch
+from projects.watching import Watcher
+from tests.chaos.corner import Corner
+from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(7200),
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+]
+
+MENDED_WITHIN = 35.0
+FRESH = 5.5
+"""Seconds that the truth of a read may be old, and some for the reading."""
+
+UP = frozenset({"running", "starting"})
+TRUE_OF = {
+    "running": UP | {"degraded"},
+    "exited": frozenset({"crashed"}),
+    "restarting": frozenset({"restarting", "crashed"}),
+    "paused": frozenset({"degraded"}),
+    "created": frozenset({"crashed"}),
+    "removing": frozenset({"crashed"}),
+    "": frozenset({"crashed", "failed"}),
+}
+MENDING = frozenset({"starting", "restarting", "stopping", "unknown"})
+"""What is said while the watcher works on it, or while nobody knows."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """`state` is what the engine has right after it, `ends` what it and the API say once all is done."""
+
+    do: Callable[[Corner, str], object]
+    state: str
+    ends: str = "running"
+    code: str = ""
+
+
+DRIFTS = {
+    "exit 0": Drift(lambda corner, name: corner.wish(name, "exit0"), "running"),
+    "exit 1": Drift(lambda corner, name: corner.wish(name, "exit1"), "running"),
+    "out of memory": Drift(lambda corner, name: corner.wish(name, "oom"), "running"),
+    "docker kill": Drift(lambda corner, name: corner.client.kill(name), "exited"),
+    "docker stop": Drift(lambda corner, name: corner.client.stop(name), "exited"),
+    "docker rm -f": Drift(lambda corner, name: corner.client.remove_container(name, force=True), ""),
+    "docker pause": Drift(lambda corner, name: corner.client.pause(name), "paused"),
+    "exit 0 for ever": Drift(lambda corner, name: corner.wish(name, "exit0", for_ever=True), "restarting", "exited"),
+    "exit 1 for ever": Drift(lambda corner, name: corner.wish(name, "exit1", for_ever=True), "restarting", "exited"),
+    "exit 20": Drift(lambda corner, name: corner.wish(name, "exit20", for_ever=True), "restarting", "exited"),
+    "out of memory for ever": Drift(
+        lambda corner, name: corner.wish(name, "oom", for_ever=True), "restarting", "exited"
+    ),
+}
+ONCE = ("exit 0", "exit 1", "out of memory")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    every = metafunc.config.getoption("--chaos") == "long"
+    if "reads" in metafunc.fixturenames:
+        metafunc.parametrize("reads", [100 if every else 2], ids=str)
+    if "mends" in metafunc.fixturenames:
+        metafunc.parametrize("mends", [5 if every else 1], ids=str)
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDocker]:
+    with faulty_docker(tmp_path_factory.mktemp("proxy")) as made:
+        yield made
+
+
+@pytest.fixture
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> APIClient:
+    real_engine(proxy.url)
+    proxy.requests.clear()
+    return alice_api
+
+
+@pytest.fixture
+def watcher() -> Iterator[Callable[[], Watcher]]:
+    running: list[tuple[Watcher, threading.Thread]] = []
+
+    def start() -> Watcher:
+        made = Watcher()
+
+        def run() -> None:
+            made.run()
+            connections.close_all()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        running.append((made, thread))
+        return made
+
+    yield start
+    for made, thread in running:
+        made.stop()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def deploy(api: APIClient) -> Project:
+    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
+    answer = api.post("/api/projects", body)
+    assert answer.status_code == 201, answer.content
+    return Project.objects.get(pk=answer.json()["id"])
+
+
+def grow_old(project: Project) -> None:
+    """Nothing that was seen before counts any more."""
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Project.objects.filter(pk=project.pk).update(observed_at=long_ago, updated_at=long_ago)
+    Watch.objects.all().delete()
+
+
+def state_of(corner: Corner, project: Project) -> str:
+    return corner.containers().get(project.container_name, "")
+
+
+def until(holds: Callable[[], object], seconds: float = MENDED_WITHIN) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "It did not happen in time."
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in DRIFTS if kind not in ONCE])
+def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, corner: Corner) -> None:
+    """Without a watcher: the read asks the engine itself. One during which the container changed proves nothing."""
+    drift = DRIFTS[kind]
+    project = deploy(api)
+    drift.do(corner, project.container_name)
+    until(lambda: state_of(corner, project) == drift.state)
+    told = 0
+    while told < reads:
+        grow_old(project)
+        before = corner.run_of(project.container_name)
+        status = api.get(f"/api/projects/{project.id}").json()["status"]
+        if corner.run_of(project.container_name) == before:
+            told += 1
+            assert status in TRUE_OF[before[0]], (before, status)
+
+
+@pytest.mark.parametrize("kind", DRIFTS)
+def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
+    kind: str, mends: int, api: APIClient, corner: Corner, watcher: Callable[[], Watcher]
+) -> None:
+    drift = DRIFTS[kind]
+    watcher()
+    for _ in range(mends):
+        project = deploy(api)
+        seen: list[tuple[float, str]] = []
+        path = f"/api/projects/{project.id}"
+        drift.do(corner, project.container_name)
+
+        def is_mended(path: str = path, project: Project = project, seen: list[tuple[float, str]] = seen) -> bool:
+            seen.append((time.monotonic(), state_of(corner, project)))
+            detail = api.get(path).json()
+            seen.append((time.monotonic(), state_of(corner, project)))
+            assert is_justified(detail["status"], seen), (detail["status"], seen[-8:])
+            return is_over(drift, kind, project, detail, seen[-1][1])
+
+        until(is_mended)
+        assert api.delete(path).status_code == 204
+        assert corner.containers() == {}
+
+
+def is_justified(status: str, seen: list[tuple[float, str]]) -> bool:
+    """Whether it was true of the engine at a moment that a read may tell of."""
+    since = seen[-1][0] - FRESH
+    lately = {state for at, state in seen if at >= since}
+    # The first look came after the drift; before that it ran.
+    lately |= {"running"} if seen[0][0] >= since else set()
+    return status in MENDING or any(status in TRUE_OF[state] for state in lately)
+
+
+def is_over(drift: Drift, kind: str, project: Project, detail: dict[str, Any], state: str) -> bool:
+    if drift.ends == "running":
+        row = Project.objects.get(pk=project.pk)
+        changed = (row.restarts, row.container_id) != (project.restarts, project.container_id)
+        return changed and (state, detail["status"]) == ("running", "running")
+    reason = detail["status_reason"] or {}
+    is_told = reason.get("log_tail") and ("memory" not in kind or reason["oom_killed"])
+    return bool((state, detail["status"]) == ("exited", "crashed") and is_told)
+
+
+def test_a_cut_stream_of_events_costs_nothing_but_time(
+    api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher]
+) -> None:
+    project = deploy(api)
+    watcher()
+    until(lambda: any("/events" in request for request in proxy.requests))
+    assert proxy.cut_streams() >= 1
+    corner.client.kill(project.container_name)
+    until(lambda: state_of(corner, project) == "exited" or Project.objects.get().crash_count)
+    until(lambda: state_of(corner, project) == "running")
+    until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running")
+    assert Project.objects.get().crash_count == 1
+
+
+def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
+    api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("containers.breaker.PAUSE", 0.5)
+    project = deploy(api)
+    watcher()
+    path = f"/api/projects/{project.id}"
+    proxy.break_("refuse")
+    proxy.cut_streams()
+    corner.client.kill(project.container_name)
+    until(lambda: api.get(path).json()["status"] == "unknown")
+    assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
+    proxy.heal()
+    until(lambda: api.get(path).json()["status"] == "running")
+    assert state_of(corner, project) == "running"

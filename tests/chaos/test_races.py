@@ -1,0 +1,227 @@
+"""Many at once: one operation at a time, one container for a key, no more projects than the plan has, and at the end
+the engine has what was wanted last.
+"""
+
+import itertools
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from rest_framework.test import APIClient
+
+from projects.models import Plan, Project
+from tests.chaos.corner import Corner
+from tests.chaos.inside import points
+from tests.chaos.server import Server, Site
+from tests.chaos.truth import assert_server_at_rest
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True, serialized_rollback=True)]
+
+COMMANDS = ("start", "stop", "restart")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    every = metafunc.config.getoption("--chaos") == "long"
+    if "threads" in metafunc.fixturenames:
+        metafunc.parametrize(("threads", "rounds"), [(50, 20) if every else (8, 5)])
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[dict[str, Any]]]:
+    """Who held which project when, in this process."""
+    monkeypatch.setenv("CHAOS_DIR", str(tmp_path))
+    for name in ("claim", "record"):
+        monkeypatch.setattr(Project, name, getattr(Project, name))  # put back afterwards
+    points.keep_history(Project)
+    return lambda: [json.loads(line) for line in (tmp_path / "history").read_text().splitlines()]
+
+
+@pytest.fixture
+def api(alice_api: APIClient, settings: Any) -> APIClient:
+    settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
+    return alice_api
+
+
+@pytest.fixture
+def slow_engine(engine: MemoryEngine) -> Iterator[MemoryEngine]:
+    """Every step takes a moment, which is when the others come."""
+    for step in ("deploy.create", "deploy.confirm", "deploy.start", "stop", "remove", "inspect"):
+        engine.slow(step, lambda: time.sleep(random.uniform(0, 0.004)))
+    yield engine
+    engine.reset()
+
+
+def at_once(number: int, act: Callable[[int], Any]) -> list[Any]:
+    """The answers of so many threads that begin together."""
+    barrier = threading.Barrier(number)
+
+    def run(index: int) -> Any:
+        barrier.wait(60)
+        try:
+            return act(index)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(run, range(number)))
+
+
+def body(token: str = "123:abc", **fields: Any) -> dict[str, Any]:
+    return {"name": "Pilot", "plan": "pro", "telegramToken": token, "apiKey": "sk-racer", **fields}
+
+
+def assert_one_at_a_time(history: list[dict[str, Any]]) -> None:
+    """No two operations that both came to their end held the same project at the same time.
+
+    One that was preempted finds, when it wants to write, that it holds nothing: its `record` is not done.
+    """
+    claims = {line["claim"]: line for line in history if line["event"] == "claim"}
+    held: dict[str, list[tuple[float, float, str]]] = {}
+    for line in history:
+        if line["event"] == "record" and line["done"] and line["claim"] in claims:
+            claim = claims[line["claim"]]
+            held.setdefault(line["project"], []).append((claim["at"], line["asked_at"], claim["operation"]))
+    assert held
+    for spans in held.values():
+        spans.sort()
+        for (_, end, first), (begin, _, second) in itertools.pairwise(spans):
+            assert end <= begin, f"{second} began while {first} held the project"
+
+
+def test_mixed_commands_never_overlap_and_end_as_was_wanted(
+    threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine, history: Any
+) -> None:
+    chance = random.Random(1)
+    for _ in range(rounds):
+        path = f"/api/projects/{api.post('/api/projects', body()).json()['id']}"
+        wishes = [chance.choice(COMMANDS) for _ in range(threads)]
+        answers = at_once(threads, lambda index: api.post(f"{path}/control", {"action": wishes[index]}))  # noqa: B023
+        for wish, answer in zip(wishes, answers, strict=True):
+            assert answer.status_code in ({200} if wish == "stop" else {200, 409}), (wish, answer.content)
+        project = Project.objects.get()
+        container = slow_engine.containers.get(project.container_name)
+        assert project.operation == ""
+        assert (container is not None and container.is_up) == (project.desired == "running")
+        assert api.get(path).json()["status"] == project.desired
+        assert len(slow_engine.containers) <= 1
+        assert api.delete(path).status_code == 204
+    assert_one_at_a_time(history())
+
+
+def test_a_deletion_among_other_commands_leaves_nothing(
+    threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine
+) -> None:
+    chance = random.Random(2)
+    for _ in range(rounds):
+        path = f"/api/projects/{api.post('/api/projects', body()).json()['id']}"
+        wishes = ["delete", *(chance.choice([*COMMANDS, "delete"]) for _ in range(threads - 1))]
+
+        def act(index: int, path: str = path, wishes: list[str] = wishes) -> Any:
+            time.sleep(index % 4 / 100)
+            return (
+                api.delete(path)
+                if wishes[index] == "delete"
+                else api.post(f"{path}/control", {"action": wishes[index]})
+            )
+
+        answers = at_once(threads, act)
+        assert {answer.status_code for answer in answers} <= {200, 202, 204, 404, 409}
+        assert [answer.status_code for answer in answers].count(204) == 1
+        assert not Project.objects.exists()
+        assert not slow_engine.containers
+        assert not slow_engine.volumes
+
+
+def test_reads_among_commands_never_tell_of_a_crash_or_a_failure(
+    threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine
+) -> None:
+    """Nothing crashes here: whoever reads that was given half of the truth."""
+    path = f"/api/projects/{api.post('/api/projects', body()).json()['id']}"
+    chance = random.Random(3)
+
+    def act(index: int) -> set[str]:
+        if index % 2:
+            for _ in range(rounds):
+                api.post(f"{path}/control", {"action": chance.choice(COMMANDS)})
+            return set()
+        return {api.get(path).json()["status"] for _ in range(10 * rounds)}
+
+    seen = set().union(*at_once(threads, act))
+    assert seen <= {"running", "starting", "stopping", "stopped", "restarting"}
+
+
+def test_one_key_makes_one_container(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
+    number = 100 if is_long else 20
+
+    def create(_: int) -> str:
+        while True:
+            answer = api.post("/api/projects", body(), headers={"Idempotency-Key": "same"})
+            assert answer.status_code in {201, 409}, answer.content
+            connections.close_all()
+            if answer.status_code == 201:
+                return str(answer.json()["id"])
+            time.sleep(0.05)
+
+    assert len(set(at_once(number, create))) == 1
+    assert len(slow_engine.containers) == Project.objects.count() == 1
+
+
+def test_parallel_creations_never_exceed_the_plan(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
+    number = 50 if is_long else 16
+    answers = at_once(number, lambda index: api.post("/api/projects", body(f"{index + 1}:abc")))
+    allowed = Plan.objects.get(slug="pro").max_projects
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [201] * allowed + [403] * (number - allowed)
+    assert len(slow_engine.containers) == Project.objects.count() == allowed
+
+
+def test_one_bot_is_taken_by_one_of_many(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
+    number = 50 if is_long else 8
+    answers = at_once(number, lambda index: api.post("/api/projects", body("77:abc", plan="pro")))
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * (number - 1)
+    assert len(slow_engine.containers) == Project.objects.count() == 1
+
+
+@pytest.mark.docker
+def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
+    threads: int, rounds: int, site: Site, corner: Corner
+) -> None:
+    servers: list[Server] = [site.serve() for _ in range(2)]
+    chance = random.Random(4)
+    for _ in range(rounds if threads > 8 else 2):
+        project = servers[0].create().json["id"]
+        wishes = [chance.choice(COMMANDS) for _ in range(threads)]
+        answers = at_once(
+            threads,
+            lambda index: servers[index % 2].control(project, wishes[index]),  # noqa: B023
+        )
+        for wish, answer in zip(wishes, answers, strict=True):
+            assert answer.status in ({200} if wish == "stop" else {200, 409}), (wish, answer)
+        assert_server_at_rest(servers[0], corner)
+        answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023
+        assert {answer.status for answer in answers} <= {202, 204, 404}
+        assert corner.containers() == {}
+    assert_one_at_a_time(site.history())
+
+
+@pytest.mark.docker
+def test_several_servers_make_one_container_for_one_key(is_long: bool, site: Site, corner: Corner) -> None:
+    servers = site.servers or [site.serve() for _ in range(2)]
+
+    def create(index: int) -> str:
+        while (answer := servers[index % len(servers)].create(Idempotency_Key="same")).status == 409:
+            time.sleep(0.1)
+        assert answer.status == 201, answer
+        return str(answer.json["id"])
+
+    assert len(set(at_once(100 if is_long else 20, create))) == 1
+    assert len(corner.containers()) == 1
+    assert_server_at_rest(servers[0], corner)
