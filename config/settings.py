@@ -195,7 +195,11 @@ SIMPLE_JWT = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Berth",
-    "DESCRIPTION": "Deploy Telegram agents, see what they do, start and stop them.",
+    "DESCRIPTION": (
+        "Deploy Telegram agents, see what they do, start and stop them.\n\n"
+        "Each user has 600 reads, 60 commands and 20 deploys a minute. The headers `RateLimit-Policy` and `RateLimit` "
+        "say how many are left, and the `Retry-After` of a 429 how many seconds to wait."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -266,6 +270,8 @@ if _mail:
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.get("EMAIL_USE_TLS", False), _mail.get("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10
+if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
+    raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
 DEFAULT_FROM_EMAIL = env.text("BERTH_EMAIL_FROM", f"berth@{_public.hostname or 'localhost'}")
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
