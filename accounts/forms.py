@@ -54,6 +54,13 @@ class SignInForm(forms.Form):
         return self.user
 
 
+class SignUpForm(forms.Form):
+    email = forms.EmailField(
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True, "autocapitalize": "none"}),
+    )
+
+
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only
     """For whoever followed a set-password link."""
 

@@ -3,11 +3,13 @@
 from django.urls import path
 
 from accounts import second_factor_views, views
+from accounts.sign_up_views import sign_up
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in", views.SignInView.as_view(), name="sign-in"),
     path("sign-in/code", views.SignInCodeView.as_view(), name="sign-in-code"),
+    path("sign-up", sign_up, name="sign-up"),
     path("sign-out", views.SignOutView.as_view(), name="sign-out"),
     path("set-password/<uidb64>/<token>", views.SetPasswordView.as_view(), name="set-password"),
     path("settings", views.show_settings, name="settings"),

@@ -31,6 +31,7 @@ class SignInView(auth_views.LoginView):
     template_name = "accounts/sign_in.html"
     form_class = SignInForm  # type: ignore[assignment]  # Django's own is one for a username
     redirect_authenticated_user = True
+    extra_context = {"open_to_all": settings.BERTH_SIGNUP == "open"}
 
     def form_valid(self, form: Any) -> HttpResponse:
         if has_second_factor(form.user):

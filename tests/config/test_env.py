@@ -31,6 +31,9 @@ UNUSABLE = [
     ("BERTH_EGRESS_ALLOW", "10.0.0.5/32:70000"),
     ("BERTH_CACHE_URL", "memcached://localhost"),
     ("BERTH_SIGNUP", "maybe"),
+    ("BERTH_SIGNUP", "open"),  # without a mail server
+    ("BERTH_EMAIL_URL", "mail.example.org"),
+    ("BERTH_EMAIL_URL", "http://mail.example.org"),
     ("BERTH_VERIFY_CREDENTIALS", "1"),
     ("BERTH_LOG_FORMAT", "xml"),
     ("BERTH_WORKERS", "0"),
