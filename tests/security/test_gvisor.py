@@ -47,9 +47,9 @@ def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     command = [
         "nsenter", f"--net=/run/netns/{namespace}", "dockerd", "--config-file", str(config),
-        "--host", f"unix://{socket}", "--data-root", str(folder / "data"), "--exec-root", str(folder / "exec"), "--pidfile", str(folder / "pid"),
-        "--bip", "10.213.78.1/24", "--containerd-namespace", namespace,
-        "--containerd-plugins-namespace", f"{namespace}p",
+        "--host", f"unix://{socket}", "--data-root", str(folder / "data"), "--exec-root", str(folder / "exec"),
+        "--pidfile", str(folder / "pid"), "--bip", "10.213.78.1/24",
+        "--containerd-namespace", namespace, "--containerd-plugins-namespace", f"{namespace}p",
     ]  # fmt: skip
     with (folder / "log").open("wb") as log:
         engine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

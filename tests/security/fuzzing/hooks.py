@@ -1,0 +1,52 @@
+"""Loaded by schemathesis: tells it what the catalogue offers, and counts what was sent and what came back."""
+
+import atexit
+import json
+import os
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import schemathesis
+
+counts: Counter[str] = Counter()
+_numbers = count()
+
+
+@schemathesis.hook
+def before_load_schema(_context: Any, raw_schema: dict[str, Any]) -> None:
+    """The description holds for every catalogue: a client learns from /api/plans and /api/types what there is."""
+    offers = json.loads(os.environ["FUZZ_OFFERS"])
+    new, change = (
+        raw_schema["components"]["schemas"][name] for name in ("NewProjectRequest", "PatchedProjectChangeRequest")
+    )
+    new["properties"] |= offers["properties"]
+    new["required"] += offers["required"]
+    change["properties"] |= {name: what for name, what in offers["properties"].items() if name in change["properties"]}
+
+
+@schemathesis.hook
+def before_call(_context: Any, case: Any, _options: Any) -> None:
+    """Two things that cannot be said in a schema.
+
+    A key is for one request: used again, it gets an answer of before, about a project that may be gone by now. And a
+    whole number is written without a point, which JSON Schema does not care about.
+    """
+    key = (case.headers or {}).get("Idempotency-Key")
+    if isinstance(key, str) and 0 < len(key) < 200:
+        case.headers["Idempotency-Key"] = f"{key}{next(_numbers)}"
+    body = case.body if isinstance(case.body, dict) else {}
+    users = (body.get("settings") or {}).get("allowed_users") if isinstance(body.get("settings"), dict) else None
+    if isinstance(users, list):
+        users[:] = [int(user) if isinstance(user, float) and user.is_integer() else user for user in users]
+
+
+@schemathesis.hook
+def after_call(_context: Any, case: Any, response: Any) -> None:
+    counts[f"{response.status_code} {case.method} {case.path}"] += 1
+
+
+@atexit.register
+def write() -> None:
+    Path(os.environ["FUZZ_COUNTS"]).write_text(json.dumps(counts))

@@ -1,0 +1,186 @@
+"""Starts a server of its own, lets schemathesis loose on it, and tells what came of it.
+
+python -m tests.security.fuzzing.run [--seed 1] [--examples 100] [--engine SilentEngine]
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.service import free_port
+from tests.security.fuzzing.people import PASSWORD, PEOPLE
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+FUZZER = "10.0.0.9"
+"""Where the fuzzer's own sign-ins come from, apart from the failing ones that it makes up."""
+
+CONFIG = Path(__file__).resolve().parent / "schemathesis.toml"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`counts` maps `status method path` to how often it was answered; `report` is schemathesis' own, for people."""
+
+    passed: bool
+    counts: dict[str, int]
+    report: str
+
+    @property
+    def requests(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def statuses(self) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for name, count in self.counts.items():
+            status = int(name.split()[0])
+            found[status] = found.get(status, 0) + count
+        return dict(sorted(found.items()))
+
+
+@contextmanager
+def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[str]:
+    """The address of a server with its own database."""
+    port = free_port()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL"))}
+    environment = kept | {
+        "BERTH_DATA_DIR": str(folder / "var"),
+        "BERTH_PORT": str(port),
+        "BERTH_WORKERS": "1",
+        "BERTH_VERIFY_CREDENTIALS": "off",
+        "BERTH_TRUSTED_PROXIES": "1",  # whose word for FUZZER is taken
+        "BERTH_TEST_ENGINE": engine,
+    }
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "tests.security.fuzzing.serve"], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
+    try:
+        _wait_until_it_answers(f"http://127.0.0.1:{port}/healthz", server, folder / "server.log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+
+
+def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: list[str] | None = None) -> Outcome:
+    """About a hundred requests for each of `examples`."""
+    counts, people = folder / "counts.json", folder / "people.json"
+    people.write_text(json.dumps({"auth": [_sign_in(name) for name in PEOPLE]}))
+    config = folder / "schemathesis.toml"
+    config.write_text(CONFIG.read_text().replace("PEOPLE", json.dumps(str(people))))
+    command = [
+        str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(config), "run", f"{address}/api/schema",
+        "--url", address, "--seed", str(seed), "--max-examples", str(examples), *(arguments or []),
+    ]  # fmt: skip
+    environment = os.environ | {
+        "FUZZ_COUNTS": str(counts), "FUZZ_OFFERS": json.dumps(_offers(address)), "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.security.fuzzing.hooks",
+    }  # fmt: skip
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False, text=True)
+    return Outcome(
+        passed=done.returncode == 0,
+        counts=json.loads(counts.read_text()) if counts.exists() else {},
+        report=done.stdout + done.stderr,
+    )
+
+
+def _offers(address: str) -> dict[str, object]:
+    """What only the catalogue can say of the fields of a project, as pieces of JSON Schema."""
+    login = {"email": PEOPLE["alice"][0], "password": PASSWORD}
+    token = _call(f"{address}/api/auth/login", {"X-Forwarded-For": FUZZER}, login)["token"]
+    headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": FUZZER}
+    plans, types = (_call(f"{address}/api/{name}", headers) for name in ("plans", "types"))
+    (agent_type,) = types
+    needed = {"telegramToken": agent_type["needs_telegram_token"], "apiKey": agent_type["needs_api_key"]}
+    return {
+        "properties": {
+            "plan": {"enum": [plan["slug"] for plan in plans]},
+            "type": {"enum": [agent_type["slug"]]},
+            "settings": _without_control_characters(agent_type["settings_schema"]),
+        },
+        "required": [field for field, is_needed in needed.items() if is_needed],
+    }
+
+
+def _without_control_characters(schema: Any) -> Any:
+    """What holds for every text in any type's settings."""
+    if isinstance(schema, list):
+        return [_without_control_characters(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _without_control_characters(one) for name, one in schema.items()}
+    return {"pattern": r"^[^\x00-\x08\x0b-\x1f\x7f]*$", **found} if schema.get("type") == "string" else found
+
+
+def _call(url: str, headers: dict[str, str], body: object = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, headers=headers | {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def _sign_in(name: str) -> dict[str, object]:
+    return {
+        "name": name,
+        "loginEndpointAuth": {
+            "verb": "POST",
+            "endpoint": "/api/auth/login",
+            "contentType": "application/json",
+            "headers": [{"name": "X-Forwarded-For", "value": FUZZER}],
+            "payloadUserPwd": {
+                "username": PEOPLE[name][0],
+                "usernameField": "email",
+                "password": PASSWORD,
+                "passwordField": "password",
+            },
+            "token": {
+                "extractFrom": "body",
+                "extractSelector": "/token",
+                "sendIn": "header",
+                "sendName": "Authorization",
+                "sendTemplate": "Bearer {token}",
+            },
+        },
+    }
+
+
+def _wait_until_it_answers(address: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    until = time.monotonic() + 60
+    while True:
+        assert server.poll() is None, log.read_text()[-3000:]
+        assert time.monotonic() < until, log.read_text()[-3000:]
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--examples", type=int, default=100)
+    parser.add_argument("--engine", default="WorkingEngine")
+    options, arguments = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as name, fuzzed_server(Path(name), engine=options.engine) as address:
+        began = time.monotonic()
+        outcome = fuzz(address, Path(name), seed=options.seed, examples=options.examples, arguments=arguments)
+        sys.stdout.write(f"{outcome.report}\n{outcome.requests} requests in {time.monotonic() - began:.0f} s\n")
+        sys.stdout.write(f"{outcome.statuses}\n")
+    return 0 if outcome.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

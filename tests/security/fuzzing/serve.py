@@ -1,0 +1,52 @@
+"""The server that is fuzzed: one process with threads, so that all of them see the one engine in memory.
+
+python -m tests.security.fuzzing.serve     with the environment that `tests.security.fuzzing.run` makes
+"""
+
+import os
+
+import django
+
+from tests.security.fuzzing.people import PASSWORD, PEOPLE
+
+
+def prepare() -> None:
+    """A database with people, each of whom has projects whose agents run."""
+    from django.core.management import call_command
+    from rest_framework.test import APIClient
+
+    from accounts.models import User
+    from accounts.tokens import issue_session
+    from projects.models import Plan
+    from tests.security.fuzzing.engines import silence
+
+    call_command("migrate", interactive=False, verbosity=0)
+    call_command("createcachetable", verbosity=0)
+    Plan.objects.update(max_projects=10**6)
+    silence(on=False)
+    for person, (email, bots) in PEOPLE.items():
+        client = APIClient()
+        user = User.objects.create_user(email, PASSWORD)
+        client.credentials(HTTP_HOST="localhost", HTTP_AUTHORIZATION=f"Bearer {issue_session(user)}")
+        for bot in bots:
+            body = {
+                "name": f"Of {person}",
+                "telegramToken": f"{bot}:AAtoken-of-a-bot-0123456",
+                "apiKey": "sk-0123456789ab",
+            }
+            answer = client.post("/api/projects", body)
+            assert answer.status_code == 201, answer.content
+    silence(on=True)
+
+
+def main() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.security.fuzzing.settings"
+    django.setup()
+    prepare()
+    from projects.server import WebServer
+
+    WebServer().run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Settings of the server that is fuzzed: production's, with an engine in memory and limits that a fuzzer does not meet.
+
+Its environment is made by `tests.security.fuzzing.run`.
+"""
+
+import os
+
+from config.settings import *  # noqa: F403
+
+BERTH_ENGINE_CLASS = f"tests.security.fuzzing.engines.{os.environ['BERTH_TEST_ENGINE']}"
+BERTH_LIMITS = dict.fromkeys(("reads", "commands", "deploys"), 10**7)
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,0 +1,48 @@
+"""The API against its own description, by schemathesis: every check that it has, Bob trying to see what is Alice's.
+
+Longer, as a command: `python -m tests.security.fuzzing.run --examples 450` sends 10,000 requests.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.security.fuzzing.run import Outcome, fuzz, fuzzed_server
+
+pytestmark = pytest.mark.timeout(1200)
+
+
+def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine", only: str = "") -> Outcome:
+    folder.mkdir()
+    with fuzzed_server(folder, engine=engine) as address:
+        # A 503 is right while the engine is silent, and told from other 5xx below.
+        arguments = ["--exclude-checks", "not_a_server_error"] if engine == "SilentEngine" else []
+        arguments += ["--include-operation-id", only] if only else []
+        outcome = fuzz(address, folder, seed=seed, examples=examples, arguments=arguments)
+    log = (folder / "server.log").read_text()
+    assert engine == "BrokenEngine" or "Traceback" not in log, log[log.index("Traceback") :][:3000]
+    return outcome
+
+
+def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_long: bool) -> None:
+    for seed in (1, 2, 3) if is_long else (1,):
+        outcome = run(tmp_path / str(seed), seed=seed, examples=140 if is_long else 25)
+        assert outcome.passed, outcome.report
+        assert max(outcome.statuses) < 500, outcome.statuses
+        assert outcome.requests >= (3000 if is_long else 1000)
+        # It got somewhere: projects were made, controlled and deleted.
+        for came in ("201 POST /api/projects", "200 POST /api/projects/{id}/control", "204 DELETE /api/projects/{id}"):
+            assert outcome.counts.get(came), came
+
+
+def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bool) -> None:
+    outcome = run(tmp_path / "silent", seed=1, examples=100 if is_long else 5, engine="SilentEngine")
+    assert outcome.passed, outcome.report
+    assert {status for status in outcome.statuses if status >= 500} == {503}
+    assert outcome.counts["503 POST /api/projects"]
+
+
+def test_a_break_would_be_found(tmp_path: Path) -> None:
+    outcome = run(tmp_path / "broken", seed=1, examples=3, engine="BrokenEngine", only="list_projects")
+    assert not outcome.passed
+    assert outcome.counts["500 GET /api/projects"]
