@@ -5,6 +5,7 @@ spends them from memory: what has been claimed is never above the limit, hence w
 unspent at the end of the minute is lost, at most twenty of each process; near the limit they are claimed one by one.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
@@ -14,9 +15,12 @@ from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from accounts import counting
 from accounts.models import User
+
+logger = logging.getLogger(__name__)
 
 PERIOD = 60
 BATCH = 20
@@ -85,30 +89,33 @@ class Leases:
 
 def _claim(lease: _Lease, subject: str, scope: str, limit: int) -> None:
     """Fill the lease, and learn how much is left for others, too."""
-    if settings.BERTH_COUNT_IN_CACHE:
-        claimed, spent = _claim_in_cache(f"limit:{scope}:{subject}:{lease.window}", limit)
-    else:
-        batch = BATCH if scope == "reads" and lease.left > _ONE_BY_ONE else 1
-        claimed = _claim_in_database(lease, subject, scope, batch, limit)
-        if not claimed and batch > 1:
-            claimed = _claim_in_database(lease, subject, scope, 1, limit)
-        spent = counting.count_spent(subject=subject, scope=scope, window=lease.window)
+    counted = (
+        _claim_in_cache(f"limit:{scope}:{subject}:{lease.window}", limit) if settings.BERTH_COUNT_IN_CACHE else None
+    )
+    claimed, spent = counted or _claim_in_database(lease, subject, scope, limit)
     lease.permits, lease.used_up, lease.left = claimed, not claimed, limit - spent
 
 
-def _claim_in_database(lease: _Lease, subject: str, scope: str, amount: int, limit: int) -> int:
-    """How many have been claimed: `amount`, or none."""
-    claimed = counting.claim(subject=subject, scope=scope, window=lease.window, amount=amount, limit=limit)
-    return amount if claimed else 0
+def _claim_in_database(lease: _Lease, subject: str, scope: str, limit: int) -> tuple[int, int]:
+    """How many have been claimed, and how many are spent."""
+
+    def claim(amount: int) -> int:
+        claimed = counting.claim(subject=subject, scope=scope, window=lease.window, amount=amount, limit=limit)
+        return amount if claimed else 0
+
+    in_batches = scope == "reads" and lease.left > _ONE_BY_ONE
+    claimed = (in_batches and claim(BATCH)) or claim(1)
+    return claimed, counting.count_spent(subject=subject, scope=scope, window=lease.window)
 
 
-def _claim_in_cache(key: str, limit: int) -> tuple[int, int]:
-    """How many have been claimed, and how many are spent. Redis adds atomically and cheaply: no need of batches."""
+def _claim_in_cache(key: str, limit: int) -> tuple[int, int] | None:
+    """As in the database, but None where Redis is down. It adds atomically and cheaply: no need of batches."""
     try:
-        count = cache.incr(key)
-    except ValueError:  # the first of this minute
         cache.add(key, 0, timeout=2 * PERIOD)
         count = cache.incr(key)
+    except RedisError:
+        logger.warning("Redis does not answer; requests are counted in the database.")
+        return None
     return (1 if count <= limit else 0), min(count, limit)
 
 
