@@ -43,6 +43,6 @@ def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bo
 
 
 def test_a_break_would_be_found(tmp_path: Path) -> None:
-    outcome = run(tmp_path / "broken", seed=1, examples=3, engine="BrokenEngine", only="list_projects")
+    outcome = run(tmp_path / "broken", seed=1, examples=5, engine="BrokenEngine", only="validate_project")
     assert not outcome.passed
-    assert outcome.counts["500 GET /api/projects"]
+    assert outcome.counts["500 POST /api/projects/validate"]

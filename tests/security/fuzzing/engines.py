@@ -1,14 +1,16 @@
 """The engines of the fuzzed server, one of which its settings choose."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
-from containers.engine import Observation, get_engine
 from tests.fakes.engine import MemoryEngine
 
 
 class WorkingEngine(MemoryEngine):
     """Whose logs end, even for those who would follow them: the fuzzer has no patience."""
+
+    def go(self) -> None:
+        """What is wrong with it begins now."""
 
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
@@ -17,17 +19,17 @@ class WorkingEngine(MemoryEngine):
 
 
 class SilentEngine(WorkingEngine):
-    """Does not answer once `silence` is on."""
+    """Does not answer, once there are projects."""
 
-
-def silence(*, on: bool) -> None:
-    engine = get_engine()
-    if isinstance(engine, SilentEngine):
-        engine.unavailable = on
+    def go(self) -> None:
+        self.unavailable = True
 
 
 class BrokenEngine(WorkingEngine):
-    """Breaks its promises: raises what no engine may raise."""
+    """Raises what no engine may raise, once there are projects."""
 
-    def observe(self, within: Mapping[str, str]) -> list[Observation]:
+    def go(self) -> None:
+        self.slow("image_exists", self._break)
+
+    def _break(self) -> None:
         raise RuntimeError("The engine broke because a test asked for it.")
