@@ -1,15 +1,12 @@
 """Projects under /api: validate, call one service, serialize."""
 
-from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ViewSet
 
@@ -20,6 +17,19 @@ from projects.lifecycle import Action, Status
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.observing import refresh
 from projects.pagination import LinkPagination
+from projects.query import (
+    FOLLOW,
+    IDEMPOTENCY_KEY,
+    RESTART,
+    SINCE,
+    TAIL,
+    WAIT,
+    read_flag,
+    read_idempotency_key,
+    read_since,
+    read_tail,
+    read_wait,
+)
 from projects.serializers import (
     AgentTypeSerializer,
     ControlSerializer,
@@ -37,34 +47,11 @@ from projects.services.idempotency import answer_once
 from projects.services.waiting import wait_until_settled
 from projects.streaming import AnyAccept, follow, text_of
 
-MAX_WAIT = 30
-MAX_TAIL = 10_000
-WAIT = OpenApiParameter(
-    "wait",
-    {"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
-    description="Hold the answer until the status is settled, at most this many seconds.",
-)
-RESTART = OpenApiParameter(
-    "restart", {"type": "boolean", "default": False}, description="Restart the agent, so that the change applies now."
-)
-TAIL = OpenApiParameter(
-    "tail", {"type": "integer", "minimum": 0, "maximum": MAX_TAIL}, description="Only the last lines."
-)
-SINCE = OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="Only lines from then on.")
-FOLLOW = OpenApiParameter(
-    "follow", {"type": "boolean", "default": False}, description="Go on as server-sent events until the agent ends."
-)
 LOG_EVENT = {
     "type": "object",
     "required": ["data"],
     "properties": {"data": {"type": "string"}, "event": {"enum": ["end", "error"]}},
 }
-IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255},
-    location=OpenApiParameter.HEADER,
-    description="A retry with the same key and body gets the first answer, for 24 hours.",
-)
 
 
 class ProjectViewSet(GenericViewSet[Project]):
@@ -115,7 +102,7 @@ class ProjectViewSet(GenericViewSet[Project]):
     )
     def create(self, request: AuthenticatedRequest) -> Response:
         """Deploy an agent."""
-        wait, key = _wait(request), _idempotency_key(request)
+        wait, key = read_wait(request), read_idempotency_key(request)
         form = NewProjectSerializer(data=request.data)
         form.is_valid(raise_exception=True)
 
@@ -168,7 +155,7 @@ class ProjectViewSet(GenericViewSet[Project]):
     )
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
         """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
-        project, restart = self.get_object(), _flag(request, "restart")
+        project, restart = self.get_object(), read_flag(request, "restart")
         form = ProjectChangeSerializer(project, data=request.data)
         form.is_valid(raise_exception=True)
         project = update_project(project=project, change=form.to_change(), actor=_actor(request))
@@ -208,7 +195,7 @@ class ProjectViewSet(GenericViewSet[Project]):
     )
     def control(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
         """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
-        project, wait = self.get_object(), _wait(request)
+        project, wait = self.get_object(), read_wait(request)
         form = ControlSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         action = Action(form.validated_data["action"])
@@ -252,8 +239,8 @@ class ProjectLogsView(ProjectViewSet):
     )
     def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:  # noqa: A002
         """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
-        project, tail, since = self.get_object(), _tail(request), _since(request)
-        if _flag(request, "follow"):
+        project, tail, since = self.get_object(), read_tail(request), read_since(request)
+        if read_flag(request, "follow"):
             return follow(project, tail=tail, since=since)
         return HttpResponse(text_of(project, tail=tail, since=since), content_type="text/plain; charset=utf-8")
 
@@ -286,50 +273,3 @@ def _actor(request: AuthenticatedRequest) -> Actor:
     credential = request.auth
     source = credential.label if credential.is_session else f"key {credential.label}"
     return Actor(label=request.user.email, source=source, address=client_address(request))
-
-
-def _wait(request: AuthenticatedRequest) -> int:
-    raw = request.query_params.get("wait", "0")
-    if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= MAX_WAIT):
-        _refuse("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
-    return int(raw)
-
-
-def _flag(request: AuthenticatedRequest, name: str) -> bool:
-    raw = request.query_params.get(name, "false")
-    if raw not in {"true", "false"}:
-        _refuse(name, f"Set {name} to true or false.")
-    return raw == "true"
-
-
-def _tail(request: AuthenticatedRequest) -> int | None:
-    raw = request.query_params.get("tail")
-    if raw is None:
-        return None
-    if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= MAX_TAIL):
-        _refuse("tail", f"Set tail to a number of lines from 0 to {MAX_TAIL}.")
-    return int(raw)
-
-
-def _since(request: AuthenticatedRequest) -> datetime | None:
-    raw = request.query_params.get("since")
-    if raw is None:
-        return None
-    try:
-        since = parse_datetime(raw)
-    except ValueError:
-        since = None
-    if since is None:
-        _refuse("since", "Set since to a time such as 2026-01-31T12:00:00Z.")
-    return since if since.tzinfo else since.replace(tzinfo=UTC)
-
-
-def _idempotency_key(request: AuthenticatedRequest) -> str | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is not None and not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
-        _refuse("Idempotency-Key", "Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
-    return key
-
-
-def _refuse(field: str, message: str) -> NoReturn:
-    raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})
