@@ -22,14 +22,15 @@ from projects.models.project import Claim
 from projects.secrets import SecretUnreadableError
 from projects.specs import build_spec
 
-ENGINE_BUDGET = timedelta(seconds=40)
-"""How long an operation may hold a project, apart from the stop timeout: longer than any goes on."""
-
 ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
 
 AFTER_STOP = 12.0
 """Seconds apart from the stop timeout, where that is so long that the answer cannot come within 30."""
+
+RECORD_WITHIN = 3.0
+"""Seconds to write what came of it. A claim lasts no longer than that, so that what a killed process leaves is taken
+over soon."""
 
 POLL_SECONDS = 0.1
 
@@ -47,7 +48,7 @@ CLEAN_SLATE: dict[str, Any] = {
 
 def time_allowed(project: Project) -> timedelta:
     """How long an operation may hold the project."""
-    return ENGINE_BUDGET + timedelta(seconds=project.agent_type.stop_timeout)
+    return timedelta(seconds=answer_within(project.agent_type) + RECORD_WITHIN)
 
 
 def patience(agent_type: AgentType) -> AbstractContextManager[None]:

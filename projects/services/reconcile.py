@@ -29,7 +29,7 @@ from projects.models.event import SYSTEM
 from projects.observing import save_observation
 from projects.remedies import Remedy, choose_remedy
 from projects.secrets import SecretUnreadableError
-from projects.services.acts import bring_up, take_down, time_allowed
+from projects.services.acts import bring_up, patience, take_down, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
 from projects.services.logs import read_log_tail
 from projects.services.notice import notify_owner
@@ -130,7 +130,9 @@ def _crashes_between(project: Project, seen: Observation | None) -> int:
 def _apply(remedy: Remedy, project: Project, result: Round) -> None:
     name = f"{remedy.value}: {project.container_name}"
     try:
-        if _REMEDIES[remedy](project):
+        with patience(project.agent_type):
+            is_mended = _REMEDIES[remedy](project)
+        if is_mended:
             result.mended.append(name)
             _note(project, remedy.value, "done")
             log.info("Reconciled %s.", name)
