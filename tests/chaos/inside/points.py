@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,10 @@ def install() -> None:
     from containers.docker_client import DockerClient
     from projects.models import Project
     from projects.models.project import ProjectQuerySet
-    from projects.services import creation
+    from projects.services import creation, lease
 
+    if seconds := os.environ.get("CHAOS_LEASE"):
+        lease.LEASE = timedelta(seconds=int(seconds))
     keep_history(Project)
     for name in ("claim", "record"):
         surround(Project, name)

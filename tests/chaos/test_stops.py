@@ -1,0 +1,111 @@
+"""A stop always comes through: against a slow deploy, a deaf agent, and an engine that is not there."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.breaker import FAILURES
+from projects.models import Project
+from tests.chaos.corner import Corner
+from tests.chaos.server import Server, Site
+from tests.chaos.truth import assert_server_at_rest
+from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+
+in_process = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+@pytest.fixture
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDocker]:
+    with faulty_docker(tmp_path_factory.mktemp("proxy")) as made:
+        yield made
+
+
+@pytest.fixture
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> APIClient:
+    real_engine(proxy.url)
+    return alice_api
+
+
+def deploy(api: APIClient, **settings: str) -> str:
+    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub", "settings": settings}
+    answer = api.post("/api/projects", body)
+    assert answer.status_code == 201, answer.content
+    return f"/api/projects/{answer.json()['id']}"
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["before create_container_from_config", "after create_container_from_config", "after put_archive", "before start"],
+)
+def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
+    point: str, site: Site, server: Server, corner: Corner
+) -> None:
+    answers: list[Any] = []
+    with site.holding(point) as wait:
+        slow = threading.Thread(target=lambda: answers.append(server.create()))
+        slow.start()
+        wait()
+        project = server.call("GET", "/api/projects").json[0]
+        assert project["status"] == "deploying"
+        stopped = server.control(project["id"], "stop")
+        assert (stopped.status, stopped.json["status"]) == (200, "stopped")
+    slow.join()
+    assert (answers[0].status, answers[0].json["status"]) == (201, "stopped")
+    assert corner.containers() == {}
+    assert_server_at_rest(server, corner)
+    assert server.delete(project["id"]).status == 204
+
+
+@in_process
+def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(api: APIClient, corner: Corner) -> None:
+    path = deploy(api, instructions="deaf")
+    project = Project.objects.get()
+    began = time.monotonic()
+    answer = api.post(f"{path}/control", {"action": "stop"})
+    assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
+    assert time.monotonic() - began >= project.agent_type.stop_timeout
+    state = corner.client.inspect_container(project.container_name)["State"]
+    assert (state["Status"], state["ExitCode"]) == ("exited", 137)
+    project.refresh_from_db()
+    assert (project.exit_code, project.oom_killed) == (137, False)
+    detail = api.get(path).json()
+    assert (detail["status"], detail["status_reason"]) == ("stopped", None)
+
+
+@in_process
+@pytest.mark.parametrize("mode", ["refuse", "hang"])
+def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
+    mode: str, api: APIClient, proxy: FaultyDocker, corner: Corner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("containers.docker_client.CALL_LIMIT", 0.5)
+    monkeypatch.setattr("containers.docker_client.GLANCE_LIMIT", 0.5)
+    path = deploy(api)
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Project.objects.update(observed_at=long_ago, updated_at=long_ago)
+    proxy.break_(mode)
+    for _ in range(FAILURES):
+        assert api.post(f"{path}/control", {"action": "restart"}).status_code == 503
+        assert api.get(path).json()["status"] == "unknown"
+    # Both breakers are open now: from here on nobody waits, for nobody asks.
+    asked = len(proxy.requests)
+    for action in ("start", "restart"):
+        answer = api.post(f"{path}/control", {"action": action})
+        assert (answer.status_code, answer.json()["code"]) == (503, "engine_unavailable")
+        assert int(answer["Retry-After"]) >= 1
+    assert api.post("/api/projects", {"name": "Stub", "type": "stub", "plan": "chaos"}).status_code == 503
+    assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
+    assert [project["status"] for project in api.get("/api/projects").json()] == ["unknown"]
+    assert len(proxy.requests) == asked
+    assert Project.objects.get().desired == "running"
+    answer = api.post(f"{path}/control", {"action": "stop"})
+    assert (answer.status_code, answer.json()["status"]) == (202, "unknown")
+    assert Project.objects.get().desired == "stopped"
+    assert list(corner.containers().values()) == ["running"]
