@@ -18,7 +18,7 @@ from containers.engine import (
 from projects.errors import OperationInProgressError, OperationLostError
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import AgentType, Project
-from projects.models.project import Claim
+from projects.models.claimable import Claim
 from projects.secrets import SecretUnreadableError
 from projects.specs import build_spec
 

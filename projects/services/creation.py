@@ -16,7 +16,7 @@ from projects.credentials import CredentialCheck
 from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
 from projects.lifecycle import Desired, Operation
 from projects.models import Actor, AgentType, Event, Plan, Project
-from projects.models.project import Claim
+from projects.models.claimable import Claim
 from projects.services.acts import bring_up, failure_code, patience, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
 

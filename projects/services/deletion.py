@@ -3,7 +3,7 @@
 from containers.engine import EngineError, EngineUnavailableError, get_engine
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Actor, Event, Project
-from projects.models.project import Claim
+from projects.models.claimable import Claim
 from projects.services.acts import patience, time_allowed
 
 

@@ -1,0 +1,66 @@
+"""What the engine was last seen to have, as columns."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+
+from containers.engine import Health, Observation
+
+
+class Observed(models.Model):
+    """The last observation of a container; an empty state means that the engine has none."""
+
+    observed_at = models.DateTimeField(null=True, editable=False)
+    container_id = models.CharField(max_length=64, blank=True, editable=False)
+    container_state = models.CharField(max_length=12, blank=True, editable=False)
+    health = models.CharField(max_length=10, default=Health.NONE, editable=False)
+    exit_code = models.IntegerField(null=True, editable=False)
+    oom_killed = models.BooleanField(default=False, editable=False)
+    restarts = models.PositiveIntegerField(default=0, editable=False)
+    started_at = models.DateTimeField(null=True, editable=False)
+    finished_at = models.DateTimeField(null=True, editable=False)
+    agent_state = models.CharField(max_length=20, blank=True, editable=False)
+    agent_code = models.CharField(max_length=40, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def apply_observation(self, observation: Observation | None, *, at: datetime) -> list[str]:
+        """Take over what the engine said at `at`; None is its word that there is no container. Returns the fields."""
+        values = self.observed_values(observation)
+        values["observed_at"] = at
+        for field, value in values.items():
+            setattr(self, field, value)
+        return list(values)
+
+    def observed_values(self, seen: Observation | None) -> dict[str, Any]:
+        """The fields that an observation sets, and their values."""
+        if seen is None:
+            return {"container_state": "", "container_id": "", "health": Health.NONE}
+        values: dict[str, Any] = {
+            "container_state": seen.state,
+            "container_id": seen.container_id,
+            "health": seen.health,
+            "exit_code": seen.exit_code,
+        }
+        # The engine's list leaves these out for a container that is plainly well; the last ones still hold then,
+        # unless it is another container.
+        same = seen.container_id == self.container_id
+        for field, value, unknown in (
+            ("oom_killed", seen.oom_killed, False),
+            ("restarts", seen.restart_count, 0),
+            ("started_at", seen.started_at, None),
+            ("finished_at", seen.finished_at, None),
+        ):
+            if value is not None or not same:
+                values[field] = unknown if value is None else value
+        return values | self._reported_values(seen, same=same)
+
+    @staticmethod
+    def _reported_values(seen: Observation, *, same: bool) -> dict[str, str]:
+        if seen.report is not None:
+            return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40]}
+        if seen.health == Health.HEALTHY:  # which by the agent contract only a running agent is
+            return {"agent_state": "running", "agent_code": ""}
+        return {} if same else {"agent_state": "", "agent_code": ""}
