@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Any, NoReturn
-from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
@@ -44,18 +43,3 @@ class Event(models.Model):
 
     def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError("Events are append-only.")
-
-    @classmethod
-    def record(
-        cls, *, project_id: UUID, owner_id: UUID, actor: Actor, action: str, outcome: str, detail: str = ""
-    ) -> None:
-        cls.objects.create(
-            project_id=project_id,
-            owner_id=owner_id,
-            actor=actor.label,
-            source=actor.source[:100],
-            address=actor.address,
-            action=action,
-            outcome=outcome,
-            detail=detail[:300],
-        )

@@ -15,6 +15,7 @@ from projects.credentials import Bot, describe_bot
 from projects.lifecycle import Desired, Facts, Status, derive_status
 from projects.models.catalogue import AgentType, Plan
 from projects.models.claimable import Claimable, operation_is_whole
+from projects.models.event import Actor, Event
 from projects.models.observed import Observed
 from projects.models.watch import Watch
 from projects.reasons import Reason, StatusReason, explain
@@ -164,6 +165,19 @@ class Project(Claimable, Observed):
             agent_code=self.agent_code,
             oom_killed=self.oom_killed,
             crash_count=self.crash_count,
+        )
+
+    def note(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> None:
+        """Add to the project's story."""
+        Event.objects.create(
+            project_id=self.pk,
+            owner_id=self.owner_id,
+            actor=actor.label,
+            source=actor.source[:100],
+            address=actor.address,
+            action=action,
+            outcome=outcome,
+            detail=detail[:300],
         )
 
     @sensitive_variables("telegram_token", "api_key")

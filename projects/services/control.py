@@ -5,7 +5,7 @@ from django.utils import timezone
 from containers.engine import EngineError, EngineUnavailableError
 from projects.errors import ProjectSuspendedError
 from projects.lifecycle import Action, Desired, Operation, Verdict, judge_action
-from projects.models import Actor, Event, Project
+from projects.models import Actor, Project
 from projects.observing import observe_now
 from projects.services.acts import (
     CLEAN_SLATE,
@@ -33,7 +33,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
         with patience(project.agent_type):
             outcome = _stop(project) if action == Action.STOP else _start(project, action)
     finally:
-        Event.record(project_id=project.pk, owner_id=project.owner_id, actor=actor, action=action, outcome=outcome)
+        project.note(actor, action, outcome)
     return project
 
 

@@ -15,7 +15,7 @@ from containers.engine import EngineError, ImageMissingError, get_engine
 from projects.credentials import CredentialCheck
 from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
 from projects.lifecycle import Desired, Operation
-from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models import Actor, AgentType, Plan, Project
 from projects.models.claimable import Claim
 from projects.services.acts import bring_up, failure_code, patience, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
@@ -52,11 +52,11 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
             _accept_loss(project, error)
         except EngineError as error:
             _leave_nothing(project)
-            _note(project, actor, outcome=failure_code(error))
+            project.note(actor, "deploy", failure_code(error))
             raise
-    _note(project, actor, outcome="done")
+    project.note(actor, "deploy", "done")
     for warning in wanted.check.warnings:
-        _note(project, actor, outcome="warning", detail=warning)
+        project.note(actor, "deploy", "warning", detail=warning)
     return project
 
 
@@ -149,14 +149,3 @@ def _leave_nothing(project: Project) -> None:
         return
     except EngineError:
         log.warning("The remains of project %s are left to the watcher.", project.pk)
-
-
-def _note(project: Project, actor: Actor, *, outcome: str, detail: str = "") -> None:
-    Event.record(
-        project_id=project.id,
-        owner_id=project.owner_id,
-        actor=actor,
-        action="deploy",
-        outcome=outcome,
-        detail=detail,
-    )

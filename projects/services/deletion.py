@@ -2,7 +2,7 @@
 
 from containers.engine import EngineError, EngineUnavailableError, get_engine
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.models import Actor, Event, Project
+from projects.models import Actor, Project
 from projects.models.claimable import Claim
 from projects.services.acts import patience, time_allowed
 
@@ -12,13 +12,7 @@ def delete_project(*, project: Project, actor: Actor) -> bool:
     claim = claim_deletion(project)
     with patience(project.agent_type):
         gone = claim is not None and finish_deletion(project, claim)
-    Event.record(
-        project_id=project.pk,
-        owner_id=project.owner_id,
-        actor=actor,
-        action="delete",
-        outcome="done" if gone else "recorded",
-    )
+    project.note(actor, "delete", "done" if gone else "recorded")
     return gone
 
 

@@ -24,7 +24,7 @@ from containers.engine import (
 )
 from projects.errors import OperationLostError, ProjectError, ProjectGoneError
 from projects.lifecycle import Desired, Operation, count_crashes
-from projects.models import Event, Project
+from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.observing import save_observation
 from projects.remedies import Remedy, choose_remedy
@@ -108,7 +108,7 @@ def _take_over(project: Project, seen: Observation | None, at: datetime) -> bool
         setattr(project, name, value)
     if crashes:
         reason = project.reason
-        _note(project, "crash", reason.code if reason else f"exit {project.exit_code}")
+        project.note(SYSTEM, "crash", reason.code if reason else f"exit {project.exit_code}")
     return True
 
 
@@ -134,7 +134,7 @@ def _apply(remedy: Remedy, project: Project, result: Round) -> None:
             is_mended = _REMEDIES[remedy](project)
         if is_mended:
             result.mended.append(name)
-            _note(project, remedy.value, "done")
+            project.note(SYSTEM, remedy.value, "done")
             log.info("Reconciled %s.", name)
     except EngineUnavailableError:
         raise
@@ -142,7 +142,7 @@ def _apply(remedy: Remedy, project: Project, result: Round) -> None:
         return  # the owner has decided otherwise meanwhile
     except (EngineError, ProjectError, SecretUnreadableError) as error:
         result.failed.append(f"{name}: {error}")
-        _note(project, remedy.value, "failed")
+        project.note(SYSTEM, remedy.value, "failed")
         notify_owner(project)
         log.warning("Could not reconcile %s: %s", name, error)
 
@@ -229,7 +229,3 @@ def _remove_orphans(orphans: Mapping[str, datetime | None], result: Round) -> No
             continue
         result.mended.append(f"remove orphan: {name}")
         log.info("Removed %s, which belongs to this instance and to no project.", name)
-
-
-def _note(project: Project, action: str, outcome: str) -> None:
-    Event.record(project_id=project.pk, owner_id=project.owner_id, actor=SYSTEM, action=action, outcome=outcome)

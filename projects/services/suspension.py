@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from containers.engine import EngineError, EngineUnavailableError
 from projects.lifecycle import Action, Desired
-from projects.models import Actor, Event, Project
+from projects.models import Actor, Project
 from projects.services.acts import claim_stop, patience, take_down
 from projects.services.control import control_project
 
@@ -22,7 +22,7 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
     except EngineError:
         project.record(claim)
         raise
-    Event.record(project_id=project.pk, owner_id=project.owner_id, actor=actor, action="suspend", outcome=outcome)
+    project.note(actor, "suspend", outcome)
     return project
 
 
@@ -30,9 +30,7 @@ def lift_suspension(*, project: Project, actor: Actor) -> Project:
     """Let the owner have the project again; where it was wanted running, it is started."""
     Project.objects.filter(pk=project.pk).update(suspended_at=None, updated_at=timezone.now())
     project.refresh_from_db()
-    Event.record(
-        project_id=project.pk, owner_id=project.owner_id, actor=actor, action="lift suspension", outcome="done"
-    )
+    project.note(actor, "lift suspension", "done")
     if project.desired == Desired.RUNNING and not project.is_suspended:
         return control_project(project=project, action=Action.START, actor=actor)
     return project

@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials import CredentialCheck
 from projects.lifecycle import Desired
-from projects.models import Actor, Event, Plan, Project
+from projects.models import Actor, Plan, Project
 from projects.services.acts import in_progress
 from projects.services.creation import bot_in_use, check_plan_limit
 
@@ -46,9 +46,9 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     project.refresh_from_db()
     names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
     if names:
-        _note(project, actor, outcome="done", detail=f"changed: {', '.join(names)}")
+        project.note(actor, "update", "done", detail=f"changed: {', '.join(names)}")
     for warning in change.check.warnings if change.check else ():
-        _note(project, actor, outcome="warning", detail=warning)
+        project.note(actor, "update", "warning", detail=warning)
     return project
 
 
@@ -65,14 +65,3 @@ def _new_values(project: Project, change: ProjectChange) -> dict[str, Any]:
         values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
     sealed = project.seal_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
     return values | {field: getattr(project, field) for field in sealed}
-
-
-def _note(project: Project, actor: Actor, *, outcome: str, detail: str) -> None:
-    Event.record(
-        project_id=project.pk,
-        owner_id=project.owner_id,
-        actor=actor,
-        action="update",
-        outcome=outcome,
-        detail=detail,
-    )
