@@ -48,7 +48,7 @@ class Audited(_Base):
 
 
 def _record(act: str, request: HttpRequest, obj: Model, **facts: object) -> None:
-    name = obj._meta.model_name  # noqa: SLF001 - its documented interface
+    name = obj._meta.model_name
     known: dict[str, object] = {"by": staff_user(request).pk, "what": name, "id": obj.pk, **facts}
     audit.record(f"admin_{act}", **known)  # type: ignore[arg-type]  # no fact is called `level`
 
