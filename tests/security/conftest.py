@@ -6,7 +6,9 @@ from uuid import uuid4
 import docker
 import pytest
 
+from tests.fakes.engine import MemoryEngine
 from tests.security.agents import Agents, build_probe_image
+from tests.security.harbour import Harbour
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,3 +38,8 @@ def agents() -> Iterator[Agents]:
         corner.close()
         client.remove_image(image, force=True)
         client.close()
+
+
+@pytest.fixture
+def harbour(db: None, engine: MemoryEngine) -> Harbour:
+    return Harbour.make(engine)

@@ -1,0 +1,85 @@
+"""Every route that a browser comes to with its cookie, by its form and by its address. Generated: a new one is in."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from tests.canaries import CANARY_PASSWORD
+from tests.security.harbour import Harbour, api_of, browser_of
+from tests.security.routes import address_of, every_route, page_routes
+
+UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+
+
+@pytest.mark.parametrize("route", page_routes())
+def test_a_form_without_its_token_is_refused_and_changes_nothing(harbour: Harbour, route: str) -> None:
+    client = browser_of(harbour.admin, enforce_csrf_checks=True)
+    before = harbour.everything(), harbour.acts()
+    for method in UNSAFE:
+        answer = client.generic(method, address_of(route, harbour.known), "name=x", "application/x-www-form-urlencoded")
+        assert answer.status_code == 403, method
+        assert b"The form has expired." in answer.content
+    assert (harbour.everything(), harbour.acts()) == before
+
+
+def test_with_its_token_it_is_not(db: None) -> None:
+    """So it is the token that the forms above lack."""
+    client = Client(enforce_csrf_checks=True)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/sign-in").content.decode())
+    assert token
+    form = {"email": "x@example.org", "password": "x", "csrfmiddlewaretoken": token[1]}
+    assert client.post("/sign-in", form).status_code == 200
+
+
+@pytest.mark.parametrize("route", every_route())
+def test_reading_changes_no_row_and_tells_the_engine_nothing(harbour: Harbour, route: str) -> None:
+    visitors = [browser_of(user) for user in (None, harbour.alice, harbour.staff, harbour.admin)]
+    before = harbour.everything(), harbour.acts()
+    for visitor in visitors:
+        for method in ("GET", "HEAD", "OPTIONS"):
+            answer = visitor.generic(method, address_of(route, harbour.known))
+            assert answer.status_code < 500
+    assert (harbour.everything(), harbour.acts()) == before
+
+
+def test_a_change_would_be_noticed(harbour: Harbour) -> None:
+    before = harbour.everything(), harbour.acts()
+    stopped = api_of(harbour.alice).post(f"/api/projects/{harbour.project.pk}/control", {"action": "stop"})
+    assert stopped.status_code == 200
+    assert harbour.everything() != before[0]
+    assert harbour.acts() != before[1]
+
+
+BEHIND_SIGN_IN = [route for route in page_routes() if re.match(r"/admin/(?!login/|logout/)", route)]
+
+
+@pytest.mark.parametrize("route", BEHIND_SIGN_IN)
+def test_the_admin_is_for_staff_only(harbour: Harbour, route: str) -> None:
+    for visitor in (browser_of(None), browser_of(harbour.alice)):
+        for method in ("GET", "POST"):
+            answer = visitor.generic(method, address_of(route, harbour.known))
+            away = answer.status_code == 302 and answer["Location"].startswith(("/sign-in", "/admin/login"))
+            assert away or answer.status_code in {403, 405}, (method, answer.status_code)
+            assert harbour.project.name.encode() not in answer.content
+
+
+def test_every_cookie_is_bound_to_the_host_and_out_of_reach(harbour: Harbour) -> None:
+    client = Client()
+    found = {}
+    for user in (None, harbour.alice, harbour.admin):
+        if user:
+            client.post("/sign-in", {"email": user.email, "password": CANARY_PASSWORD})
+        for route in every_route():
+            answer = client.get(address_of(route, harbour.known))
+            found |= {name: morsel for name, morsel in answer.cookies.items() if morsel.value}
+        found |= client.cookies
+    assert set(found) == {"__Host-berth-session", "__Host-berth-csrf"}
+    for name, cookie in found.items():
+        facts = [cookie[part] for part in ("secure", "httponly", "samesite", "path", "domain")]
+        assert facts == [True, True, "Lax", "/", ""], name
+
+
+def test_a_new_installation_has_no_account(db: None) -> None:
+    assert not User.objects.exists()

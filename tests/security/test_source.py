@@ -1,0 +1,84 @@
+"""What the service's own code does not do, by looking at all of it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ROOMS = ("accounts", "config", "containers", "projects")
+IMAGES = ROOT / "containers" / "images"  # runs in an agent's container, not here
+SOURCES = [
+    path
+    for room in ROOMS
+    for path in sorted((ROOT / room).rglob("*.py"))
+    if IMAGES not in path.parents and "migrations" not in path.parts
+]
+SQL = {"raw", "extra", "execute", "executemany", "cursor", "RawSQL"}
+PROGRAMS = {"subprocess", "pty", "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnv", "os.posix_spawn"}
+UNTRUSTED = {"eval", "exec", "mark_safe", "SafeString", "pickle", "marshal", "shelve", "yaml", "safestring"}
+
+MAY_START_PROGRAMS = {"containers/programs.py"}
+
+
+def names_in(source: str) -> Iterator[str]:
+    """All that is called, by its last name and by `module.name`, and all that is imported."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr
+            if isinstance(node.func.value, ast.Name):
+                yield f"{node.func.value.id}.{node.func.attr}"
+
+
+def files_with(names: set[str]) -> set[str]:
+    return {str(path.relative_to(ROOT)) for path in SOURCES if names & set(names_in(path.read_text()))}
+
+
+def test_sql_is_written_by_the_orm_only() -> None:
+    assert files_with(SQL) == set()
+
+
+def test_programs_are_started_in_one_place_only() -> None:
+    assert files_with(PROGRAMS) == MAY_START_PROGRAMS
+
+
+def test_nothing_is_drawn_from_a_generator_that_can_be_guessed() -> None:
+    assert files_with({"random"}) == set()
+    assert files_with({"secrets"})
+
+
+def test_nothing_that_came_from_outside_is_run_or_believed_to_be_safe() -> None:
+    assert files_with(UNTRUSTED) == set()
+
+
+@pytest.mark.parametrize(
+    ("planted", "found"),
+    [
+        ("Project.objects.raw(sql)", SQL),
+        ("with connection.cursor() as c: c.execute(sql)", SQL),
+        ("from subprocess import run", PROGRAMS),
+        ("import os; os.system('ls')", PROGRAMS),
+        ("from random import choice", {"random"}),
+        ("from django.utils.safestring import mark_safe", UNTRUSTED),
+    ],
+)
+def test_the_look_finds_what_is_there(planted: str, found: set[str]) -> None:
+    assert found & set(names_in(planted))
+
+
+def test_templates_escape_everything_and_hold_no_script_and_no_style() -> None:
+    templates = sorted((ROOT / "templates").rglob("*.html"))
+    assert len(templates) > 20
+    forbidden = re.compile(
+        r"\|\s*safe\b|autoescape\s+off|<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)", re.IGNORECASE
+    )
+    assert [path.name for path in templates if forbidden.search(path.read_text())] == []
