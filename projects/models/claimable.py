@@ -48,14 +48,15 @@ class Claimable(models.Model):
         lasting: timedelta,
         preempting: frozenset[Operation] = frozenset(),
         unchanged: bool = False,
+        renew: bool = True,
         **wants: Any,
     ) -> "Claim | None":
         """Take the project for an operation by one conditional UPDATE; None where somebody else holds it.
 
         `wants` are further fields to set in the same statement. With `unchanged` it is also None where another
-        operation has begun since this object was read: what was decided on that ground may be wrong by now. A new
-        generation begins with each claim, so that what an earlier operation still does on the engine can be told from
-        what this one does. Raises `ProjectGoneError`.
+        operation has begun since this object was read: what was decided on that ground may be wrong by now. With
+        `renew` a new generation begins, so that what an earlier operation still does on the engine can be told from
+        what this one does; without, the container that is there may stay. Raises `ProjectGoneError`.
         """
         now = timezone.now()
         claim_id = uuid.uuid4()
@@ -63,7 +64,7 @@ class Claimable(models.Model):
             "operation": operation,
             "operation_id": claim_id,
             "operation_deadline": now + lasting,
-            "generation": F("generation") + 1,
+            "generation": F("generation") + int(renew),
             "updated_at": now,
             **wants,
         }
@@ -92,9 +93,9 @@ class Claimable(models.Model):
             setattr(self, field, value)
         return True
 
-    def release_expired(self) -> bool:
-        """End an operation whose time is over. Whoever still carries it out holds nothing any more."""
-        written = _at_rest()
+    def release_expired(self, **values: Any) -> bool:
+        """End an operation whose time is over, and write `values`: whoever still carries it out holds nothing now."""
+        written = values | _at_rest()
         rows = self._row().filter(operation_id=self.operation_id, operation_deadline__lte=timezone.now())
         if not rows.update(**written):
             return False

@@ -81,7 +81,8 @@ def bring_up(project: Project, claim: Claim, *, otherwise: Desired, **values: An
     except SupersededError:
         raise lost(project) from None
     except EngineUnavailableError:
-        if not project.record(claim, desired=otherwise):
+        # It may have taken the old container away: if that is gone, it did not vanish by itself.
+        if not project.record(claim, desired=otherwise, recreated_at=None):
             raise lost(project) from None
         raise
     except SecretUnreadableError:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from containers.engine import (
     INSTANCE_LABEL,
+    ContainerState,
     EngineError,
     EngineRefusedError,
     EngineUnavailableError,
@@ -74,7 +75,8 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True, sweep: bool 
 
 
 def _attend(project: Project, seen: Observation | None, result: Round, *, closely: bool, mend: bool) -> None:
-    if project.operation and not project.release_expired():
+    # What an interrupted operation took away did not vanish by itself.
+    if project.operation and not project.release_expired(recreated_at=None):
         return
     if closely or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
         # A list that lacks a container is no proof of its absence.
@@ -184,7 +186,10 @@ def _recreate(project: Project) -> bool:
 
 
 def _start(project: Project, **values: Any) -> bool:
-    claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True)
+    # One that has ended is started as it is, and not replaced: maybe the whole engine is about to end, which after
+    # that has to find something that it can start again.
+    renew = project.container_state != ContainerState.EXITED
+    claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True, renew=renew)
     if claim is None:
         return False
     bring_up(project, claim, otherwise=Desired(project.desired), **values)

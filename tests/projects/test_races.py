@@ -140,6 +140,34 @@ def test_a_container_is_made_again_however_often_the_engine_falls_silent_meanwhi
     assert status(api, project) == "running"
 
 
+def test_an_engine_that_goes_down_again_and_again_does_not_make_an_agent_vanish(
+    project: Project, engine: MemoryEngine, api: APIClient
+) -> None:
+    """On its way down it stops the agents, and takes a last command or two."""
+    for _ in range(3):
+        before = engine.containers[project.container_name].container_id
+        engine.exit(project.container_name)
+        engine.fail("deploy.start", EngineUnavailableError)
+        with pytest.raises(EngineUnavailableError):
+            reconcile()
+        assert engine.containers[project.container_name].container_id == before
+        assert reconcile().mended == [f"bring back: {project.container_name}"]
+        assert status(api, project) == "running"
+
+
+def test_what_an_interrupted_command_took_away_has_not_vanished(
+    project: Project, engine: MemoryEngine, api: APIClient
+) -> None:
+    for _ in range(3):
+        engine.pause(project.container_name)
+        engine.fail("deploy.start", EngineUnavailableError)
+        with pytest.raises(EngineUnavailableError):
+            reconcile()
+        assert not engine.containers
+        assert reconcile().mended == [f"recreate: {project.container_name}"]
+        assert status(api, project) == "running"
+
+
 # -- the watcher and an owner -----------------------------------------------------------------------------------------
 
 
