@@ -1,8 +1,11 @@
 """Two sizes of everything: the short one belongs to `make test`, the long one is `--chaos=long` (see README.md)."""
 
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from django.db import connections
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -10,6 +13,7 @@ import containers.engine
 from accounts.models import User
 from accounts.tokens import issue_session
 from projects.models import AgentType, Plan
+from projects.watching import Watcher
 from tests.chaos.corner import Corner
 from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site
@@ -18,6 +22,25 @@ from tests.chaos.server import Server, Site
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chaos", choices=["short", "long"], default="short", help="Size of the tests in tests/chaos.")
     parser.addoption("--repeats", type=int, default=20, help="How often the long ones take each case.")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A second Docker engine takes its time to start: that is for the long version only."""
+    is_short = config.getoption("--chaos") == "short"
+    return True if is_short and collection_path.name == "test_engine_restart.py" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What the engine does does not depend on the database; the short version asks it once, and races on each."""
+    if config.getoption("--chaos") == "short" and config.getoption("--only-database"):
+        here = Path(__file__).parent
+        unwanted = [
+            item
+            for item in items
+            if here in item.path.parents and item.path.name != "test_races.py" and item.get_closest_marker("docker")
+        ]
+        config.hook.pytest_deselected(items=unwanted)
+        items[:] = [item for item in items if item not in unwanted]
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +91,30 @@ def real_engine(corner: Corner, settings: Settings, monkeypatch: pytest.MonkeyPa
     yield use
     engines.cache_clear()
     corner.sweep()
+
+
+@pytest.fixture
+def watcher() -> Iterator[Callable[[], Watcher]]:
+    """Starts a watcher in a thread of this process."""
+    running: list[tuple[Watcher, threading.Thread]] = []
+
+    def start() -> Watcher:
+        made = Watcher()
+
+        def run() -> None:
+            made.run()
+            connections.close_all()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        running.append((made, thread))
+        return made
+
+    yield start
+    for made, thread in running:
+        made.stop()
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ PROJECT_LABEL = "berth.project"
 
 
 class Corner:
-    def __init__(self) -> None:
+    def __init__(self, engine: str | None = None) -> None:
+        """`engine` is the address of another one than the usual."""
         self.instance = f"chaos-{secrets.token_hex(4)}"
         self.network = f"{self.instance}-agents"
-        self.client: Any = docker.APIClient(version="auto")
+        self.client: Any = docker.APIClient(engine, version="auto")
         self.image = make_image(self.client, self.instance)
 
     @property

@@ -1,6 +1,5 @@
 """Agents that end, and people who reach past the service: the next read is right, and what can be mended is."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -90,29 +88,6 @@ def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIC
     return alice_api
 
 
-@pytest.fixture
-def watcher() -> Iterator[Callable[[], Watcher]]:
-    running: list[tuple[Watcher, threading.Thread]] = []
-
-    def start() -> Watcher:
-        made = Watcher()
-
-        def run() -> None:
-            made.run()
-            connections.close_all()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        running.append((made, thread))
-        return made
-
-    yield start
-    for made, thread in running:
-        made.stop()
-        thread.join(60)
-        assert not thread.is_alive()
-
-
 def deploy(api: APIClient) -> Project:
     body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
     answer = api.post("/api/projects", body)
@@ -191,7 +166,7 @@ def is_justified(status: str, seen: list[tuple[float, str]]) -> bool:
 def is_over(drift: Drift, kind: str, project: Project, detail: dict[str, Any], state: str) -> bool:
     if drift.ends == "running":
         row = Project.objects.get(pk=project.pk)
-        changed = (row.restarts, row.container_id) != (project.restarts, project.container_id)
+        changed = row.started_at != project.started_at
         return changed and (state, detail["status"]) == ("running", "running")
     reason = detail["status_reason"] or {}
     is_told = reason.get("log_tail") and ("memory" not in kind or reason["oom_killed"])

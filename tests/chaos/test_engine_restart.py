@@ -1,0 +1,138 @@
+"""The engine itself ends, gently or not, and comes back: a private one, in a network namespace of its own.
+
+Needs root, `unshare` and `dockerd`. The usual engine is not touched.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+from rest_framework.test import APIClient
+
+from projects.watching import Watcher
+from tests.chaos.corner import Corner
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(3600),
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+]
+
+MENDED_WITHIN = 35.0
+
+
+class PrivateEngine:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.url = f"unix://{home}/docker.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Afterwards it answers."""
+        options = " ".join(
+            f"--{name} {value}"
+            for name, value in (
+                ("host", self.url),
+                ("data-root", self.home / "data"),
+                ("exec-root", self.home / "exec"),
+                ("pidfile", self.home / "pid"),
+            )
+        )
+        (self.home / "pid").unlink(missing_ok=True)
+        with (self.home / "log").open("ab") as output:
+            self._process = subprocess.Popen(
+                # The mounts that the engine makes go with their namespace.
+                ["unshare", "--net", "--mount", "sh", "-c", f"ip link set lo up; exec dockerd {options}"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        until(self._answers, seconds=90)
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(5)
+            try:
+                probe.connect(self.url.removeprefix("unix://"))
+                probe.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+                return b" 200 " in probe.recv(100)
+            except OSError:
+                return False
+
+    def end(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait(60)
+
+    def close(self) -> None:
+        """A dockerd that was killed leaves its containerd, which the last one has taken over."""
+        if self._process is not None and self._process.poll() is None:
+            self.end(signal.SIGTERM)
+        containerd = self.home / "exec" / "containerd" / "containerd.pid"
+        if containerd.exists():
+            os.kill(int(containerd.read_text()), signal.SIGTERM)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def private() -> Iterator[PrivateEngine]:
+    # A Unix socket's path has to be short.
+    engine = PrivateEngine(Path(mkdtemp(prefix="bd-")))
+    try:
+        engine.start()
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def corner(private: PrivateEngine) -> Iterator[Corner]:
+    made = Corner(private.url)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def until(holds: Callable[[], object], seconds: float = MENDED_WITHIN) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "It did not happen in time."
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_an_engine_that_ends_and_comes_back(
+    how: signal.Signals,
+    private: PrivateEngine,
+    corner: Corner,
+    real_engine: Callable[[str], None],
+    alice_api: APIClient,
+    watcher: Callable[[], Watcher],
+) -> None:
+    real_engine(private.url)
+    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
+    paths = {alice_api.post("/api/projects", body | {"name": name}).json()["id"]: name for name in ("up", "down")}
+    down = next(project for project, name in paths.items() if name == "down")
+    assert alice_api.post(f"/api/projects/{down}/control", {"action": "stop"}).status_code == 200
+
+    def statuses() -> dict[str, str]:
+        return {project["name"]: project["status"] for project in alice_api.get("/api/projects").json()}
+
+    watcher()
+    for _ in range(3):
+        until(lambda: statuses() == {"up": "running", "down": "stopped"})
+        private.end(how)
+        until(lambda: statuses() == {"up": "unknown", "down": "unknown"})
+        assert alice_api.post(f"/api/projects/{down}/control", {"action": "start"}).status_code == 503
+        private.start()
+        until(lambda: statuses() == {"up": "running", "down": "stopped"})
+        states = corner.containers()
+        assert sorted(states.values()) == ["exited", "running"]
