@@ -26,13 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A second Docker engine takes its time to start: that is for the long version only."""
-    is_short = config.getoption("--chaos") == "short"
+    is_short = config.getoption("--chaos", "short") == "short"
     return True if is_short and collection_path.name == "test_engine_restart.py" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What the engine does does not depend on the database; the short version asks it once, and races on each."""
-    if config.getoption("--chaos") == "short" and config.getoption("--only-database"):
+    if config.getoption("--chaos", "short") == "short" and config.getoption("--only-database"):
         here = Path(__file__).parent
         unwanted = [
             item
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def is_long(pytestconfig: pytest.Config) -> bool:
-    return bool(pytestconfig.getoption("--chaos") == "long")
+    return bool(pytestconfig.getoption("--chaos", "short") == "long")
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.timeout(7200),
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 
 MENDED_WITHIN = 35.0
@@ -68,7 +68,7 @@ ONCE = ("exit 0", "exit 1", "out of memory")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    every = metafunc.config.getoption("--chaos") == "long"
+    every = metafunc.config.getoption("--chaos", "short") == "long"
     if "reads" in metafunc.fixturenames:
         metafunc.parametrize("reads", [100 if every else 2], ids=str)
     if "mends" in metafunc.fixturenames:

@@ -22,7 +22,7 @@ from tests.chaos.corner import Corner
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.timeout(3600),
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 
 MENDED_WITHIN = 35.0

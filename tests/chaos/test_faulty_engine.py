@@ -22,7 +22,7 @@ from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.timeout(36_000),
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 
 VERBS = ("deploy", "start", "stop", "restart", "delete")
@@ -37,7 +37,7 @@ SHORT = [(mode, VERBS[number % len(VERBS)]) for mode in MODES for number in (MOD
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "repeats" in metafunc.fixturenames:
-        every = metafunc.config.getoption("--chaos") == "long"
+        every = metafunc.config.getoption("--chaos", "short") == "long"
         metafunc.parametrize(("mode", "verb"), EVERY_CASE if every else SHORT)
         metafunc.parametrize("repeats", [metafunc.config.getoption("--repeats") if every else 1], ids=str)
 

@@ -61,7 +61,7 @@ def command(server: Server, verb: str) -> Callable[[], object]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    every = metafunc.config.getoption("--chaos") == "long"
+    every = metafunc.config.getoption("--chaos", "short") == "long"
     if "verb" in metafunc.fixturenames:
         metafunc.parametrize(("verb", "point"), EVERY_POINT if every else sorted(SHORT))
     if "kills" in metafunc.fixturenames:

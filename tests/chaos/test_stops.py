@@ -19,7 +19,7 @@ from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
-in_process = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+in_process = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
