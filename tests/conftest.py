@@ -3,13 +3,16 @@
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 
 from containers.engine import get_engine
+from projects.models import Plan
 from tests import canaries
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
@@ -37,6 +40,20 @@ def _no_leaks() -> Iterator[None]:
     yield
     logging.getLogger().removeHandler(handler)
     assert not canaries.leaks
+
+
+@pytest.fixture(autouse=True)
+def _catalogue(request: pytest.FixtureRequest) -> None:
+    """The rows that migrations ship, also for a test that commits: the one before it has emptied every table.
+
+    Django's own `serialized_rollback` puts them back only where every test that commits asks for it.
+    """
+    marker = request.node.get_closest_marker("django_db")
+    commits = marker is not None and marker.kwargs.get("transaction")
+    if commits or {"transactional_db", "live_server"} & set(request.fixturenames):
+        request.getfixturevalue("transactional_db")
+        if not Plan.objects.exists():
+            import_module("projects.migrations.0002_shipped_catalogue").ship(apps, None)
 
 
 @pytest.fixture(scope="session")

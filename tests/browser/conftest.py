@@ -3,16 +3,13 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from projects.models import Plan
 from tests.canaries import CANARY_PASSWORD
 from tests.factories import UserFactory
 
@@ -82,13 +79,6 @@ def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     assert [text for text in complaints if "Failed to load resource" not in text] == []
-
-
-@pytest.fixture
-def catalogue(transactional_db: None) -> None:
-    """The plans and types of the migrations, which the first test that commits takes along at its end."""
-    if not Plan.objects.exists():
-        import_module("projects.migrations.0002_shipped_catalogue").ship(apps, None)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ BOT = 4_000_000_000
 
 
 @pytest.fixture
-def fleet(alice: User, catalogue: None) -> dict[str, Project]:
+def fleet(alice: User) -> dict[str, Project]:
     """A project in each of the moods that a list can show."""
     Plan.objects.filter(slug="pro").update(max_projects=20)
     names = ["Harbour pilot", "Night watch", "Tide tables", "x" * 64, "Lost at sea", "Under repair"]

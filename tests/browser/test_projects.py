@@ -23,7 +23,7 @@ MOMENT = 5000
 
 
 @pytest.fixture
-def home(page: Page, alice: User, catalogue: None, sign_in: SignIn) -> Page:
+def home(page: Page, alice: User, sign_in: SignIn) -> Page:
     """Alice's list of projects, with a clock that the test moves on."""
     sign_in(alice)
     page.clock.install()
@@ -157,7 +157,7 @@ def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_f
 
 
 def test_everything_works_without_scripts(
-    browser: Browser, live_server: LiveServer, alice: User, catalogue: None, engine: MemoryEngine
+    browser: Browser, live_server: LiveServer, alice: User, engine: MemoryEngine
 ) -> None:
     page = browser.new_page(base_url=live_server.url, java_script_enabled=False)
     page.goto("/")
@@ -190,6 +190,7 @@ def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: M
 
 def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
     asked: list[str] = []
+    home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures
     home.on("request", lambda request: asked.append(request.url))
     look_away = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true })"
     home.evaluate(look_away % "true")

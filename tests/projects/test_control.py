@@ -229,7 +229,7 @@ def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
     assert len(engine.calls) == calls
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", ["deploy.create", "deploy.confirm", "deploy.start"])
 def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
     step: str, api: APIClient, body: dict[str, Any], engine: MemoryEngine

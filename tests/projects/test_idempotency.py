@@ -271,7 +271,7 @@ def test_the_same_body_of_two_users_has_two_digests(
     assert one.digest != two.digest
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 def test_thirty_requests_with_one_key_make_one_project(alice: User, body: dict[str, Any], engine: MemoryEngine) -> None:
     engine.slow("deploy.create", lambda: time.sleep(0.1))
     together = threading.Barrier(30)

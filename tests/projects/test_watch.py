@@ -22,7 +22,7 @@ from projects.services.reconcile import reconcile
 from projects.watching import Watcher
 from tests.fakes.engine import MemoryEngine
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 HANG_GUARD = 20.0
 
