@@ -91,6 +91,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _touches_database(item: pytest.Item) -> bool:
+    """More than a page does, which looks the same over any database; its views are tested without a browser, too."""
+    if "browser" in item.path.parts:
+        return False
     fixtures = set(getattr(item, "fixturenames", ()))
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
     return marked or bool(fixtures & {"db", "transactional_db", "live_server"})
