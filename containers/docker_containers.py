@@ -1,6 +1,7 @@
 """Single containers and volumes of this instance on Docker: look up, start, stop, remove."""
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -79,6 +80,24 @@ class Containers:
             self._confirm_down(found, error)
         else:
             self._confirm_down(found, EngineRefusedError(STILL_UP))
+
+    def remove_name(self, name: str, *, volumes: Sequence[str]) -> None:
+        """Afterwards no container of ours has the name, and there are no such volumes."""
+        refusal: ConflictError | None = None
+        for pause in _PAUSES:
+            time.sleep(pause)
+            found = self.find_ours(name)
+            if found is not None:
+                self.remove_found(found.observation)
+            try:
+                for volume in volumes:
+                    self.remove_volume(volume)
+            except ConflictError as error:
+                refusal = error  # in use: a deploy that is to give up has just made its container
+            else:
+                return
+        if refusal is not None:
+            raise refusal
 
     def remove_found(self, found: Observation, *, force: bool = True) -> None:
         """Afterwards there is no such container, its state and secrets excepted."""

@@ -91,12 +91,7 @@ class DockerEngine:
             self._containers.stop_found(found.observation, timeout=timeout)
 
     def remove(self, name: str, *, volumes: bool = False) -> None:
-        found = self._containers.find_ours(name)
-        if found is not None:
-            self._containers.remove_found(found.observation)
-        if volumes:
-            self._containers.remove_volume(secrets_volume(name))
-            self._containers.remove_volume(data_volume(name))
+        self._containers.remove_name(name, volumes=(secrets_volume(name), data_volume(name)) if volumes else ())
 
     def inspect(self, name: str) -> Observation | None:
         found = self._containers.find_ours(name)
