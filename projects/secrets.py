@@ -5,6 +5,7 @@ row is refused. The first of `BERTH_ENCRYPTION_KEYS` encrypts, all of them decry
 """
 
 import json
+import re
 from uuid import UUID
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -13,6 +14,8 @@ from django.views.decorators.debug import sensitive_variables
 
 HINT_LENGTH = 4
 REDACTED = "[redacted]"
+_CREDENTIAL = re.compile(r"(?<!\d)\d{6,}:[A-Za-z0-9_-]{20,}|(?<![A-Za-z])sk-[A-Za-z0-9_-]{12,}")
+"""A Telegram bot token, a provider's key."""
 
 
 class SecretUnreadableError(Exception):
@@ -50,8 +53,12 @@ def hint_of(value: str) -> str:
 
 
 def redact(text: str, secrets: list[str]) -> str:
-    """The text without the secrets, and without the secret half of a bot token where that stands alone."""
+    """The text without the secrets, and without the secret half of a bot token where that stands alone.
+
+    What looks like a credential goes too: after a change that waits for the next start, the agent still has, and may
+    print, one that nobody else knows any more.
+    """
     parts = {part for secret in secrets for part in (secret, secret.partition(":")[2])}
     for part in sorted((part for part in parts if len(part) >= 2 * HINT_LENGTH), key=len, reverse=True):
         text = text.replace(part, REDACTED)
-    return text
+    return _CREDENTIAL.sub(REDACTED, text)
