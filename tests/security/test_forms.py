@@ -1,6 +1,7 @@
 """Every route that a browser comes to with its cookie, by its form and by its address. Generated: a new one is in."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -67,7 +68,7 @@ def test_the_admin_is_for_staff_only(harbour: Harbour, route: str) -> None:
 
 def test_every_cookie_is_bound_to_the_host_and_out_of_reach(harbour: Harbour) -> None:
     client = Client()
-    found = {}
+    found: dict[str, Any] = {}
     for user in (None, harbour.alice, harbour.admin):
         if user:
             client.post("/sign-in", {"email": user.email, "password": CANARY_PASSWORD})

@@ -26,7 +26,7 @@ def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine"
 
 def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_long: bool) -> None:
     for seed in (1, 2, 3) if is_long else (1,):
-        outcome = run(tmp_path / str(seed), seed=seed, examples=140 if is_long else 25)
+        outcome = run(tmp_path / str(seed), seed=seed, examples=140 if is_long else 15)
         assert outcome.passed, outcome.report
         assert max(outcome.statuses) < 500, outcome.statuses
         assert outcome.requests >= (3000 if is_long else 1000)
@@ -36,7 +36,7 @@ def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_lo
 
 
 def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bool) -> None:
-    outcome = run(tmp_path / "silent", seed=1, examples=100 if is_long else 5, engine="SilentEngine")
+    outcome = run(tmp_path / "silent", seed=1, examples=100 if is_long else 3, engine="SilentEngine")
     assert outcome.passed, outcome.report
     assert {status for status in outcome.statuses if status >= 500} == {503}
     assert outcome.counts["503 POST /api/projects"]

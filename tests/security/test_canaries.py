@@ -1,0 +1,276 @@
+"""Credentials through the whole life of a project, while everything around it fails: none comes out anywhere.
+
+The nets of `tests.canaries` search every answer, and every log line at DEBUG, of these tests as of all others. Here is
+searched what they do not see: rows, sessions, mails, and what the engine is told beside the secrets themselves.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.sessions.models import Session
+from django.core import mail
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from accounts.tokens import issue_session
+from containers.engine import (
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+    SupersededError,
+)
+from projects import credentials
+from projects.models import Project
+from projects.services.reconcile import reconcile
+from tests import canaries
+from tests.canaries import (
+    CANARY_API_KEY,
+    CANARY_OTHER_API_KEY,
+    CANARY_OTHER_TELEGRAM_TOKEN,
+    CANARY_TELEGRAM_TOKEN,
+    find_canary,
+)
+from tests.factories import UserFactory
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.security.harbour import PROJECT, api_of, browser_of
+
+VERBS = (
+    "ping", "image_exists", "deploy", "deploy.create", "deploy.confirm", "deploy.start", "start", "stop", "remove",
+    "inspect", "observe", "logs", "stats",
+)  # fmt: skip
+ERRORS = (
+    EngineUnavailableError, EngineRefusedError, ImageMissingError, NameTakenError, SupersededError, EngineError,
+)  # fmt: skip
+ALL = (CANARY_TELEGRAM_TOKEN, CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_OTHER_API_KEY)
+
+
+@pytest.fixture(autouse=True)
+def _mail_is_configured(settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = True
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    UserFactory.create(email="sam@example.org", staff=True)
+    return UserFactory.create(email="alice@example.org")
+
+
+@pytest.fixture
+def life(alice: User, engine: MemoryEngine) -> Callable[[], None]:
+    """Everything that can be done with a project, whatever comes of it."""
+    engine.silence = 0.01
+
+    def live() -> None:
+        owner = api_of(alice)
+        page, office = browser_of(alice), browser_of(User.objects.get(email="sam@example.org"))
+        owner.post("/api/projects/validate", PROJECT)
+        owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
+        owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
+        page.post("/projects/new", form() | {"telegram_token": CANARY_OTHER_TELEGRAM_TOKEN})
+        for project in Project.objects.all():
+            talk(engine, project)
+            use_api(owner, f"/api/projects/{project.pk}")
+            use_page(page, f"/projects/{project.pk}")
+            use_admin(office, project)
+            break_down(engine, project)
+            use_api(owner, f"/api/projects/{project.pk}")
+            assert owner.get("/api/projects").status_code == page.get("/").status_code == 200
+            owner.delete(f"/api/projects/{project.pk}")
+        reconcile_anyhow()
+
+    return live
+
+
+def form() -> dict[str, str]:
+    return {
+        "id": "7b0e1b5e-5d0f-4a83-9f4e-1d9a1c0c2a11", "name": "Harbour pilot", "type": "assistant", "plan": "pro",
+        "telegram_token": CANARY_TELEGRAM_TOKEN, "api_key": CANARY_API_KEY,
+        "instructions": "", "model": "", "allowed_users": "",
+    }  # fmt: skip
+
+
+def talk(engine: MemoryEngine, project: Project) -> None:
+    """An agent that says what it must not: what it has now, in full and in part, and what it had before."""
+    name = project.container_name
+    if name in engine.containers:
+        for secret in engine.secrets_of(name).values():
+            engine.log(name, f"401 for https://api.example.org/?key={secret}&half={secret.partition(':')[2]}")
+        for secret in ALL:
+            engine.log(name, f"rejected: {secret}")
+        engine.report(name, "degraded", "provider_key", f"rejected {CANARY_API_KEY}")
+
+
+def break_down(engine: MemoryEngine, project: Project) -> None:
+    if project.container_name in engine.containers:
+        engine.report(project.container_name, "failed", "crash", f"with {CANARY_TELEGRAM_TOKEN}")
+        engine.crash(project.container_name, exit_code=20, restarting=True)
+    reconcile_anyhow()
+
+
+def use_api(owner: APIClient, path: str) -> None:
+    new = {"apiKey": CANARY_OTHER_API_KEY, "telegramToken": CANARY_TELEGRAM_TOKEN}
+    owner.patch(f"{path}?restart=true", new)
+    # What people do: a credential in the wrong field.
+    owner.patch(path, {"settings": {"provider": CANARY_API_KEY, "allowed_users": [CANARY_TELEGRAM_TOKEN]}})
+    owner.patch(path, {"plan": CANARY_API_KEY, "apiKey": {"key": CANARY_API_KEY}})
+    owner.post(f"{path}/control", {"action": CANARY_TELEGRAM_TOKEN})
+    for below in ("", "/logs", "/logs?follow=true&tail=3", "/stats", "/events"):
+        read_a_little(owner.get(path + below))
+    for action in ("stop", "start", "restart"):
+        owner.post(f"{path}/control", {"action": action})
+
+
+def read_a_little(answer: Any) -> None:
+    """Of a stream, which does not end by itself. Its place is given back here and now, not at some collection."""
+    if answer.streaming:
+        next(iter(answer.streaming_content))
+        for close in answer._resource_closers:
+            close()
+
+
+def use_page(page: Client, path: str) -> None:
+    for below in ("", "/change", "/delete"):
+        page.get(path + below)
+    page.post(f"{path}/change", form() | {"api_key": CANARY_OTHER_API_KEY, "name": ""})
+    page.post(f"{path}/change", form() | {"api_key": CANARY_OTHER_API_KEY, "restart": "on"})
+    page.post(f"{path}/control", {"action": "restart"})
+
+
+def use_admin(office: Client, project: Project) -> None:
+    office.get("/admin/projects/project/")
+    office.get(f"/admin/projects/project/{project.pk}/change/")
+    office.get("/admin/projects/event/")
+    for action in ("stop", "start", "restart"):
+        office.post("/admin/projects/project/", {"action": action, "_selected_action": [str(project.pk)]}, follow=True)
+
+
+def reconcile_anyhow() -> None:
+    with suppress(EngineError):
+        reconcile()
+
+
+def look_everywhere(engine: MemoryEngine) -> Iterator[str]:
+    """What the nets of the suite do not search."""
+    for model in apps.get_models():
+        yield str(list(model._default_manager.values()))
+    yield from (str(session.get_decoded()) for session in Session.objects.all())
+    yield from (f"{message.subject} {message.body} {message.recipients()}" for message in mail.outbox)
+    yield str(engine.calls)
+    for container in engine.containers.values():
+        yield f"{container.name} {container.labels} {container.spec}"
+
+
+def assert_nothing_leaked(engine: MemoryEngine) -> None:
+    assert [text for text in look_everywhere(engine) if find_canary(text)] == []
+    assert canaries.leaks == []
+
+
+@pytest.mark.parametrize(("number", "verb"), list(enumerate(VERBS)), ids=VERBS)
+def test_an_engine_that_fails_gives_nothing_away(
+    life: Callable[[], None], alice: User, engine: MemoryEngine, is_long: bool, number: int, verb: str
+) -> None:
+    for error in ERRORS if is_long else [ERRORS[number % 2]]:
+        assert api_of(alice).post("/api/projects", PROJECT).status_code == 201
+        engine.fail(verb, error, times=1000)
+        life()
+        assert_nothing_leaked(engine)
+        Project.objects.all().delete()
+        engine.reset()
+
+
+@pytest.mark.parametrize("verb", ["deploy", "start", "stop", "remove"])
+def test_nor_does_one_whose_answers_are_lost(life: Callable[[], None], engine: MemoryEngine, verb: str) -> None:
+    engine.lose(verb, times=1000)
+    life()
+    assert_nothing_leaked(engine)
+
+
+def test_nor_does_a_silent_one(life: Callable[[], None], alice: User, engine: MemoryEngine) -> None:
+    assert api_of(alice).post("/api/projects", PROJECT).status_code == 201
+    engine.unavailable = True
+    life()
+    assert_nothing_leaked(engine)
+
+
+def test_nor_does_one_that_breaks_its_promises(alice: User, engine: MemoryEngine) -> None:
+    """A 500, whose traceback is logged."""
+
+    def explode() -> None:
+        raise RuntimeError("Nobody foresaw this.")
+
+    client = APIClient(raise_request_exception=False)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
+    engine.slow("deploy", explode)
+    assert client.post("/api/projects", PROJECT).status_code == 500
+    assert_nothing_leaked(engine)
+
+
+TELEGRAM: dict[str, Callable[[FakeTelegram], object]] = {
+    "well": lambda fake: None,
+    "revoked": lambda fake: fake.revoke(CANARY_TELEGRAM_TOKEN),
+    "limited": lambda fake: fake.rate_limit(CANARY_TELEGRAM_TOKEN),
+    "broken": lambda fake: fake.break_down(CANARY_TELEGRAM_TOKEN),
+    "garbage": lambda fake: fake.garbage(CANARY_TELEGRAM_TOKEN),
+    "stalled": lambda fake: fake.stall(CANARY_TELEGRAM_TOKEN),
+    "gone": lambda fake: fake.stop(),
+}
+PROVIDER: dict[str, Callable[[FakeProvider], object]] = {
+    "rejecting": lambda fake: fake.reject(CANARY_API_KEY),
+    "without credit": lambda fake: fake.no_credit(CANARY_API_KEY),
+    "limited": lambda fake: fake.rate_limit(),
+    "broken": lambda fake: fake.break_down(),
+    "garbage": lambda fake: fake.garbage(),
+    "quoting": lambda fake: fake.answer_with(401, {"error": {"message": f"Incorrect API key: {CANARY_API_KEY}"}}),
+    "stalled": lambda fake: fake.stall(),
+    "gone": lambda fake: fake.stop(),
+}
+
+
+@pytest.fixture
+def outside(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeTelegram, FakeProvider]]:
+    settings.BERTH_VERIFY_CREDENTIALS = True
+    monkeypatch.setattr(credentials, "TIMEOUT", (0.2, 0.2))
+    with FakeTelegram() as telegram, FakeProvider() as provider:
+        settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = telegram.url, provider.api_base
+        for token in (CANARY_TELEGRAM_TOKEN, CANARY_OTHER_TELEGRAM_TOKEN):
+            telegram.add_bot(token, "harbour_bot")
+        for key in (CANARY_API_KEY, CANARY_OTHER_API_KEY):
+            provider.add_key(key)
+        yield telegram, provider
+
+
+@pytest.mark.parametrize("state", TELEGRAM)
+def test_nor_does_telegram_whatever_it_says(
+    life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str
+) -> None:
+    TELEGRAM[state](outside[0])
+    life()
+    assert_nothing_leaked(engine)
+
+
+@pytest.mark.parametrize("state", PROVIDER)
+def test_nor_does_the_provider_whatever_it_says(
+    life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str
+) -> None:
+    PROVIDER[state](outside[1])
+    life()
+    assert_nothing_leaked(engine)
+
+
+def test_a_leak_would_be_seen(alice: User, engine: MemoryEngine, life: Callable[[], None]) -> None:
+    life()
+    User.objects.filter(pk=alice.pk).update(email=f"{CANARY_API_KEY}@example.org")
+    assert [text for text in look_everywhere(engine) if find_canary(text)]
+    api_of(alice).post("/api/projects", PROJECT | {"name": CANARY_API_KEY})
+    assert "The answer to POST /api/projects holds the credential" in str(canaries.leaks)
+    canaries.leaks.clear()
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    Project.objects.all().delete()
