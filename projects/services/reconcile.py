@@ -5,10 +5,10 @@ projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +18,6 @@ from containers.engine import (
     INSTANCE_LABEL,
     ContainerState,
     EngineError,
-    EngineRefusedError,
     EngineUnavailableError,
     Observation,
     get_engine,
@@ -34,11 +33,9 @@ from projects.services.acts import bring_up, patience, take_down, time_allowed
 from projects.services.deletion import claim_deletion, finish_deletion
 from projects.services.logs import read_log_tail
 from projects.services.notice import notify_owner
+from projects.services.orphans import find_leftovers, remove_orphans
 
 log = logging.getLogger(__name__)
-
-ORPHAN_AGE = timedelta(minutes=5)
-"""How old what has no row must be: a deploy writes its row first, so a younger one may be another's."""
 
 
 @dataclass(slots=True)
@@ -68,9 +65,10 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True, sweep: bool 
         with suppress(ProjectGoneError):
             _attend(project, seen, result, closely=project.container_name in suspects, mend=mend)
     if mend:
-        _remove_orphans({orphan.name: orphan.created_at for orphan in found.values()}, result)
-    if mend and sweep:
-        _remove_orphans(_leftovers(), result)
+        orphans = {orphan.name: orphan.created_at for orphan in found.values()}
+        mended, failed = remove_orphans(orphans | (find_leftovers() if sweep else {}), now=result.at)
+        result.mended += mended
+        result.failed += failed
     return result
 
 
@@ -213,24 +211,3 @@ _REMEDIES: dict[Remedy, Callable[[Project], bool]] = {
     Remedy.RECREATE: _recreate,
     Remedy.DECLARE_FAILED: _declare_failed,
 }
-
-
-def _leftovers() -> dict[str, datetime]:
-    """Names of which nothing but state and secrets is left."""
-    kept = get_engine().kept({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE)
-    known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if kept else set()
-    return {name: since for name, since in kept.items() if name not in known}
-
-
-def _remove_orphans(orphans: Mapping[str, datetime | None], result: Round) -> None:
-    for name, since in orphans.items():
-        if since is None or result.at - since < ORPHAN_AGE:
-            continue
-        try:
-            get_engine().remove(name, volumes=True)
-        except EngineRefusedError as error:
-            result.failed.append(f"remove orphan: {name}: {error}")
-            continue
-        result.mended.append(f"remove orphan: {name}")
-        log.info("Removed %s, which belongs to this instance and to no project.", name)

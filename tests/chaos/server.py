@@ -147,11 +147,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=data, headers=named, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=HANG_GUARD) as answer:
-                return Reply(answer.status, _read(answer.read()))
-        except urllib.error.HTTPError as error:
-            with error:
-                return Reply(error.code, _read(error.read()))
+            return _send(request)
         except (OSError, http.client.HTTPException):
             return Reply(0)
 
@@ -176,6 +172,15 @@ class Server:
         assert answer.status == 200, self.log.read_text()[-4000:]
         result: dict[str, Any] = answer.json
         return result
+
+
+def _send(request: urllib.request.Request) -> Reply:
+    try:
+        with urllib.request.urlopen(request, timeout=HANG_GUARD) as answer:
+            return Reply(answer.status, _read(answer.read()))
+    except urllib.error.HTTPError as error:
+        with error:
+            return Reply(error.code, _read(error.read()))
 
 
 def wait_until(holds: Callable[[], object]) -> None:

@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 from containers import breaker, docker_client, docker_containers, docker_deploy
 from containers.engine import EngineUnavailableError
 from projects.models import Project
+from projects.services import orphans
 from projects.services import reconcile as rounds
 from tests.chaos.corner import Corner
 from tests.chaos.truth import assert_at_rest
@@ -58,7 +59,7 @@ def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIC
 @pytest.fixture(autouse=True)
 def _in_a_hurry(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The short version has all limits at a tenth."""
-    monkeypatch.setattr(rounds, "ORPHAN_AGE", timedelta(0))
+    monkeypatch.setattr(orphans, "ORPHAN_AGE", timedelta(0))
     if not is_long:
         monkeypatch.setattr(docker_client, "CALL_LIMIT", 1.0)
         monkeypatch.setattr(docker_client, "GLANCE_LIMIT", 0.2)

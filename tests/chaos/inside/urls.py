@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from projects.models import IdempotencyRecord, Project
+from projects.services import orphans
 from projects.services import reconcile as rounds
 
 
@@ -23,7 +24,7 @@ def later(_request: HttpRequest) -> JsonResponse:
 @csrf_exempt
 def reconcile(_request: HttpRequest) -> JsonResponse:
     """Orphans are removed at any age."""
-    rounds.ORPHAN_AGE = timedelta(0)
+    orphans.ORPHAN_AGE = timedelta(0)
     result = rounds.reconcile()
     return JsonResponse({"seen": result.seen, "mended": result.mended, "failed": result.failed})
 
