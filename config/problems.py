@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.template.loader import render_to_string
 from django.views import defaults
 from rest_framework import exceptions as drf
 
@@ -133,7 +134,8 @@ def internal_error(request: HttpRequest) -> HttpResponse:
     """Django has logged the error with the request's id, which is all that leaves the house."""
     if is_api_path(request.path_info):
         return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
-    return defaults.server_error(request)
+    page = render_to_string("500.html", {"request_id": current_request_id()})
+    return HttpResponse(page, status=500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
