@@ -1,0 +1,38 @@
+"""`ASVS.md` names tests that there are."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent.parent
+TABLE = (Path(__file__).parent / "ASVS.md").read_text()
+ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \| ([123]) \| ([^|]+) \| ([^|]+) \|$", TABLE, re.MULTILINE)
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", TABLE)))
+
+
+@cache
+def functions_of(file: str) -> set[str]:
+    path = TESTS / file
+    tree = ast.parse(path.read_text()) if path.is_file() else ast.Module([], [])
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(("file", "test"), NAMED)
+def test_a_named_test_exists(file: str, test: str) -> None:
+    assert test.startswith("test_")
+    assert test in functions_of(file)
+
+
+def test_each_requirement_is_there_once_and_names_a_test() -> None:
+    numbers = [number for number, *_ in ROWS]
+    assert len(numbers) == len(set(numbers)) >= 50
+    assert numbers == sorted(numbers, key=lambda number: [int(part) for part in number.split(".")])
+    assert [number for number, _, _, tests in ROWS if not re.fullmatch(r"(`[\w/]+\.py::\w+`\s?)+", tests.strip())] == []
+
+
+def test_a_name_that_is_not_there_would_be_noticed() -> None:
+    assert "test_that_nobody_wrote" not in functions_of("security/test_asvs.py")
+    assert functions_of("security/no_such_file.py") == set()

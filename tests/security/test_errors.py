@@ -1,0 +1,46 @@
+"""What an answer says when something breaks, and who may keep an answer."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from tests.config import probe_urls
+from tests.security.harbour import Harbour, api_of, browser_of
+from tests.security.routes import address_of, every_route
+
+SECRET = "canary-of-an-exception-4711"
+PUBLIC = {"/api/schema"}
+"""The same for everybody."""
+
+
+@pytest.mark.parametrize(("path", "status"), [("/api/probe", 500), ("/probe", 500), ("/api/none", 404), ("/none", 404)])
+@pytest.mark.urls("tests.config.probe_urls")
+def test_an_error_tells_nothing_of_the_inside(path: str, status: int) -> None:
+    probe_urls.raised[:] = [ValueError(SECRET)]
+    answer = Client(raise_request_exception=False).get(path)
+    probe_urls.raised.clear()
+    page = answer.content.decode()
+    assert answer.status_code == status
+    for inside in (
+        SECRET,
+        "Traceback",
+        "ValueError",
+        "DJANGO",
+        "Exception",
+        str(settings.BASE_DIR),
+        settings.SECRET_KEY,
+    ):
+        assert inside not in page
+    assert answer["X-Request-ID"]
+    assert status == 404 or answer["X-Request-ID"] in page
+
+
+@pytest.mark.parametrize("route", [route for route in every_route() if route not in PUBLIC])
+def test_no_private_answer_may_be_stored(harbour: Harbour, route: str) -> None:
+    visitors: list[Any] = [browser_of(harbour.admin), browser_of(harbour.alice), api_of(harbour.alice)]
+    for visitor in visitors:
+        answer = visitor.get(address_of(route, harbour.known))
+        assert answer["Cache-Control"] == "no-store", answer.status_code
+        assert answer["X-Content-Type-Options"] == "nosniff"
