@@ -38,8 +38,9 @@ def main() -> None:
             for others in options.others:
                 raw.surround(others)
                 measure(raw, server, others=others, rounds=options.rounds)
+            raw.clean_up()  # before the network goes, which it shares
     finally:
-        raw.clean_up()
+        raw.client.close()
 
 
 def measure(raw: "Raw", server: Server, *, others: int, rounds: int) -> None:
@@ -148,9 +149,6 @@ class Raw:
             self.client.remove_container(container["Id"], force=True)
         for volume in self.client.volumes(filters={"name": self.mark})["Volumes"] or []:
             self.client.remove_volume(volume["Name"], force=True)
-        if self.network:
-            self.client.remove_network(self.network)
-        self.client.close()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+from tests.leftovers import remove_leftovers
+
 ROOT = Path(__file__).resolve().parents[2]
 EMAIL, PASSWORD = "bench@example.org", "benchmark-password-7"
 SETUP = """
@@ -82,6 +84,7 @@ def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, 
         finally:
             process.terminate()
             process.wait(60)
+            remove_leftovers({**server.environment, "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")})
 
 
 def manage(server: Server, *arguments: str) -> None:

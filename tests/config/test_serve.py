@@ -13,6 +13,8 @@ from urllib.error import URLError
 
 import pytest
 
+from tests.leftovers import remove_leftovers
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 40
 
@@ -107,6 +109,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     if running.process.poll() is None:
         running.process.kill()
     running.process.wait()
+    remove_leftovers(running.environment)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -137,18 +137,6 @@ class Service:
             tables = [connection.execute(f'SELECT t::text FROM "{name}" t').fetchall() for (name,) in names]
         return str(tables).encode()
 
-    def remove_all(self) -> None:
-        """Whatever carries this instance's label, by that label."""
-        instance = self.environment["BERTH_INSTANCE"]
-        chosen = {"label": [f"berth.instance={instance}"]}
-        for container in self.engine.containers(all=True, filters=chosen):
-            self.engine.remove_container(container["Id"], force=True, v=True)
-        for volume in self.engine.volumes(filters=chosen)["Volumes"] or []:
-            self.engine.remove_volume(volume["Name"], force=True)
-        for network in self.engine.networks(filters=chosen):
-            self.engine.remove_network(network["Id"])
-        self.engine.close()
-
 
 def make_environment(folder: Path, *, telegram: str, provider: str, allow: list[str]) -> dict[str, str]:
     """What the README's unattended `make run` sets."""

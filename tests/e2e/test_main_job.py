@@ -1,6 +1,5 @@
 """The README's first page: from an empty folder to an agent that answers, and back."""
 
-import subprocess
 from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
@@ -12,6 +11,7 @@ from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD
 from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.leftovers import remove_leftovers
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -58,9 +58,8 @@ def service(
     finally:
         if service.process is not None and service.process.poll() is None:
             service.interrupt()
-        service.remove_all()
-        command = [str(folder / ".venv/bin/python"), "manage.py", "firewall", "--remove"]
-        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+        service.engine.close()
+        remove_leftovers(environment)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,35 @@
+"""What a real service leaves on purpose, because its agents outlive it, and a test has to take away."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import docker
+import docker.errors
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def remove_leftovers(environment: Mapping[str, str]) -> None:
+    """Containers, volumes, network and firewall rules of the instance that the environment names."""
+    remove_from_engine(environment["BERTH_INSTANCE"])
+    command = [sys.executable, "manage.py", "firewall", "--remove"]
+    subprocess.run(command, cwd=ROOT, env=dict(environment), check=True, capture_output=True)
+
+
+def remove_from_engine(instance: str) -> None:
+    """Whatever carries the instance's label, by that label; nothing where no engine answers."""
+    chosen = {"label": [f"berth.instance={instance}"]}
+    with suppress(docker.errors.DockerException):
+        client = docker.APIClient(version="1.41")
+        try:
+            for container in client.containers(all=True, filters=chosen):
+                client.remove_container(container["Id"], force=True, v=True)
+            for volume in client.volumes(filters=chosen)["Volumes"] or []:
+                client.remove_volume(volume["Name"], force=True)
+            for network in client.networks(filters=chosen):
+                client.remove_network(network["Id"])
+        finally:
+            client.close()
