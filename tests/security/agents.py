@@ -94,7 +94,7 @@ class Agents:
 
     def deploy(self, mode: str, *, environment: dict[str, str] | None = None, **changes: Any) -> Observation:
         """As `create_project` does, with the figures of the plan `free` unless told otherwise."""
-        name = f"{self.instance}-{uuid4()}"
+        name = changes.pop("name", f"{self.instance}-{uuid4()}")
         values: dict[str, Any] = {
             "name": name,
             "image": self.image,

@@ -1,0 +1,77 @@
+"""The list of `SECURITY.md`: what a proxy before the engine has to let through, and nothing that is not needed."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from containers.docker_engine import DockerEngine
+from tests.containers.rootfs import make_images
+from tests.fakes.faulty_docker import faulty_docker
+from tests.security.agents import Agents
+
+pytestmark = pytest.mark.docker
+DOCUMENT = Path(__file__).resolve().parent.parent.parent / "SECURITY.md"
+LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT.read_text(), re.MULTILINE))
+
+
+@pytest.fixture
+def corner(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Agents, list[str]]]:
+    """Agents on an engine behind a proxy, and what the proxy is asked."""
+    image, probed = make_images(agents.client, f"{agents.instance}-proxied")
+    with faulty_docker(tmp_path) as proxy:
+        monkeypatch.setenv("DOCKER_HOST", proxy.url)
+        proxied = Agents(agents.client, image, f"{agents.instance}p", engine=DockerEngine())
+        try:
+            yield proxied, proxy.requests
+        finally:
+            proxied.close()
+            for name in (image, probed):
+                agents.client.remove_image(name, force=True)
+
+
+def test_what_berth_asks_of_the_engine_is_what_the_document_lists(corner: tuple[Agents, list[str]]) -> None:
+    agents, asked = corner
+    live_a_life(agents)
+    assert {shape_of(request) for request in asked} == LISTED
+
+
+def live_a_life(agents: Agents) -> None:
+    """Every verb of the engine, in every state that leads it to another call."""
+    engine, within = agents.engine, {"berth.owner": "alice"}
+    engine.ping()
+    engine.image_exists(agents.image)
+    name = agents.deploy("").name
+    with agents.settings():
+        engine.secure()
+        list(engine.logs(name, tail=1))
+        list(islice(engine.logs(name, follow=True), 1))
+        engine.observe(within)
+        engine.kept(within)
+        engine.stats(name)
+        list(engine.events(within, timeout=0.2))
+        agents.client.pause(name)
+        engine.start(name)
+        engine.stop(name, timeout=2)
+        engine.start(name)
+    agents.deploy("", name=name, generation=2)
+    crashing = agents.deploy("crash").name
+    with agents.settings():
+        while engine.inspect(crashing).state != "restarting":  # type: ignore[union-attr]
+            pass
+        engine.start(crashing)
+        for each in (name, crashing):
+            engine.remove(each, volumes=True)
+
+
+def shape_of(request: str) -> tuple[str, str]:
+    """`GET /v1.41/containers/4711/json?size=0 HTTP/1.1` as `GET`, `/containers/{id}/json`."""
+    method, target, _ = request.split()
+    path = re.sub(r"^/v\d\.\d+", "", target.partition("?")[0])
+    if path in {"/containers/json", "/containers/create", "/networks/create"}:
+        return method, path
+    path = re.sub(r"^/containers/[^/]+", "/containers/{id}", path)
+    path = re.sub(r"^/images/.+/json$", "/images/{name}/json", path)
+    return method, re.sub(r"^/(networks|volumes)/[^/]+", r"/\1/{name}", path)
