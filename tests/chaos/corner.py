@@ -1,6 +1,7 @@
 """A corner of the Docker engine that one test has for itself, seen past the service: the truth to compare with."""
 
 import secrets
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,7 @@ from containers.firewall import remove_rules
 from tests.chaos.stub import make_image
 
 PROJECT_LABEL = "berth.project"
+SWEEP_LIMIT = 60.0
 
 
 class Corner:
@@ -53,15 +55,19 @@ class Corner:
         self.client.exec_start(made)
 
     def sweep(self) -> None:
-        """Remove all containers and volumes."""
-        for name in self.containers():
-            with suppress(docker.errors.NotFound):
-                self.client.remove_container(name, force=True, v=True)
-        for name in self.volumes():
-            with suppress(docker.errors.NotFound):
-                self.client.remove_volume(name, force=True)
+        """Remove all containers and volumes; the engine may still be busy with what a killed server has asked for."""
+        until = time.monotonic() + SWEEP_LIMIT
+        while self.containers() or self.volumes():
+            assert time.monotonic() < until, (self.containers(), self.volumes())
+            for name in self.containers():
+                with suppress(docker.errors.APIError):
+                    self.client.remove_container(name, force=True, v=True)
+            for name in self.volumes():
+                with suppress(docker.errors.APIError):
+                    self.client.remove_volume(name, force=True)
 
     def close(self) -> None:
+        time.sleep(1)  # for what is still under way
         self.sweep()
         for network in self.client.networks(filters=self._ours):
             self.client.remove_network(network["Id"])
