@@ -54,6 +54,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.OperationLostError: Row(409, "superseded"),
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
     projects.TooManyStreamsError: Row(429, "throttled"),
+    projects.TooManyRequestsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     secrets.SecretUnreadableError: Row(
         409, "secret_unreadable", "The stored credentials cannot be read. Set them again with PATCH, then start."

@@ -53,3 +53,11 @@ class TooManyStreamsError(ProjectError):
     """There is no place for another request that lasts."""
 
     retry_after = 5
+
+
+class TooManyRequestsError(ProjectError):
+    """The user's limit of this minute is used up; `retry_after` is in seconds."""
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__(f"Too many commands within a minute. Wait {retry_after} seconds, then go on.")
+        self.retry_after = retry_after

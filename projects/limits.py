@@ -1,4 +1,4 @@
-"""Which limit a request of the API counts against: reads, deploys, or commands. The counting is in `accounts`."""
+"""Which limit a request counts against: reads, deploys, or commands. The counting is in `accounts`."""
 
 from typing import TYPE_CHECKING
 
@@ -6,8 +6,10 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from accounts.http import SignedInRequest
 from accounts.limits import Standing, spend_request
 from accounts.models import User
+from projects.errors import TooManyRequestsError
 
 if TYPE_CHECKING:
     # The REST framework imports its default throttles, this module, while it makes APIView.
@@ -30,6 +32,13 @@ class UserThrottle(BaseThrottle):
 
     def wait(self) -> float | None:
         return self.standing.reset if self.standing else None
+
+
+def count_form(request: SignedInRequest, scope: str) -> None:
+    """A form of the dashboard counts like a request of the API. Raises `TooManyRequestsError`."""
+    standing = spend_request(request.META, user=request.user, scope=scope)
+    if standing is not None and not standing.allowed:
+        raise TooManyRequestsError(retry_after=standing.reset)
 
 
 def _scope(request: Request) -> str:

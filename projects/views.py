@@ -18,13 +18,15 @@ from projects.dashboard import describe_project
 from projects.errors import ProjectError
 from projects.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.lifecycle import Action, Status
+from projects.limits import count_form
 from projects.models import Actor, Project
 from projects.observing import refresh
+from projects.secrets import SecretUnreadableError
 from projects.services import control_project, create_project, delete_project, update_project
 from projects.services.idempotency import answer_once
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
-REFUSALS = (ProjectError, EngineError)
+REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
 
 
@@ -46,6 +48,7 @@ def new_project(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/new.html", {"form": form}, status=400)
     try:
+        count_form(request, "deploys")
         project_id = _deploy_once(request, form)
     except REFUSALS as error:
         form.refuse(error)
@@ -72,6 +75,7 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         return render(request, "projects/show.html", describe_project(project), status=400)
     action = Action(form.cleaned_data["action"])
     try:
+        count_form(request, "commands")
         project = control_project(project=project, action=action, actor=_actor(request))
     except REFUSALS as error:
         messages.error(request, str(error))
@@ -95,6 +99,7 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/change.html", {**page, "form": form}, status=400)
     try:
+        count_form(request, "commands")
         if form.changes_something:
             project = update_project(project=project, change=form.to_change(), actor=_actor(request))
     except REFUSALS as error:
@@ -113,6 +118,7 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/delete.html", {"project": project, "form": form}, status=400)
     try:
+        count_form(request, "commands")
         gone = delete_project(project=project, actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)

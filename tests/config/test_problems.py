@@ -59,6 +59,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.OperationLostError(SENTENCE), 409, "superseded", {}),
     (projects.ProjectGoneError(), 404, "not_found", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
+    (projects.TooManyRequestsError(retry_after=30), 429, "throttled", {"Retry-After": "30"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (engine.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (engine.EngineRefusedError(SENTENCE), 502, "engine_error", {}),

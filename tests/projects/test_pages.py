@@ -616,3 +616,23 @@ def test_credential_fields_are_never_filled_in(
         for field in inputs:
             assert 'autocomplete="off"' in field
             assert "value=" not in field
+
+
+# -- limits ---------------------------------------------------------------------------------------------------------
+
+
+def test_forms_count_like_requests_of_the_api(dashboard: Client, project: Project, settings: Any) -> None:
+    settings.BERTH_LIMITS = {"commands": 1, "deploys": 0}
+    control = f"{path_of(project)}/control"
+    assert dashboard.post(control, {"action": "stop"}).status_code == 302
+    answer = dashboard.post(control, {"action": "start"})
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) > 0
+    assert "Too many commands within a minute." in answer.content.decode()
+
+
+def test_a_secret_that_cannot_be_read_is_a_sentence(dashboard: Client, project: Project, settings: Any) -> None:
+    settings.BERTH_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    answer = dashboard.post(f"{path_of(project)}/control", {"action": "restart"})
+    assert answer.status_code == 409
+    assert "cannot be decrypted" in answer.content.decode()
