@@ -27,7 +27,7 @@ FOLLOW = OpenApiParameter(
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255},
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     location=OpenApiParameter.HEADER,
     description="A retry with the same key and body gets the first answer, for 24 hours.",
 )
