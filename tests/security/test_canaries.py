@@ -66,9 +66,9 @@ def alice(db: None) -> User:
 @pytest.fixture
 def life(alice: User, engine: MemoryEngine) -> Callable[[], None]:
     """Everything that can be done with a project, whatever comes of it."""
-    engine.silence = 0.01
 
     def live() -> None:
+        engine.silence = 0.01
         owner = api_of(alice)
         page, office = browser_of(alice), browser_of(User.objects.get(email="sam@example.org"))
         owner.post("/api/projects/validate", PROJECT)

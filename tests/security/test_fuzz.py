@@ -1,6 +1,6 @@
 """The API against its own description, by schemathesis: every check that it has, Bob trying to see what is Alice's.
 
-Longer, as a command: `python -m tests.security.fuzzing.run --examples 450` sends 10,000 requests.
+Longer, as a command: `python -m tests.security.fuzzing.run --examples 600` sends 10,000 requests.
 """
 
 from pathlib import Path
