@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.agent import Agent
+from tests.fakes import GARBAGE
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 
@@ -96,15 +97,31 @@ def test_40_memory_cannot_be_opened(agent: Agent, tmp_path: Path) -> None:
     ends(agent.start(), 40, "bad_configuration")
 
 
-@pytest.mark.parametrize("outage", ["closed", "html", "garbage"])
+ODD_ANSWERS = {
+    "no JSON": GARBAGE.body,
+    "a list": b"[1, 2]",
+    "nothing": b"{}",
+    "another result": b'{"ok": true, "result": "yes"}',
+}
+
+
+@pytest.mark.parametrize("outage", ["closed", "html", *ODD_ANSWERS])
 def test_75_telegram_stays_unreachable(agent: Agent, telegram: FakeTelegram, token: str, outage: str) -> None:
     if outage == "closed":
         agent.env["TELEGRAM_API_BASE"] = "http://127.0.0.1:9"
     elif outage == "html":
         telegram.break_down(token)
     else:
-        telegram.garbage(token)
+        telegram.garbage(token, body=ODD_ANSWERS[outage])
     ends(agent.start(AGENT_UNREACHABLE_SECONDS="1"), 75, "telegram_unreachable")
+
+
+@pytest.mark.parametrize("odd", ODD_ANSWERS)
+def test_an_odd_answer_now_and_then_is_borne(agent: Agent, telegram: FakeTelegram, token: str, odd: str) -> None:
+    agent.start().wait_for("running")
+    telegram.garbage(token, "getUpdates", times=2, body=ODD_ANSWERS[odd])
+    telegram.say(token, 1, "Hello?")
+    telegram.wait_for_message(token, timeout=20)
 
 
 def test_0_on_sigterm_with_everything_taken_confirmed(agent: Agent, telegram: FakeTelegram, token: str) -> None:

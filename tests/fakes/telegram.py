@@ -200,8 +200,11 @@ class FakeTelegram(FakeServer):
     def break_down(self, token: str, status: int = 502, method: str | None = None, times: int | None = None) -> None:
         self._fault(token, Answer(status, BAD_GATEWAY, {"Content-Type": "text/html"}), method, times)
 
-    def garbage(self, token: str, method: str | None = None, times: int | None = None) -> None:
-        self._fault(token, GARBAGE, method, times)
+    def garbage(
+        self, token: str, method: str | None = None, times: int | None = None, body: bytes = GARBAGE.body
+    ) -> None:
+        """Answer 200 with what the Bot API would never say."""
+        self._fault(token, Answer(200, body), method, times)
 
     def stall(self, token: str, method: str | None = None, times: int | None = None) -> None:
         """Accept the request and never answer."""

@@ -125,9 +125,7 @@ def conflict(telegram: FakeTelegram) -> None:
 
 
 def not_an_object(telegram: FakeTelegram) -> None:
-    telegram.garbage(TOKEN)
-    for fault in telegram._bots[TOKEN].faults:
-        object.__setattr__(fault.answer, "body", b"[1, 2]")
+    telegram.garbage(TOKEN, body=b"[1, 2]")
 
 
 def hang_up(telegram: FakeTelegram) -> None:

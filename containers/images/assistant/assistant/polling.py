@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from telegram import Bot, Update
@@ -79,12 +80,22 @@ async def sign_in(bot: Bot, patience: Patience) -> None:
     """getMe, until it is answered."""
     while True:
         try:
-            await bot.initialize()
+            with _understood():
+                await bot.initialize()
         except TelegramError as error:
             await asyncio.sleep(patience.suffer(error))
         else:
             patience.succeeded()
             return
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    """The library trips over JSON that is not what the Bot API would say, such as that of a proxy in between."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise TelegramError("unreadable answer") from None
 
 
 def _is_definite(error: TelegramError) -> bool:
@@ -128,9 +139,10 @@ class Poller:
             await self._bot.get_updates(offset=self._offset, limit=1, timeout=0, read_timeout=1, connect_timeout=1)
 
     async def _poll(self, hold: int) -> tuple[Update, ...]:
-        updates = await self._bot.get_updates(
-            offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=["message"]
-        )
+        with _understood():
+            updates = await self._bot.get_updates(
+                offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=["message"]
+            )
         self._unconfirmed = False
         return updates
 
