@@ -9,6 +9,8 @@ from pathlib import Path
 import docker
 import docker.errors
 
+from tests.engines import connect
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -23,7 +25,7 @@ def remove_from_engine(instance: str) -> None:
     """Whatever carries the instance's label, by that label; nothing where no engine answers."""
     chosen = {"label": [f"berth.instance={instance}"]}
     with suppress(docker.errors.DockerException):
-        client = docker.APIClient(version="1.41")
+        client = connect()
         try:
             for container in client.containers(all=True, filters=chosen):
                 client.remove_container(container["Id"], force=True, v=True)

@@ -13,13 +13,12 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-import docker
-
 from containers.docker_secrets import pack_secrets
 from containers.engine import ContainerSpec
 from containers.hardening import container_payload
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images
+from tests.engines import connect
 
 
 def main() -> None:
@@ -90,7 +89,7 @@ class Raw:
     """The same by hand."""
 
     def __init__(self) -> None:
-        self.client: Any = docker.APIClient(version="1.41", timeout=60)
+        self.client: Any = connect()
         self.mark = f"bench-raw-{uuid4().hex[:8]}"
         self.spec: ContainerSpec
         self.network = ""

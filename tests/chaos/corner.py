@@ -11,6 +11,7 @@ from django.test import override_settings
 from containers.engine import INSTANCE_LABEL
 from containers.firewall import remove_rules
 from tests.chaos.stub import make_image
+from tests.engines import connect
 
 PROJECT_LABEL = "berth.project"
 SWEEP_LIMIT = 60.0
@@ -21,7 +22,7 @@ class Corner:
         """`engine` is the address of another one than the usual."""
         self.instance = f"chaos-{secrets.token_hex(4)}"
         self.network = f"{self.instance}-agents"
-        self.client: Any = docker.APIClient(engine, version="auto")
+        self.client: Any = connect(engine)
         self.image = make_image(self.client, self.instance)
 
     @property

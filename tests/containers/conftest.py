@@ -13,6 +13,7 @@ from containers.docker_engine import DockerEngine
 from containers.firewall import remove_rules
 from tests.containers.rigs import DockerRig, MemoryRig, Rig
 from tests.containers.rootfs import make_images
+from tests.engines import connect
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Corner:
 
 @pytest.fixture(scope="session")
 def docker_corner() -> Iterator[Corner]:
-    name, client = f"t-{uuid4().hex[:8]}", docker.APIClient()
+    name, client = f"t-{uuid4().hex[:8]}", connect()
     corner = Corner(name, client, DockerEngine(), make_images(client, name))
     yield corner
     with corner.settings():

@@ -18,6 +18,7 @@ import docker
 import psycopg
 
 from tests.canaries import CANARY_PASSWORD
+from tests.engines import connect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EMAIL = "harbour@example.org"
@@ -73,7 +74,7 @@ class Service:
 
     folder: Path
     environment: dict[str, str]
-    engine: docker.APIClient = field(default_factory=lambda: docker.APIClient(version="auto"))
+    engine: docker.APIClient = field(default_factory=connect)
     said: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
     runs: int = 0

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
-import docker
 import pytest
 
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN, find_canary
 from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
+from tests.engines import connect
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
@@ -21,7 +21,7 @@ ALICE = 1001
 @pytest.fixture(scope="module")
 def host() -> str:
     """The address under which containers reach this machine."""
-    client = docker.APIClient(version="auto")
+    client = connect()
     pool = client.inspect_network("bridge")["IPAM"]["Config"][0]
     client.close()
     # Older engines do not name the gateway of their default bridge, which is the first address.

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from uuid import uuid4
 
-import docker
 import pytest
 
+from tests.engines import connect
 from tests.fakes.engine import MemoryEngine
 from tests.security.agents import Agents, build_probe_image
 from tests.security.harbour import Harbour
@@ -28,7 +28,7 @@ def is_long(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def agents() -> Iterator[Agents]:
-    client = docker.APIClient(version="auto", timeout=120)
+    client = connect()
     instance = f"s-{uuid4().hex[:8]}"
     image = build_probe_image(client, instance)
     corner = Agents(client, image, instance)

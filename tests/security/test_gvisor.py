@@ -24,6 +24,7 @@ from containers.engine import ContainerState, EngineRefusedError
 from containers.programs import is_root
 from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for, yes
 from tests.containers.rootfs import make_images
+from tests.engines import connect
 
 RUNSC = shutil.which("runsc")
 pytestmark = [
@@ -74,7 +75,7 @@ def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) 
 @pytest.fixture
 def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerRig]:
     monkeypatch.setenv("DOCKER_HOST", engine_with_gvisor)
-    client, instance = docker.APIClient(base_url=engine_with_gvisor, version="auto"), f"t-{uuid4().hex[:8]}"
+    client, instance = connect(engine_with_gvisor), f"t-{uuid4().hex[:8]}"
     names = {"BERTH_INSTANCE": instance, "BERTH_CONTAINER_NETWORK": f"{instance}-agents"}
     with override_settings(**names, BERTH_CONTAINER_RUNTIME="runsc"):
         rig = DockerRig(DockerEngine(), client, make_images(client, instance))
