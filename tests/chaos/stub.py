@@ -1,12 +1,9 @@
 """A tiny agent image (2 MB, busybox) that starts in an instant and misbehaves on command; made without a registry."""
 
-import io
-import tarfile
-from pathlib import Path
-
 import docker
 
-BUSYBOX = Path("/bin/busybox")
+from tests.busybox import pack_root
+
 REPOSITORY = "berth-test/chaos"
 _APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test")
 
@@ -33,30 +30,7 @@ done
 def make_image(client: docker.APIClient, tag: str) -> str:
     """Import the image; returns its name."""
     changes = ['CMD ["/agent"]', "ENV PATH=/bin"]
-    client.import_image_from_data(_pack(), repository=REPOSITORY, tag=tag, changes=changes)
+    client.import_image_from_data(
+        pack_root({"agent": SCRIPT}, applets=_APPLETS), repository=REPOSITORY, tag=tag, changes=changes
+    )
     return f"{REPOSITORY}:{tag}"
-
-
-def _pack() -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, mode, owner in (
-            ("bin", 0o755, 0), ("tmp", 0o1777, 0), ("etc", 0o755, 0), ("run", 0o755, 0),
-            ("run/secrets", 0o500, 10001), ("data", 0o700, 10001),
-        ):  # fmt: skip
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.mode, entry.uid, entry.gid = tarfile.DIRTYPE, mode, owner, owner
-            archive.addfile(entry)
-        _add(archive, "bin/busybox", BUSYBOX.read_bytes())
-        _add(archive, "agent", SCRIPT.encode())
-        for applet in _APPLETS:
-            entry = tarfile.TarInfo(f"bin/{applet}")
-            entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
-            archive.addfile(entry)
-    return buffer.getvalue()
-
-
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mode = len(content), 0o755
-    archive.addfile(entry, io.BytesIO(content))

@@ -1,12 +1,9 @@
 """A tiny image (2 MB, busybox) whose one program behaves as its environment says; made without a registry."""
 
-import io
-import tarfile
-from pathlib import Path
-
 import docker
 
-BUSYBOX = Path("/bin/busybox")
+from tests.busybox import pack_root
+
 REPOSITORY = "berth-test/busybox"
 _APPLETS = (
     "sh", "cat", "cp", "dd", "dmesg", "echo", "id", "ls", "nc", "seq", "sleep", "stat", "test", "touch", "tr", "true",
@@ -41,31 +38,10 @@ def make_images(client: docker.APIClient, tag: str) -> tuple[str, str]:
     commands = ['CMD ["/agent"]', "ENV PATH=/bin"]
     probe = "HEALTHCHECK --interval=500ms --timeout=5s --retries=2 CMD /probe"
     for suffix, changes in (("", commands), ("-probed", [*commands, probe])):
-        client.import_image_from_data(_pack(), repository=REPOSITORY, tag=f"{tag}{suffix}", changes=changes)
+        client.import_image_from_data(
+            pack_root({"agent": SCRIPT, "probe": PROBE}, applets=_APPLETS),
+            repository=REPOSITORY,
+            tag=f"{tag}{suffix}",
+            changes=changes,
+        )
     return f"{REPOSITORY}:{tag}", f"{REPOSITORY}:{tag}-probed"
-
-
-def _pack() -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, mode, owner in (
-            ("bin", 0o755, 0), ("tmp", 0o1777, 0), ("etc", 0o755, 0), ("run", 0o755, 0),
-            ("run/secrets", 0o500, 10001), ("data", 0o700, 10001),
-        ):  # fmt: skip
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.mode, entry.uid, entry.gid = tarfile.DIRTYPE, mode, owner, owner
-            archive.addfile(entry)
-        _add(archive, "bin/busybox", BUSYBOX.read_bytes())
-        _add(archive, "agent", SCRIPT.encode())
-        _add(archive, "probe", PROBE.encode())
-        for applet in _APPLETS:
-            entry = tarfile.TarInfo(f"bin/{applet}")
-            entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
-            archive.addfile(entry)
-    return buffer.getvalue()
-
-
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mode = len(content), 0o755
-    archive.addfile(entry, io.BytesIO(content))
