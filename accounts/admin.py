@@ -39,7 +39,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the ty
 
 
 @admin.register(User)
-class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Staff add and change ordinary users; roles, staff and admins are for admins. Nobody locks themselves out."""
 
     form = UserForm
@@ -75,14 +75,14 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
             return (*self.readonly_fields, *_ROLE_FIELDS)
         return (*self.readonly_fields, "is_active", *_ROLE_FIELDS) if obj == request.user else self.readonly_fields
 
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         if not change:
             obj.set_unusable_password()
         elif "is_active" in form.changed_data and not obj.is_active:
             obj.end_sessions()  # so that none comes back with the user
         super().save_model(request, obj, form, change)
 
-    def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
+    def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_link(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
@@ -134,7 +134,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """To be looked at and revoked. Admins' keys are revoked by admins."""
 
     fields = (

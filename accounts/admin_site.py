@@ -17,7 +17,7 @@ class BerthAdminSite(AdminSite):
     index_title = "Administration"
     site_url = "/"
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:  # noqa: ARG002
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
         """Sign in over there; whoever is signed in and has no business here is told so, not asked again."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied("The admin is for staff. Ask an admin for the role, or sign in as somebody else.")
@@ -28,7 +28,7 @@ class BerthAdminSite(AdminSite):
 
     def password_change(  # type: ignore[override]  # any response will do
         self,
-        request: HttpRequest,  # noqa: ARG002
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+        request: HttpRequest,
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         return redirect("accounts:settings")

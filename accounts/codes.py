@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 import segno
 from django.views.decorators.debug import sensitive_variables
-from django_otp.oath import TOTP  # type: ignore[import-untyped]
+from django_otp.oath import TOTP  # type: ignore[import-untyped]  # has no stubs
 
 ISSUER = "Berth"
 DIGITS = 6

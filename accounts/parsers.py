@@ -18,8 +18,8 @@ class StrictJSONParser(JSONParser):
     def parse(
         self,
         stream: IO[Any],
-        media_type: str | None = None,  # noqa: ARG002 - DRF's signature
-        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         try:
             document = json.loads(stream.read().decode(), parse_constant=_refuse_constant)

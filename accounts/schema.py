@@ -23,7 +23,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         }
 
 
-class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
     """What is unknown is refused, and the description says so."""
 
     target_class = "accounts.strict.StrictSerializer"
@@ -34,7 +34,7 @@ class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
         return {**schema, "additionalProperties": False} if direction == "request" else schema
 
 
-class StrictText(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+class StrictText(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # the same
     """Which characters a text may hold, as a pattern."""
 
     target_class = "accounts.strict.StrictCharField"

@@ -30,7 +30,7 @@ _thread = threading.local()
 _APIClient: Any = docker.APIClient
 
 
-class DockerClient(_APIClient):  # type: ignore[misc]
+class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
     """docker-py's low-level client with bounded calls. Asks for the engine's version when it is made."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ def _actor(request: HttpRequest) -> Actor:
 
 
 class OfferAdmin(KeptByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:  # noqa: ARG002
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is the key that projects refer to."""
         return ("slug",) if obj else ()
 
@@ -49,7 +49,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """To be looked at, and acted upon. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
@@ -69,7 +69,7 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
         rows: QuerySet[Project] = super().get_queryset(request)
         return rows.with_heartbeat()  # type: ignore[attr-defined,no-any-return]  # Project's own QuerySet
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:  # noqa: ARG002
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FreshChangeList
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Project | None:
@@ -128,7 +128,7 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Event)
-class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     list_display = ("at", "actor", "source", "address", "project_id", "action", "outcome", "detail")
     list_filter = ("action", "outcome")
     search_fields = ("project_id", "actor")

@@ -74,10 +74,10 @@ class ProjectFieldsSerializer(StrictSerializer):
 
     name = StrictCharField(max_length=64)
     plan = OfferField(queryset=Plan.objects.all(), required=False)
-    telegramToken = StrictCharField(  # noqa: N815
+    telegramToken = StrictCharField(
         max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
     )
-    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)  # noqa: N815
+    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
     settings = serializers.DictField(required=False)
 
     @sensitive_variables()

@@ -9,7 +9,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 
-class PlainLogger(Logger):  # type: ignore[misc]
+class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
     """Leaves format and destination to Django's logging."""
 
     def setup(self, cfg: Any) -> None:
@@ -19,7 +19,7 @@ class PlainLogger(Logger):  # type: ignore[misc]
         self.error_log.propagate = True
 
 
-class WebServer(BaseApplication):  # type: ignore[misc]
+class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Serves the WSGI application until told to stop."""
 
     def load_config(self) -> None:

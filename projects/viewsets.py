@@ -140,7 +140,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         tags=["projects"],
         responses={200: ProjectDetailSerializer, **problems(401, 404, 429)},
     )
-    def retrieve(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002 - the name in the path
+    def retrieve(self, request: AuthenticatedRequest, id: str) -> Response:
         """Show one project."""
         project = self.get_object()
         refresh([project])
@@ -153,7 +153,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         parameters=[RESTART],
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503)},
     )
-    def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+    def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
         """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
         project, restart = self.get_object(), read_flag(request, "restart")
         form = ProjectChangeSerializer(project, data=request.data)
@@ -173,7 +173,7 @@ class ProjectViewSet(GenericViewSet[Project]):
             **problems(401, 403, 404, 429, 502),
         },
     )
-    def destroy(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
         """Delete a project, its container and its state."""
         project = self.get_object()
         if delete_project(project=project, actor=_actor(request)):
@@ -193,7 +193,7 @@ class ProjectViewSet(GenericViewSet[Project]):
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
     )
-    def control(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+    def control(self, request: AuthenticatedRequest, id: str) -> Response:
         """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
         project, wait = self.get_object(), read_wait(request)
         form = ControlSerializer(data=request.data)
@@ -208,7 +208,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         tags=["projects"],
         responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
     )
-    def stats(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+    def stats(self, request: AuthenticatedRequest, id: str) -> Response:
         """Tell what the agent uses at this moment; all null while it does not run."""
         usage = get_engine().stats(self.get_object().container_name)
         return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
@@ -218,7 +218,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         tags=["projects"],
         responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
     )
-    def events(self, request: AuthenticatedRequest, id: str) -> Response:  # noqa: A002
+    def events(self, request: AuthenticatedRequest, id: str) -> Response:
         """Tell who did what to the project, when and from where: the newest 200."""
         events = Event.objects.filter(project_id=self.get_object().id)[:200]
         return Response(EventSerializer(events, many=True).data)
@@ -237,7 +237,7 @@ class ProjectLogsView(ProjectViewSet):
             **problems(400, 401, 404, 429, 502, 503),
         },
     )
-    def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:  # noqa: A002
+    def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
         """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
         project, tail, since = self.get_object(), read_tail(request), read_since(request)
         if read_flag(request, "follow"):

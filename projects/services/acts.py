@@ -73,8 +73,9 @@ def failure_code(error: EngineError) -> str:
 def bring_up(project: Project, claim: Claim, *, otherwise: Desired, **values: Any) -> None:
     """Afterwards a container of the claim's generation has been started, and the row says so, with `values`.
 
-    Where the engine falls silent the project is wanted as it was before (`otherwise`): the caller is told 503, and
-    nothing else may come of it later. Where it refuses, the refusal is recorded. Both are raised.
+    Where the engine falls silent the project is wanted as it was before (`otherwise`): the caller is told 503.
+    What was wanted then comes about when it answers again: an agent that was down stays down, one that was up is up,
+    maybe as the new container. Where it refuses, the refusal is recorded. Both are raised.
     """
     try:
         seen = get_engine().deploy(build_spec(project), confirm=lambda: project.holds(claim))
