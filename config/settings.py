@@ -43,7 +43,7 @@ except ValueError:
 
 # -- the engine and what agents may reach -----------------------------------------------------------------------------
 BERTH_ENGINE = env.choice("BERTH_ENGINE", ("docker",), "docker")
-BERTH_ENGINE_CLASS = {"docker": "containers.docker_engine.DockerEngine"}[BERTH_ENGINE]
+BERTH_ENGINE_CLASS = {"docker": "containers.docker.engine.DockerEngine"}[BERTH_ENGINE]
 BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
 if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
     raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")

@@ -10,11 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from typing import Protocol
-
-from django.conf import settings
-from django.utils.module_loading import import_string
 
 INSTANCE_LABEL = "berth.instance"
 """Label with the value of `BERTH_INSTANCE`. Nothing without it is ever touched."""
@@ -232,14 +228,3 @@ class Engine(Protocol):
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         """Events as they happen, until `timeout` seconds pass without one."""
-
-
-@cache
-def _load(path: str) -> Engine:
-    engine: Engine = import_string(path)()
-    return engine
-
-
-def get_engine() -> Engine:
-    """The engine of this process, chosen by `BERTH_ENGINE`; one object, safe to share between threads."""
-    return _load(settings.BERTH_ENGINE_CLASS)

@@ -11,7 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, EngineError, Observation, get_engine
+from containers.engine import INSTANCE_LABEL, EngineError, Observation
+from containers.get_engine import get_engine
 from projects.errors import ProjectGoneError
 from projects.lifecycle import FRESH_FOR, Desired
 from projects.models import Project

@@ -12,7 +12,7 @@ from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from accounts.http import AuthenticatedRequest, client_address
 from accounts.schema import problems
-from containers.engine import get_engine
+from containers.get_engine import get_engine
 from projects.lifecycle import Action, Status
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.observing import refresh

@@ -13,7 +13,8 @@ import time
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from containers.engine import INSTANCE_LABEL, EngineError, get_engine
+from containers.engine import INSTANCE_LABEL, EngineError
+from containers.get_engine import get_engine
 from projects.services.lease import beat, hold_lease, release_lease
 from projects.services.reconcile import reconcile
 

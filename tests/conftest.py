@@ -11,7 +11,7 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 
-from containers.engine import get_engine
+from containers.get_engine import get_engine
 from projects.models import Plan
 from tests import canaries
 from tests.fakes.engine import MemoryEngine

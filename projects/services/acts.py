@@ -7,14 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from containers.engine import (
-    EngineError,
-    EngineUnavailableError,
-    ImageMissingError,
-    NameTakenError,
-    SupersededError,
-    get_engine,
-)
+from containers.engine import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
+from containers.get_engine import get_engine
 from projects.errors import OperationInProgressError, OperationLostError
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import AgentType, Project

@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from containers.engine import EngineError, ImageMissingError, get_engine
+from containers.engine import EngineError, ImageMissingError
+from containers.get_engine import get_engine
 from projects.credentials import CredentialCheck
 from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
 from projects.lifecycle import Desired, Operation

@@ -1,6 +1,7 @@
 """The end of a project: the container, its volumes and its secrets are confirmed gone before the row goes."""
 
-from containers.engine import EngineError, EngineUnavailableError, get_engine
+from containers.engine import EngineError, EngineUnavailableError
+from containers.get_engine import get_engine
 from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Actor, Project
 from projects.models.claimable import Claim

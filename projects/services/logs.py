@@ -5,7 +5,8 @@ from datetime import datetime
 
 from django.views.decorators.debug import sensitive_variables
 
-from containers.engine import EngineError, get_engine
+from containers.engine import EngineError
+from containers.get_engine import get_engine
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
 from projects.secrets import SecretUnreadableError, redact

@@ -14,14 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import (
-    INSTANCE_LABEL,
-    ContainerState,
-    EngineError,
-    EngineUnavailableError,
-    Observation,
-    get_engine,
-)
+from containers.engine import INSTANCE_LABEL, ContainerState, EngineError, EngineUnavailableError, Observation
+from containers.get_engine import get_engine
 from projects.errors import OperationLostError, ProjectError, ProjectGoneError
 from projects.lifecycle import Desired, Operation, count_crashes
 from projects.models import Project

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from containers.docker_secrets import pack_secrets
+from containers.docker.secrets import pack_secrets
 from containers.engine import ContainerSpec
 from containers.hardening import container_payload
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed

@@ -9,7 +9,7 @@ from django.db import connections
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-import containers.engine
+import containers.get_engine
 from accounts.models import User
 from accounts.tokens import issue_session
 from projects.models import AgentType, Plan
@@ -79,14 +79,14 @@ def real_engine(corner: Corner, settings: Settings, monkeypatch: pytest.MonkeyPa
     """Make this process use the real engine, in the corner; the argument is its DOCKER_HOST, empty for the usual."""
 
     def use(url: str = "") -> None:
-        settings.BERTH_ENGINE_CLASS = "containers.docker_engine.DockerEngine"
+        settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
         settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK = corner.instance, corner.network
         settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
         add_offers(AgentType, Plan, corner.image)
         if url:
             monkeypatch.setenv("DOCKER_HOST", url)
 
-    engines = containers.engine._load
+    engines = containers.get_engine._load
     engines.cache_clear()  # a new client, a closed breaker
     yield use
     engines.cache_clear()

@@ -9,7 +9,7 @@ import docker
 from django.test import override_settings
 
 from containers.engine import INSTANCE_LABEL
-from containers.firewall import remove_rules
+from containers.firewall.iptables import remove_rules
 from tests.chaos.stub import make_image
 from tests.engines import connect
 

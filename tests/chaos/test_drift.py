@@ -190,7 +190,7 @@ def test_a_cut_stream_of_events_costs_nothing_but_time(
 def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
     api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("containers.breaker.PAUSE", 0.5)
+    monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 0.5)
     project = deploy(api)
     watcher()
     path = f"/api/projects/{project.id}"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers import breaker, docker_client, docker_containers, docker_deploy
+from containers.docker import containers, deploy
+from containers.docker_api import breaker, client
 from containers.engine import EngineUnavailableError
 from projects.models import Project
 from projects.services import orphans
@@ -61,11 +62,11 @@ def _in_a_hurry(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The short version has all limits at a tenth."""
     monkeypatch.setattr(orphans, "ORPHAN_AGE", timedelta(0))
     if not is_long:
-        monkeypatch.setattr(docker_client, "CALL_LIMIT", 1.0)
-        monkeypatch.setattr(docker_client, "GLANCE_LIMIT", 0.2)
-        monkeypatch.setattr(docker_containers, "STOP_MARGIN", 0.5)
-        monkeypatch.setattr(docker_deploy, "DEPLOY_LIMIT", 2.0)
-        monkeypatch.setattr(docker_deploy, "UNDO_LIMIT", 0.5)
+        monkeypatch.setattr(client, "CALL_LIMIT", 1.0)
+        monkeypatch.setattr(client, "GLANCE_LIMIT", 0.2)
+        monkeypatch.setattr(containers, "STOP_MARGIN", 0.5)
+        monkeypatch.setattr(deploy, "DEPLOY_LIMIT", 2.0)
+        monkeypatch.setattr(deploy, "UNDO_LIMIT", 0.5)
         monkeypatch.setattr(breaker, "PAUSE", 0.3)
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.breaker import FAILURES
+from containers.docker_api.breaker import FAILURES
 from projects.models import Project
 from tests.chaos.corner import Corner
 from tests.chaos.server import Server, Site
@@ -85,8 +85,8 @@ def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(api: APIClient, 
 def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
     mode: str, api: APIClient, proxy: FaultyDocker, corner: Corner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("containers.docker_client.CALL_LIMIT", 0.5)
-    monkeypatch.setattr("containers.docker_client.GLANCE_LIMIT", 0.5)
+    monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
+    monkeypatch.setattr("containers.docker_api.client.GLANCE_LIMIT", 0.5)
     path = deploy(api)
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)

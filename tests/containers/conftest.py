@@ -9,8 +9,8 @@ import docker
 import pytest
 from django.test import override_settings
 
-from containers.docker_engine import DockerEngine
-from containers.firewall import remove_rules
+from containers.docker.engine import DockerEngine
+from containers.firewall.iptables import remove_rules
 from tests.containers.rigs import DockerRig, MemoryRig, Rig
 from tests.containers.rootfs import make_images
 from tests.engines import connect

@@ -11,7 +11,7 @@ from uuid import uuid4
 import docker
 from django.conf import settings
 
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
 from containers.engine import INSTANCE_LABEL, ContainerSpec, Engine, Health, Observation
 from tests.fakes.engine import MemoryEngine
 
@@ -175,7 +175,7 @@ class DockerRig:
             return {file: content.read().decode() for file, content in files.items() if content}
 
     def shorten_silence(self, monkeypatch: Any) -> None:
-        monkeypatch.setattr("containers.docker_engine.SILENCE", 0.5)
+        monkeypatch.setattr("containers.docker.engine.SILENCE", 0.5)
 
     def deploy_healthy(self) -> None:
         deploy(self, image=self.probed_image)

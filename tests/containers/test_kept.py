@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from containers.docker_containers import Containers
+from containers.docker.containers import Containers
 from containers.engine import INSTANCE_LABEL
 from tests.containers.rigs import DockerRig, Rig, deploy
 

@@ -4,13 +4,8 @@ import threading
 
 import pytest
 
-from containers.engine import (
-    ContainerState,
-    EngineRefusedError,
-    EngineUnavailableError,
-    Health,
-    get_engine,
-)
+from containers.engine import ContainerState, EngineRefusedError, EngineUnavailableError, Health
+from containers.get_engine import get_engine
 from tests.containers.rigs import MemoryRig, deploy, make_spec, wait_for, yes
 from tests.fakes.engine import MemoryEngine
 

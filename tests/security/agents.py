@@ -16,9 +16,9 @@ import docker.errors
 from django.conf import settings
 from django.test import override_settings
 
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
 from containers.engine import INSTANCE_LABEL, ContainerSpec, Observation
-from containers.firewall import remove_rules
+from containers.firewall.iptables import remove_rules
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.security.inside.main import FOUND
 

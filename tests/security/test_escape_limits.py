@@ -34,7 +34,7 @@ def service_answers(agents: Agents, client: Client, db: None) -> Iterator[Answer
         listed = client.get("/api/projects", headers=headers)
         return (listed.status_code, client.get("/readyz").status_code) == (200, 200)
 
-    with agents.settings(), override_settings(BERTH_ENGINE_CLASS="containers.docker_engine.DockerEngine"):
+    with agents.settings(), override_settings(BERTH_ENGINE_CLASS="containers.docker.engine.DockerEngine"):
         yield answers
 
 

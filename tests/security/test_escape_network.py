@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from containers.firewall import apply_rules, remove_rules
-from containers.network import bridge_name
+from containers.firewall.bridge import bridge_name
+from containers.firewall.iptables import apply_rules, remove_rules
 from containers.programs import is_root
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.provider import FakeProvider

@@ -19,7 +19,7 @@ import docker
 import pytest
 from django.test import override_settings
 
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError
 from containers.programs import is_root
 from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for, yes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
 from tests.security.agents import Agents

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.base_image import find_base
-from containers.building import BuildContext, build_image, find_contexts, inspect_image, is_current
-from containers.docker_client import EngineLine
+from containers.docker_api.base_image import find_base
+from containers.docker_api.client import EngineLine
+from containers.docker_api.image_build import BuildContext, build_image, find_contexts, inspect_image, is_current
 from containers.engine import EngineError
 
 

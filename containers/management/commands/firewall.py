@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.egress import as_script
 from containers.engine import EngineError
-from containers.firewall import current_rules, remove_rules, secure_network
+from containers.firewall.iptables import current_rules, remove_rules
+from containers.firewall.rules import as_script
+from containers.get_engine import get_engine
 
 
 class Command(BaseCommand):
@@ -27,7 +28,7 @@ class Command(BaseCommand):
             self.stdout.write(as_script(current_rules()), ending="")
             return
         try:
-            obstacle = secure_network()
+            obstacle = get_engine().secure()
         except EngineError as error:
             raise CommandError(str(error)) from error
         if obstacle:

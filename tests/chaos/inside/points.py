@@ -70,7 +70,7 @@ def surround(owner: Any, name: str, label: Callable[..., str] | None = None) -> 
 
 
 def install() -> None:
-    from containers.docker_client import DockerClient
+    from containers.docker_api.client import DockerClient
     from projects.models import Project
     from projects.models.project import ProjectQuerySet
     from projects.services import creation, lease

@@ -17,7 +17,7 @@ def prepare() -> None:
 
     from accounts.models import User
     from accounts.tokens import issue_session
-    from containers.engine import get_engine
+    from containers.get_engine import get_engine
     from projects.models import Plan
     from tests.security.fuzzing.engines import WorkingEngine
 

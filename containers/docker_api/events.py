@@ -7,8 +7,8 @@ from typing import Any
 
 import requests
 
-from containers.docker_errors import is_timeout, translate_errors, understand_answer
-from containers.docker_logs import read_chunks
+from containers.docker_api.errors import is_timeout, translate_errors, understand_answer
+from containers.docker_api.logs import read_chunks
 from containers.engine import EngineEvent, EngineUnavailableError
 
 # Every health probe makes three exec events, which say nothing and would drown the rest.

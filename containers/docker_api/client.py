@@ -12,9 +12,9 @@ import docker.utils
 import requests
 from django.conf import settings
 
-from containers.breaker import Breaker
-from containers.docker_errors import EngineFailedError, translate_errors
-from containers.docker_transport import BoundedAdapter, time_limit
+from containers.docker_api.breaker import Breaker
+from containers.docker_api.errors import EngineFailedError, translate_errors
+from containers.docker_api.transport import BoundedAdapter, time_limit
 from containers.engine import EngineError, EngineUnavailableError
 
 CALL_LIMIT = 10.0

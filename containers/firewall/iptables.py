@@ -5,9 +5,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.docker_client import EngineLine
-from containers.egress import RuleSet, make_rules, read_resolvers
-from containers.network import bridge_name, ensure_network
+from containers.firewall.bridge import bridge_name
+from containers.firewall.rules import RuleSet, make_rules, read_resolvers
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 _LIMIT = 20.0
@@ -17,15 +16,6 @@ _REMEDY = "Run the script that `manage.py firewall` prints as root on the host o
 
 def current_rules() -> list[RuleSet]:
     return make_rules(bridge=bridge_name(), allow=settings.BERTH_EGRESS_ALLOW, resolvers=read_resolvers())
-
-
-def secure_network(line: EngineLine | None = None) -> str | None:
-    """Afterwards the agents' network exists, with its rules; else the sentence for the operator. Can be repeated.
-
-    Raises `EngineError` where the network itself cannot be made.
-    """
-    ensure_network(line or EngineLine())
-    return apply_rules()
 
 
 def apply_rules() -> str | None:

@@ -13,10 +13,10 @@ import pytest
 import requests
 import urllib3.exceptions
 
-from containers import docker_client, docker_errors
-from containers.breaker import FAILURES
-from containers.docker_engine import DockerEngine
-from containers.docker_errors import EngineFailedError, translate_errors
+from containers.docker.engine import DockerEngine
+from containers.docker_api import client, errors
+from containers.docker_api.breaker import FAILURES
+from containers.docker_api.errors import EngineFailedError, translate_errors
 from containers.engine import (
     ContainerSpec,
     EngineError,
@@ -53,7 +53,7 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
 
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
-    monkeypatch.setattr(docker_client, "CALL_LIMIT", LIMIT)
+    monkeypatch.setattr(client, "CALL_LIMIT", LIMIT)
     with faulty_socket(tmp_path) as server:
         monkeypatch.setenv("DOCKER_HOST", server.url)
         yield server
@@ -135,8 +135,8 @@ def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket) -> N
 def test_a_glance_gives_all_its_calls_together_one_short_limit(
     daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_client, "CALL_LIMIT", 3600.0)
-    monkeypatch.setattr(docker_client, "GLANCE_LIMIT", LIMIT)
+    monkeypatch.setattr(client, "CALL_LIMIT", 3600.0)
+    monkeypatch.setattr(client, "GLANCE_LIMIT", LIMIT)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
@@ -149,7 +149,7 @@ def test_a_glance_gives_all_its_calls_together_one_short_limit(
 
 
 def test_glances_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docker_client, "GLANCE_LIMIT", LIMIT)
+    monkeypatch.setattr(client, "GLANCE_LIMIT", LIMIT)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
@@ -197,10 +197,10 @@ def api_error(status: int, message: str, kind: type[docker.errors.APIError] = do
 @pytest.mark.parametrize(
     ("error", "ours"),
     [
-        (api_error(404, "no such container", docker.errors.NotFound), docker_errors.MissingError),
+        (api_error(404, "no such container", docker.errors.NotFound), errors.MissingError),
         (api_error(404, "no such image", docker.errors.ImageNotFound), ImageMissingError),
         (api_error(409, 'Conflict. The container name "/x" is already in use'), NameTakenError),
-        (api_error(409, "removal is in progress"), docker_errors.ConflictError),
+        (api_error(409, "removal is in progress"), errors.ConflictError),
         (api_error(400, "bad parameter"), EngineRefusedError),
         (api_error(403, "not through this proxy"), EngineRefusedError),
         (api_error(500, "oh"), EngineFailedError),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from containers.docker_errors import understand_answer
+from containers.agent_reports import parse_report, parse_time
+from containers.docker_api.errors import understand_answer
 from containers.engine import AgentReport, ContainerState, Health, Observation
-from containers.reports import parse_report, parse_time
 
 _HEALTH_WORDS = {
     "(healthy)": Health.HEALTHY,

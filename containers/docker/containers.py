@@ -7,15 +7,15 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.docker_client import EngineLine
-from containers.docker_errors import (
+from containers.docker.observations import Details, read_details
+from containers.docker_api.client import EngineLine
+from containers.docker_api.errors import (
     ConflictError,
     EngineFailedError,
     MissingError,
     understand_answer,
 )
-from containers.docker_states import Details, read_details
-from containers.docker_transport import time_limit
+from containers.docker_api.transport import time_limit
 from containers.engine import (
     INSTANCE_LABEL,
     ContainerState,

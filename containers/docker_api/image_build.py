@@ -12,11 +12,11 @@ from typing import Any
 
 from docker.utils import exclude_paths
 
-from containers.docker_client import EngineLine
-from containers.docker_errors import ConflictError
+from containers.docker_api.client import EngineLine
+from containers.docker_api.errors import ConflictError
 from containers.engine import EngineRefusedError, ImageMissingError
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTEXT_LABEL = "berth.context"
 """Label with the digest of what an image was built from."""
 

@@ -3,8 +3,8 @@
 import tempfile
 from collections.abc import Callable
 
-from containers.building import inspect_image
-from containers.docker_client import EngineLine
+from containers.docker_api.client import EngineLine
+from containers.docker_api.image_build import inspect_image
 from containers.engine import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
 

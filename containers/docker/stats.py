@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from containers.docker_errors import understand_answer
+from containers.agent_reports import parse_time
+from containers.docker_api.errors import understand_answer
 from containers.engine import Usage
-from containers.reports import parse_time
 
 _KEPT = 1000
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from django.conf import settings
 
-from containers.docker_client import EngineLine
-from containers.docker_containers import Containers
-from containers.docker_errors import ConflictError, EngineFailedError, understand_answer
-from containers.docker_secrets import pack_secrets
-from containers.docker_transport import time_limit
+from containers.docker.containers import Containers
+from containers.docker.secrets import pack_secrets
+from containers.docker_api.client import EngineLine
+from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
+from containers.docker_api.transport import time_limit
 from containers.engine import (
     GENERATION_LABEL,
     ContainerSpec,

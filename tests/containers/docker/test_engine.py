@@ -9,10 +9,10 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError, Health
+from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
-from containers.network import bridge_name
 from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for
 
 pytestmark = pytest.mark.docker

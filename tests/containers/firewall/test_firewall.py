@@ -14,10 +14,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import override_settings
 
-from containers import firewall
-from containers.egress import as_script, make_rules, read_resolvers
-from containers.firewall import apply_rules, remove_rules
-from containers.network import bridge_name
+from containers.firewall import iptables
+from containers.firewall.bridge import bridge_name
+from containers.firewall.iptables import apply_rules, remove_rules
+from containers.firewall.rules import as_script, make_rules, read_resolvers
 from containers.programs import is_root
 from tests.containers.rigs import DockerRig, deploy
 
@@ -69,18 +69,21 @@ def test_the_command_prints_a_shell_script() -> None:
     printed = StringIO()
     with override_settings(BERTH_EGRESS_ALLOW=ALLOW):
         call_command("firewall", stdout=printed)
-        assert printed.getvalue() == as_script(firewall.current_rules())
+        assert printed.getvalue() == as_script(iptables.current_rules())
     subprocess.run(["sh", "-n"], input=printed.getvalue().encode(), check=True)
     assert "--ctorigdst 10.1.2.3/32 --ctorigdstport 8080" in printed.getvalue()
 
 
 def test_who_may_not_set_rules_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(firewall, "is_root", lambda: False)
+    monkeypatch.setattr(iptables, "is_root", lambda: False)
     said = apply_rules()
     assert said
     assert "manage.py firewall" in said
-    monkeypatch.setattr(firewall, "ensure_network", lambda line: True)
-    with pytest.raises(CommandError, match="not root"):
+    monkeypatch.setattr("containers.docker.engine.ensure_network", lambda line: True)
+    with (
+        override_settings(BERTH_ENGINE_CLASS="containers.docker.engine.DockerEngine"),
+        pytest.raises(CommandError, match="not root"),
+    ):
         call_command("firewall", "--apply")
 
 

@@ -12,8 +12,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from containers import base_image, building
-from containers.building import BuildContext, find_contexts
+from containers.docker_api import base_image, image_build
+from containers.docker_api.image_build import BuildContext, find_contexts
 from tests.containers.rigs import DockerRig
 
 DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /\nRUN rm -f /build-ca.crt\n"
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "Dockerfile").write_text(DOCKERFILE)
     (folder / "greeting").write_text("hello")
-    monkeypatch.setattr(building, "IMAGES", tmp_path)
+    monkeypatch.setattr(image_build, "IMAGES", tmp_path)
     return folder
 
 

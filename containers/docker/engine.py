@@ -10,15 +10,17 @@ from typing import Any
 import requests
 from django.conf import settings
 
-from containers.docker_client import CALL_LIMIT, EngineLine
-from containers.docker_containers import Containers
-from containers.docker_deploy import Deployment
-from containers.docker_errors import ConflictError, MissingError, understand_answer
-from containers.docker_events import event_params, read_events
-from containers.docker_logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
-from containers.docker_states import Details, is_plain, read_rows, read_volumes
-from containers.docker_stats import Meter
-from containers.docker_transport import time_limit
+from containers.agent_reports import newest_report
+from containers.docker.containers import Containers
+from containers.docker.deploy import Deployment
+from containers.docker.network import ensure_network
+from containers.docker.observations import Details, is_plain, read_rows, read_volumes
+from containers.docker.stats import Meter
+from containers.docker_api.client import CALL_LIMIT, EngineLine
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.events import event_params, read_events
+from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.docker_api.transport import time_limit
 from containers.engine import (
     INSTANCE_LABEL,
     ContainerSpec,
@@ -28,10 +30,8 @@ from containers.engine import (
     Observation,
     Usage,
 )
-from containers.firewall import apply_rules, secure_network
+from containers.firewall.iptables import apply_rules
 from containers.hardening import data_volume, secrets_volume
-from containers.network import ensure_network
-from containers.reports import newest_report
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,8 @@ class DockerEngine:
         return time_limit(seconds)
 
     def secure(self) -> str | None:
-        return secure_network(self._line)
+        ensure_network(self._line)
+        return apply_rules()
 
     def image_exists(self, image: str) -> bool:
         try:

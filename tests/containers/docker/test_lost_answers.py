@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from containers import docker_client
-from containers.docker_engine import DockerEngine
+from containers.docker.engine import DockerEngine
+from containers.docker_api import client
 from containers.engine import (
     ContainerSpec,
     ContainerState,
     EngineRefusedError,
     EngineUnavailableError,
 )
-from containers.network import bridge_name
+from containers.firewall.bridge import bridge_name
 from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 NAME, ID = "berth-1", "c" * 64
@@ -59,7 +59,7 @@ def container(state: str) -> Answer:
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
     """An engine on which everything works, with no container yet."""
-    monkeypatch.setattr(docker_client, "CALL_LIMIT", 2.0)
+    monkeypatch.setattr(client, "CALL_LIMIT", 2.0)
     network = {
         "Name": settings.BERTH_CONTAINER_NETWORK,
         "Labels": {"berth.instance": settings.BERTH_INSTANCE},

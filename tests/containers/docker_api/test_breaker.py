@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from containers.breaker import FAILURES, PAUSE, Breaker
+from containers.docker_api.breaker import FAILURES, PAUSE, Breaker
 from containers.engine import EngineUnavailableError
 
 

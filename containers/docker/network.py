@@ -1,21 +1,15 @@
 """The one bridge network that all agents of this instance share, on which they cannot reach each other."""
 
-import hashlib
 from typing import Any
 
 from django.conf import settings
 
-from containers.docker_client import EngineLine
-from containers.docker_errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.client import EngineLine
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.engine import INSTANCE_LABEL, EngineRefusedError
+from containers.firewall.bridge import bridge_name
 
 _BRIDGE = "com.docker.network.bridge"
-
-
-def bridge_name() -> str:
-    """The host's interface of the network: a name that firewall rules can match, at most 15 characters long."""
-    whose = f"{settings.BERTH_INSTANCE}/{settings.BERTH_CONTAINER_NETWORK}"
-    return f"berth-{hashlib.sha256(whose.encode()).hexdigest()[:8]}"
 
 
 def network_payload() -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import requests
 
-from containers.docker_errors import GARBLED, MissingError, is_timeout, translate_errors
+from containers.agent_reports import parse_time
+from containers.docker_api.errors import GARBLED, MissingError, is_timeout, translate_errors
 from containers.engine import EngineUnavailableError
-from containers.reports import parse_time
 
 SILENCE = 14.0
 """Seconds without a line after which a follower gets an empty one; the protocol promises one within 15."""

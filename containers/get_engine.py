@@ -1,0 +1,22 @@
+"""The engine of this process.
+
+Imported by `projects.services`, `projects.watcher`, `config.health` and management commands only.
+"""
+
+from functools import cache
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from containers.engine import Engine
+
+
+@cache
+def _load(path: str) -> Engine:
+    engine: Engine = import_string(path)()
+    return engine
+
+
+def get_engine() -> Engine:
+    """The engine of this process, chosen by `BERTH_ENGINE`; one object, safe to share between threads."""
+    return _load(settings.BERTH_ENGINE_CLASS)
