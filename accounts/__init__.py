@@ -1,0 +1,1 @@
+"""People, and what proves who they are."""

@@ -14,12 +14,12 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
+from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import UnknownKeyError
-from accounts.key_services import revoke_api_key
-from accounts.links import make_set_password_link
 from accounts.models import ApiKey, Role, User
-from accounts.roles import ReadableByStaff, is_admin, is_staff, staff_user
-from accounts.second_factor import has_second_factor, reset
+from accounts.services.api_keys import revoke_api_key
+from accounts.services.second_factor import has_second_factor, reset
+from accounts.services.set_password_links import make_set_password_link
 
 admin.site.unregister(Group)
 

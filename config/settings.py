@@ -100,8 +100,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "accounts.second_factor_rule.SecondFactorRuleMiddleware",
-    "accounts.limits.RateLimitHeadersMiddleware",
+    "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
+    "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.bodies.ApiBodyLimitMiddleware",
@@ -158,7 +158,7 @@ LOGIN_URL = "accounts:sign-in"
 LOGIN_REDIRECT_URL = "projects:list"
 LOGOUT_REDIRECT_URL = "accounts:sign-in"
 PASSWORD_HASHERS = [
-    "accounts.passwords.BoundedArgon2PasswordHasher",
+    "accounts.credentials.passwords.BoundedArgon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -167,17 +167,17 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"user_attributes": ("email",)},
     },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": "accounts.passwords.CommonPasswordValidator"},
-    {"NAME": "accounts.passwords.PasswordShapeValidator"},
+    {"NAME": "accounts.credentials.passwords.CommonPasswordValidator"},
+    {"NAME": "accounts.credentials.passwords.PasswordShapeValidator"},
 ]
 
 # -- the API ----------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.ScopePermission"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.api.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.api.permissions.ScopePermission"],
     "DEFAULT_THROTTLE_CLASSES": ["projects.limits.UserThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["accounts.parsers.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounts.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.problems.problem_response",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
@@ -212,7 +212,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "accounts.schema.complete_problems",
+        "accounts.api.openapi.complete_problems",
     ],
     "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.lifecycle.Status"},
 }

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from accounts.admin_permissions import KeptByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
-from accounts.roles import KeptByAdmins, ReadableByStaff, staff_user
 from containers.engine import EngineError
 from projects.errors import ProjectError
 from projects.lifecycle import Action

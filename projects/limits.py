@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from accounts.http import SignedInRequest
-from accounts.limits import Standing, spend_request
 from accounts.models import User
+from accounts.throttling.rate_limits import Standing, spend_request
 from projects.errors import TooManyRequestsError
 
 if TYPE_CHECKING:

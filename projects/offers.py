@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.strict import StrictCharField
+from accounts.api.fields import StrictCharField
 from projects.models import AgentType, Plan
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
-from accounts.strict import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.agent_settings import check_settings
 from projects.credentials import CredentialCheck, check_credentials, parse_bot_id
 from projects.errors import InvalidFieldError

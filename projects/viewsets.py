@@ -10,8 +10,8 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ViewSet
 
+from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest, client_address
-from accounts.schema import problems
 from containers.get_engine import get_engine
 from projects.lifecycle import Action, Status
 from projects.models import Actor, AgentType, Event, Plan, Project

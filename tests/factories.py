@@ -10,7 +10,7 @@ from django.utils import timezone
 from factory.declarations import LazyFunction, Sequence, SubFactory, Trait
 from factory.django import DjangoModelFactory
 
-from accounts.keys import digest_key, hint_key, make_key
+from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.models import ApiKey, Scope, User
 from tests.canaries import CANARY_PASSWORD
 

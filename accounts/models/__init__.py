@@ -1,8 +1,8 @@
 """People, their tokens, and what is remembered to refuse."""
 
 from accounts.models.api_key import ApiKey, ApiKeyQuerySet, Scope
-from accounts.models.refusal import LoginCounter, RevokedSession, UsageCounter
 from accounts.models.second_factor import RecoveryCode, SecondFactor
+from accounts.models.throttle import LoginCounter, RevokedSession, UsageCounter
 from accounts.models.user import Role, User, UserManager
 
 __all__ = [

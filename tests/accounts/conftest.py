@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from accounts.tokens import issue_session
 from tests.accounts.phone import Phone
 from tests.factories import UserFactory
 

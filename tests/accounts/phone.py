@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from django_otp.oath import TOTP  # type: ignore[import-untyped]
 
-from accounts.codes import make_secret
+from accounts.credentials.one_time_codes import make_secret
 from accounts.models import User
-from accounts.second_factor import enrol
+from accounts.services.second_factor import enrol
 
 
 @dataclass

@@ -65,7 +65,7 @@ def test_an_email_is_taken_in_any_spelling(client: Client, sam: User, alice: Use
 
 
 def test_deactivating_ends_sessions_for_good(client: Client, call: Call, sam: User, alice: User) -> None:
-    from accounts.tokens import issue_session
+    from accounts.credentials.session_tokens import issue_session
 
     token, key = issue_session(alice), plain_key(ApiKeyFactory.create(user=alice))
     client.force_login(sam)

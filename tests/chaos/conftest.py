@@ -10,8 +10,8 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 import containers.get_engine
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from accounts.tokens import issue_session
 from projects.models import AgentType, Plan
 from projects.watching import Watcher
 from tests.chaos.corner import Corner

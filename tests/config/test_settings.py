@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from accounts import attempts
+from accounts.throttling import login_attempts
 from projects.server import server_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,11 @@ def test_a_user_and_minute_have_the_limits_that_are_promised(tmp_path: Path) -> 
     limits, in_cache = read_settings(tmp_path, "BERTH_LIMITS", "BERTH_COUNT_IN_CACHE")
     assert limits == {"reads": 600, "commands": 60, "deploys": 20}
     assert in_cache is False
-    assert (10, 100, timedelta(minutes=15)) == (attempts.LIMIT, attempts.ADDRESS_LIMIT, attempts.WINDOW)
+    assert (10, 100, timedelta(minutes=15)) == (
+        login_attempts.LIMIT,
+        login_attempts.ADDRESS_LIMIT,
+        login_attempts.WINDOW,
+    )
 
 
 def test_counts_move_to_redis_where_there_is_one(tmp_path: Path) -> None:

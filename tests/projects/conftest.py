@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from accounts.tokens import issue_session
 from projects.models import Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine

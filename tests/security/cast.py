@@ -7,9 +7,9 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.key_services import issue_api_key, revoke_api_key
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, Scope, User
-from accounts.tokens import issue_session
+from accounts.services.api_keys import issue_api_key, revoke_api_key
 
 PASSWORD = "correct horse battery"
 

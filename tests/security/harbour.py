@@ -9,8 +9,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from rest_framework.test import APIClient
 
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, UsageCounter, User
-from accounts.tokens import issue_session
 from projects.models import Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.factories import ApiKeyFactory, UserFactory

@@ -15,8 +15,8 @@ from django.core import mail
 from django.test import Client
 from rest_framework.test import APIClient
 
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from accounts.tokens import issue_session
 from containers.engine import (
     EngineError,
     EngineRefusedError,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from accounts.tokens import issue_session
 from containers.engine import ContainerState
 from tests.factories import UserFactory
 from tests.security.agents import MEGABYTE, Agents, wait_for

@@ -15,8 +15,8 @@ import pytest
 from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from accounts.key_services import issue_api_key
 from accounts.models import ApiKey, Scope
+from accounts.services.api_keys import issue_api_key
 from projects.models import Event, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.sealing import SealBrokenError
-from accounts.second_factor import reseal_second_factors
+from accounts.credentials.encryption import SealBrokenError
+from accounts.services.second_factor import reseal_second_factors
 from projects.secrets import SecretUnreadableError
 from projects.services.keyring import rotate_secrets
 

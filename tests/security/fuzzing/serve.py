@@ -15,8 +15,8 @@ def prepare() -> None:
     from django.core.management import call_command
     from rest_framework.test import APIClient
 
+    from accounts.credentials.session_tokens import issue_session
     from accounts.models import User
-    from accounts.tokens import issue_session
     from containers.get_engine import get_engine
     from projects.models import Plan
     from tests.security.fuzzing.engines import WorkingEngine

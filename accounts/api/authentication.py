@@ -1,0 +1,78 @@
+"""`Authorization: Bearer <token>` -> the user and what they were authenticated with. The only way into /api."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, Q, Value
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from accounts import audit
+from accounts.credentials.api_keys import claims_to_be_key, digest_key, is_well_formed
+from accounts.credentials.session_tokens import read_session
+from accounts.errors import InvalidTokenError
+from accounts.http import Credential, client_address
+from accounts.models import ApiKey, RevokedSession, Scope, User
+
+_LAST_USE_GRAIN = timedelta(minutes=1)
+
+
+class BearerAuthentication(BaseAuthentication):
+    """API keys by their prefix, anything else as a session token. One query, and none for what cannot be genuine."""
+
+    def authenticate(self, request: Request) -> tuple[User, Credential] | None:
+        scheme, *values = get_authorization_header(request).split() or [b""]
+        if scheme.lower() != b"bearer":
+            return None
+        try:
+            token = _only(values)
+            return _from_key(token, request) if claims_to_be_key(token) else _from_session(token)
+        except (InvalidTokenError, UnicodeDecodeError):
+            raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token") from None
+
+    def authenticate_header(self, request: Request) -> str:
+        """RFC 6750: the error is named only to a client that sent a token."""
+        sent = get_authorization_header(request).lower().startswith(b"bearer")
+        return 'Bearer error="invalid_token"' if sent else "Bearer"
+
+
+def _only(values: list[bytes]) -> str:
+    if len(values) != 1:
+        raise InvalidTokenError
+    return values[0].decode("ascii")
+
+
+def _from_session(token: str) -> tuple[User, Credential]:
+    claims = read_session(token)
+    ended = RevokedSession.objects.filter(jti=Value(claims.jti))
+    user = User.objects.filter(pk=claims.user_id, is_active=True, session_version=claims.version)
+    found = user.exclude(Exists(ended)).first()
+    if found is None:
+        raise InvalidTokenError
+    return found, Credential("session", "session", jti=claims.jti, expires_at=claims.expires_at)
+
+
+def _from_key(token: str, request: Request) -> tuple[User, Credential]:
+    if not is_well_formed(token):
+        raise InvalidTokenError
+    key = ApiKey.objects.select_related("user").filter(digest=digest_key(token)).first()
+    if key is None or not key.is_live or not key.user.is_active:
+        raise InvalidTokenError
+    _note_use(key, client_address(request))
+    return key.user, Credential("key", key.name, Scope(key.scope), key_id=key.pk, expires_at=key.expires_at)
+
+
+def _note_use(key: ApiKey, address: str | None) -> None:
+    """At most one write a minute and key, whoever comes first. Not being able to is no reason to refuse the request."""
+    now = timezone.now()
+    due = now - _LAST_USE_GRAIN
+    if key.last_used_at is not None and key.last_used_at > due:
+        return
+    stale = ApiKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=due), pk=key.pk)
+    with suppress(DatabaseError), transaction.atomic():
+        noted = stale.update(last_used_at=now, last_used_ip=address)
+        if noted and key.last_used_at is None:
+            audit.record("key_first_used", user=key.user_id, key=key.pk, address=address)

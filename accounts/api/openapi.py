@@ -1,0 +1,105 @@
+"""What the OpenAPI description says of tokens and errors. Imported by the views, which is when spectacular needs it."""
+
+from typing import Any
+
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+    OpenApiSerializerFieldExtension,
+)
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
+    target_class = "accounts.api.authentication.BearerAuthentication"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - spectacular's signature
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A session token of POST /api/auth/login, or an API key.",
+        }
+
+
+class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
+    """What is unknown is refused, and the description says so."""
+
+    target_class = "accounts.api.fields.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001 - as spectacular's documentation has it
+        return {**schema, "additionalProperties": False} if direction == "request" else schema
+
+
+class StrictText(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # the same
+    """Which characters a text may hold, as a pattern."""
+
+    target_class = "accounts.api.fields.StrictCharField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+        return schema | ({"pattern": self.target.pattern} if self.target.pattern else {})
+
+
+class FieldProblemSerializer(serializers.Serializer[Any]):
+    field = serializers.CharField(allow_null=True, help_text="Its path, or null for the body as a whole.")
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """RFC 9457."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField(help_text="A sentence for people.")
+    code = serializers.CharField(help_text="Stable, for programs.")
+    errors = FieldProblemSerializer(many=True, required=False)  # type: ignore[assignment]  # a field, not the property
+    request_id = serializers.CharField(help_text="Also in the header X-Request-ID.")
+
+
+_MEANINGS = {
+    400: "Something invalid was sent; `errors` names it.",
+    401: "No token, or one that is not valid.",
+    403: "Not with this token.",
+    404: "There is no such thing, or it is not yours.",
+    406: "Answers are JSON only.",
+    409: "Not in the present state.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    422: "The Idempotency-Key was used with another body.",
+    429: "Too many requests; see Retry-After.",
+    502: "The engine refused.",
+    503: "The engine does not answer.",
+}
+
+
+def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
+    """Responses for `extend_schema`: problem documents of these statuses. Whoever needs a token has limits, too."""
+    limited = {429} if 401 in statuses else set()
+    return {
+        (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_MEANINGS[status])
+        for status in sorted({*statuses, *limited})
+    }
+
+
+def complete_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
+    """Add to each operation what the frame around the views may answer, whatever the view: it names only the rest."""
+    for operation in (one for path in result["paths"].values() for one in path.values()):
+        asked = {406} if "text/plain" not in operation["responses"].get("200", {}).get("content", {}) else set()
+        if tokens := operation.get("security", []):
+            asked |= {429} if {} in tokens else {401, 429}
+        if "requestBody" in operation:
+            asked |= {400, 413, 415}
+        for status in asked:
+            operation["responses"].setdefault(str(status), _PROBLEM | {"description": _MEANINGS[status]})
+        operation["responses"] = dict(sorted(operation["responses"].items()))
+    return result
+
+
+_PROBLEM = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}

@@ -1,0 +1,78 @@
+"""What the authentication API takes and gives."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.api.fields import StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.credentials.passwords import LONGEST_PASSWORD
+from accounts.models import ApiKey, Role, Scope
+from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
+
+
+class LoginSerializer(StrictSerializer):
+    email = StrictCharField(max_length=254)
+    password = StrictCharField(max_length=LONGEST_PASSWORD, trim_whitespace=False, style={"input_type": "password"})
+    code = StrictCharField(
+        max_length=64,
+        required=False,
+        allow_blank=True,
+        help_text="Where the account has a second factor: what its authenticator app shows now, or a recovery code.",
+    )
+
+
+class LoggedInUserSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    email = serializers.EmailField()
+
+
+class LoginAnswerSerializer(serializers.Serializer[Any]):
+    token = serializers.CharField(help_text="A session token. Send it as `Authorization: Bearer <token>`.")
+    user = LoggedInUserSerializer()
+
+
+class SessionUserSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    role = serializers.ChoiceField(Role.choices)
+
+
+class SessionSerializer(serializers.Serializer[Any]):
+    authenticated = serializers.BooleanField()
+    user = SessionUserSerializer(allow_null=True)
+
+
+class NewKeySerializer(StrictSerializer):
+    name = StrictCharField(max_length=64)
+    scope = StrictChoiceField(Scope.choices)
+    expires_in_days = StrictChoiceField(
+        [days for days in LIFETIMES if days is not None],
+        default=DEFAULT_LIFETIME,
+        allow_null=True,
+        help_text="`null` is for ever.",
+    )
+
+
+class ApiKeySerializer(serializers.ModelSerializer[ApiKey]):
+    class Meta:
+        model = ApiKey
+        fields = [
+            "id",
+            "name",
+            "scope",
+            "hint",
+            "created_at",
+            "expires_at",
+            "last_used_at",
+            "last_used_ip",
+        ]
+        read_only_fields = fields
+
+
+class IssuedKeySerializer(ApiKeySerializer):
+    """The answer that holds the key itself: the only one, and only once."""
+
+    key = serializers.CharField(read_only=True, help_text="The key. It is not shown again.")
+
+    class Meta(ApiKeySerializer.Meta):
+        fields = [*ApiKeySerializer.Meta.fields, "key"]
+        read_only_fields = fields

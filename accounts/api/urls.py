@@ -1,0 +1,14 @@
+"""Routes under /api."""
+
+from django.urls import path
+
+from accounts.api.viewsets import ApiKeyViewSet, LoginView, LogoutView, SessionView
+
+urlpatterns = [
+    path("auth/login", LoginView.as_view(), name="login"),
+    path("auth/session", SessionView.as_view(), name="session"),
+    path("auth/logout", LogoutView.as_view(), name="logout"),
+    path("auth/keys", ApiKeyViewSet.as_view({"get": "list", "post": "create"}), name="keys"),
+    path("auth/keys/<str:pk>", ApiKeyViewSet.as_view({"delete": "destroy"}), name="key"),
+    path("auth/keys/<str:pk>/rotate", ApiKeyViewSet.as_view({"post": "rotate"}), name="key-rotate"),
+]

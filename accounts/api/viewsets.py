@@ -1,0 +1,158 @@
+"""Sessions and API keys under /api/auth."""
+
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import AllowAny, BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSet
+
+from accounts.api.fields import StrictSerializer
+from accounts.api.openapi import problems
+from accounts.api.permissions import SessionOnly
+from accounts.api.serializers import (
+    ApiKeySerializer,
+    IssuedKeySerializer,
+    LoginAnswerSerializer,
+    LoginSerializer,
+    NewKeySerializer,
+    SessionSerializer,
+)
+from accounts.errors import UnknownKeyError
+from accounts.http import AuthenticatedRequest, client_address
+from accounts.models import ApiKey, User
+from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api_key
+from accounts.services.sign_in import log_in, log_out
+
+
+class LoginView(APIView):
+    # A token that has run out must not keep anyone from getting a new one.
+    authentication_classes: list[type[BaseAuthentication]] = []
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        operation_id="login",
+        tags=["auth"],
+        auth=[],
+        request=LoginSerializer,
+        responses={200: LoginAnswerSerializer, **problems(400, 401, 413, 415, 429)},
+    )
+    def post(self, request: Request) -> Response:
+        """Exchange credentials for a session token, which lives for 12 hours.
+
+        An account with a second factor needs its `code`, too: without one, or with a wrong one, the answer to the right
+        password is 401 with the code `second_factor_required`.
+        """
+        fields = _validated(LoginSerializer, request)
+        token, user = log_in(**fields, address=client_address(request))
+        return Response({"token": token, "user": {"id": str(user.pk), "email": user.email}})
+
+
+class SessionView(APIView):
+    permission_classes = [AllowAny]
+    throttle_classes: list[type[BaseThrottle]] = []  # always answers 200
+
+    def perform_authentication(self, request: Request) -> None:
+        """A bad token is an answer here, and no error: `request` remembers that nobody was authenticated."""
+        with suppress(AuthenticationFailed):
+            super().perform_authentication(request)
+
+    @extend_schema(operation_id="session", tags=["auth"], responses=SessionSerializer)
+    def get(self, request: Request) -> Response:
+        """Tell who the caller is. Always 200: without a valid token `authenticated` is false."""
+        user = request.user if isinstance(request.user, User) else None
+        return Response(
+            {"authenticated": user is not None, "user": user and {"id": str(user.pk), "role": user.role.value}}
+        )
+
+
+class LogoutView(APIView):
+    permission_classes = [SessionOnly]
+    throttle_classes: list[type[BaseThrottle]] = []  # whoever has a stolen token cannot keep its owner from ending it
+
+    @extend_schema(
+        operation_id="logout",
+        tags=["auth"],
+        request=None,
+        responses={204: OpenApiResponse(description="The token is refused from now on."), **problems(401, 403)},
+    )
+    def post(self, request: AuthenticatedRequest) -> Response:
+        """End the session whose token is sent. An API key is no session: revoke it instead."""
+        log_out(user=request.user, credential=request.auth)
+        return Response(status=204)
+
+
+class ApiKeyViewSet(ViewSet):
+    permission_classes: list[type[BasePermission]] = [SessionOnly]
+
+    @extend_schema(
+        operation_id="list_keys",
+        tags=["auth"],
+        responses={200: ApiKeySerializer(many=True), **problems(401, 403)},
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List your keys, newest first, without the revoked ones."""
+        keys = ApiKey.objects.kept().filter(user=request.user)
+        return Response(ApiKeySerializer(keys, many=True).data)
+
+    @extend_schema(
+        operation_id="issue_key",
+        tags=["auth"],
+        request=NewKeySerializer,
+        responses={201: IssuedKeySerializer, **problems(400, 401, 403, 413, 415)},
+    )
+    def create(self, request: AuthenticatedRequest) -> Response:
+        """Make a key. The answer is the only one that ever holds it."""
+        fields = _validated(NewKeySerializer, request)
+        row, key = issue_api_key(
+            user=request.user,
+            name=fields["name"],
+            scope=fields["scope"],
+            lifetime_days=fields["expires_in_days"],
+        )
+        return _issued(row, key)
+
+    @extend_schema(
+        operation_id="revoke_key",
+        tags=["auth"],
+        responses={204: OpenApiResponse(description="The key is refused from now on."), **problems(401, 403, 404)},
+    )
+    def destroy(self, request: AuthenticatedRequest, pk: str) -> Response:
+        """Revoke a key."""
+        revoke_api_key(key_id=_key_id(pk), owner=request.user, by=request.user)
+        return Response(status=204)
+
+    @extend_schema(
+        operation_id="rotate_key",
+        tags=["auth"],
+        request=None,
+        responses={201: IssuedKeySerializer, **problems(401, 403, 404)},
+    )
+    def rotate(self, request: AuthenticatedRequest, pk: str) -> Response:
+        """Make a key like this one, which goes on for at most 24 hours."""
+        return _issued(*rotate_api_key(user=request.user, key_id=_key_id(pk)))
+
+
+def _validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    fields: dict[str, Any] = serializer.validated_data
+    return fields
+
+
+def _key_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownKeyError from None
+
+
+def _issued(row: ApiKey, key: str) -> Response:
+    return Response({**ApiKeySerializer(row).data, "key": key}, status=201)

@@ -1,0 +1,1 @@
+"""Formats and checks of what proves who somebody is."""

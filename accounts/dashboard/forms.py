@@ -1,0 +1,139 @@
+"""The forms of the dashboard's account pages. They check shapes; the services decide."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from accounts.credentials.passwords import LONGEST_PASSWORD
+from accounts.errors import InvalidCredentialsError, TooManyAttemptsError
+from accounts.http import client_address
+from accounts.models import Scope, User
+from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
+from accounts.services.sign_in import change_password, check_credentials, set_password
+from accounts.text import has_control_characters
+
+
+def password_field(label: str, *, autocomplete: str, help_text: str = "") -> forms.CharField:
+    """Never stripped: spaces at the ends belong to the password."""
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, strip=False, max_length=LONGEST_PASSWORD, widget=widget, help_text=help_text)
+
+
+class SignInForm(forms.Form):
+    """After `is_valid()`, `retry_after` tells whether there were too many attempts."""
+
+    email = forms.CharField(
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True, "autocapitalize": "none"}),
+    )
+    password = password_field("Password", autocomplete="current-password")
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.address = client_address(request)
+        self.user: User | None = None
+        self.retry_after: int | None = None
+
+    def clean(self) -> dict[str, Any]:
+        if {"email", "password"} <= self.cleaned_data.keys():
+            try:
+                self.user = check_credentials(**self.cleaned_data, address=self.address)
+            except TooManyAttemptsError as error:
+                self.retry_after = error.retry_after
+                self.add_error(None, str(error))
+            except InvalidCredentialsError as error:
+                self.add_error(None, str(error))
+        return self.cleaned_data
+
+    def get_user(self) -> User | None:
+        return self.user
+
+
+class SignUpForm(forms.Form):
+    email = forms.EmailField(
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True, "autocapitalize": "none"}),
+    )
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only
+    """For whoever followed a set-password link."""
+
+    new_password1 = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")
+    new_password2 = password_field("The same again", autocomplete="new-password")
+
+    def validate_password_for_user(self, user: Any, *_field: Any) -> None:
+        """What is wrong with the password is said where it was typed first."""
+        super().validate_password_for_user(user, "new_password1")
+
+    def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
+        user: User = self.user
+        set_password(user=user, password=self.cleaned_data["new_password1"])
+        return user
+
+
+class ChangePasswordForm(forms.Form):
+    current = password_field("Current password", autocomplete="current-password")
+    new = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")
+    again = password_field("The same again", autocomplete="new-password")
+
+    def __init__(self, user: User, address: str | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.address = address
+
+    def clean_new(self) -> str:
+        password: str = self.cleaned_data["new"]
+        validate_password(password, self.user)
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("again") != self.cleaned_data.get("new") and "new" in self.cleaned_data:
+            self.add_error("again", "The two new passwords differ. Type them again.")
+        return self.cleaned_data
+
+    def save(self) -> bool:
+        """Change the password; False, with the reason among the errors, when the current one is not right."""
+        try:
+            change_password(
+                user=self.user,
+                current=self.cleaned_data["current"],
+                new=self.cleaned_data["new"],
+                address=self.address,
+            )
+        except InvalidCredentialsError:
+            self.add_error("current", "This is not your current password.")
+        except TooManyAttemptsError as error:
+            self.add_error("current", str(error))
+        return self.is_valid()
+
+
+class NewKeyForm(forms.Form):
+    """`id` is drawn with the form, so that a form sent twice makes one key."""
+
+    id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
+    name = forms.CharField(
+        max_length=64,
+        help_text="What will use it, such as “deploy script”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scope = forms.ChoiceField(choices=Scope.choices)
+    lifetime = forms.TypedChoiceField(
+        label="Expires",
+        choices=[(days or "", f"after {days} days" if days else "never") for days in LIFETIMES],
+        initial=DEFAULT_LIFETIME,
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if has_control_characters(name):
+            raise ValidationError("The name holds control characters. Type it anew.", code="control")
+        return name

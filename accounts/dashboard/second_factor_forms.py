@@ -1,0 +1,97 @@
+"""The forms of the second factor: its code while signing in, and the password again before it is changed."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from accounts.dashboard.forms import password_field
+from accounts.dashboard.pending_sign_in import find_user
+from accounts.errors import InvalidCredentialsError, TooManyAttemptsError, WrongCodeError
+from accounts.http import client_address
+from accounts.models import User
+from accounts.services.second_factor import check_second_factor
+from accounts.services.sign_in import check_credentials
+
+
+def code_field(label: str = "Code", *, help_text: str, digits_only: bool = False) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+    if digits_only:
+        attributes["inputmode"] = "numeric"
+    return forms.CharField(
+        label=label, max_length=64, help_text=help_text, widget=forms.TextInput(attrs={"class": "code", **attributes})
+    )
+
+
+class SignInCodeForm(forms.Form):
+    """The second page of signing in. After `is_valid()`, `retry_after` tells whether there were too many attempts."""
+
+    code = code_field(help_text="The six digits that your authenticator app shows now.", digits_only=True)
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].widget.attrs["autofocus"] = True
+        self.address = client_address(request)
+        self.user = find_user(request)
+        self.retry_after: int | None = None
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        if self.user is None:
+            raise ValidationError("That took too long. Sign in again.", code="expired")
+        try:
+            check_second_factor(user=self.user, code=code, address=self.address)
+        except TooManyAttemptsError as error:
+            self.retry_after = error.retry_after
+            raise ValidationError(str(error), code="throttled") from None
+        except WrongCodeError as error:
+            raise ValidationError(str(error), code="wrong") from None
+        return code
+
+    def get_user(self) -> User | None:
+        return self.user
+
+
+class RecoveryCodeForm(SignInCodeForm):
+    """The same for whoever has no app at hand: a keyboard with letters."""
+
+    code = code_field("Recovery code", help_text="One of those you kept. Each works once.")
+
+
+class PasswordAgainForm(forms.Form):
+    password = password_field("Your password", autocomplete="current-password")
+
+    def __init__(self, user: User, address: str | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.address = address
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        try:
+            check_credentials(email=self.user.email, password=password, address=self.address)
+        except InvalidCredentialsError:
+            raise ValidationError("This is not your password.", code="wrong") from None
+        except TooManyAttemptsError as error:
+            raise ValidationError(str(error), code="throttled") from None
+        return password
+
+
+class PasswordAndCodeForm(PasswordAgainForm):
+    code = code_field(help_text="Of your authenticator app, or a recovery code.")
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        if "password" in self.cleaned_data:  # no code is used up for a password that is wrong
+            try:
+                check_second_factor(user=self.user, code=code, address=self.address)
+            except (WrongCodeError, TooManyAttemptsError) as error:
+                raise ValidationError(str(error), code="wrong") from None
+        return code
+
+
+class FirstCodeForm(forms.Form):
+    """The code by which the app proves that it has the secret."""
+
+    code = code_field(help_text="The six digits that the app shows now.", digits_only=True)

@@ -1,0 +1,115 @@
+"""The pages of the second factor: its setting up in two steps, new recovery codes, turning it off."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+
+from accounts.credentials.encryption import seal, unseal
+from accounts.credentials.one_time_codes import draw_enrolment, make_secret
+from accounts.dashboard.decorators import for_signed_in
+from accounts.dashboard.expiring_values import forget, keep, recall
+from accounts.dashboard.middleware import needs_second_factor
+from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
+from accounts.errors import SecondFactorExistsError, WrongCodeError
+from accounts.http import SignedInRequest, client_address
+from accounts.services.second_factor import enrol, has_second_factor, renew_recovery_codes, turn_off
+
+_SETUP = "second_factor_setup"
+_SETUP_LIFETIME = timedelta(minutes=15)
+
+
+@sensitive_post_parameters()
+@for_signed_in
+def begin_second_factor(request: SignedInRequest) -> HttpResponse:
+    """First step: the password again. Whoever found an open browser must not put a lock of their own on it."""
+    if has_second_factor(request.user):
+        return redirect("accounts:settings")
+    form = PasswordAgainForm(request.user, client_address(request), request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        context = {"form": form, "required": needs_second_factor(request.user)}
+        return render(request, "accounts/second_factor_begin.html", context)
+    sealed = seal(user_id=request.user.pk, value=make_secret())
+    keep(request.session, _SETUP, sealed, lifetime=_SETUP_LIFETIME)
+    return redirect("accounts:second-factor-confirm")
+
+
+@sensitive_variables("secret", "codes")
+@for_signed_in
+def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
+    """Second step: the app has the secret, and a code of it proves that."""
+    secret = _secret_being_set_up(request)
+    if secret is None:
+        return redirect("accounts:second-factor")
+    form = FirstCodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            codes = enrol(user=request.user, secret=secret, code=form.cleaned_data["code"])
+        except WrongCodeError as error:
+            form.add_error("code", str(error))
+        except SecondFactorExistsError as error:
+            messages.info(request, str(error))
+            return redirect("accounts:settings")
+        else:
+            forget(request.session, _SETUP)
+            update_session_auth_hash(request, request.user)
+            return _show_codes(request, codes, title="Your second factor is on")
+    groups = [secret[start : start + 4] for start in range(0, len(secret), 4)]
+    return render(request, "accounts/second_factor_confirm.html", {"form": form, "secret": " ".join(groups)})
+
+
+@sensitive_variables("secret")
+@for_signed_in
+def picture_second_factor(request: SignedInRequest) -> HttpResponse:
+    """The secret as a picture, only while it is being set up."""
+    secret = _secret_being_set_up(request)
+    if secret is None:
+        raise Http404("No second factor is being set up.")
+    return HttpResponse(draw_enrolment(email=request.user.email, secret=secret), content_type="image/svg+xml")
+
+
+def with_password_and_code(template: str) -> Callable[[Callable[[SignedInRequest], HttpResponse]], Any]:
+    """For a page that shows `template` until password and code are right, and then does what it is for."""
+
+    def decorate(act: Callable[[SignedInRequest], HttpResponse]) -> Any:
+        def view(request: SignedInRequest) -> HttpResponse:
+            if not has_second_factor(request.user):
+                return redirect("accounts:settings")
+            form = PasswordAndCodeForm(request.user, client_address(request), request.POST or None)
+            if request.method == "POST" and form.is_valid():
+                return act(request)
+            return render(request, template, {"form": form})
+
+        return sensitive_post_parameters()(for_signed_in(view))
+
+    return decorate
+
+
+@with_password_and_code("accounts/recovery_codes_form.html")
+def make_recovery_codes(request: SignedInRequest) -> HttpResponse:
+    return _show_codes(request, renew_recovery_codes(user=request.user), title="Your new recovery codes")
+
+
+@with_password_and_code("accounts/second_factor_off.html")
+def turn_off_second_factor(request: SignedInRequest) -> HttpResponse:
+    turn_off(user=request.user)
+    messages.success(request, "Your second factor is off. The password alone signs you in.")
+    return redirect("accounts:settings")
+
+
+@sensitive_variables("codes")
+def _show_codes(request: HttpRequest, codes: list[str], *, title: str) -> HttpResponse:
+    """At once, and not after a redirect: kept until then, they would be stored somewhere."""
+    return render(request, "accounts/recovery_codes.html", {"title": title, "codes": codes})
+
+
+def _secret_being_set_up(request: SignedInRequest) -> str | None:
+    sealed = recall(request.session, _SETUP)
+    if sealed is None or has_second_factor(request.user):
+        return None
+    return unseal(user_id=request.user.pk, sealed=sealed)

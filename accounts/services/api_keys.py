@@ -1,0 +1,88 @@
+"""Issuing, rotating and revoking API keys."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import audit
+from accounts.credentials.api_keys import digest_key, hint_key, make_key
+from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
+from accounts.models import ApiKey, Scope, User
+
+LIMIT = 25
+LIFETIMES = (30, 90, 365, None)
+DEFAULT_LIFETIME = 90
+ROTATION_GRACE = timedelta(hours=24)
+
+
+@sensitive_variables("key")
+def issue_api_key(
+    *, user: User, name: str, scope: Scope, lifetime_days: int | None, key_id: uuid.UUID | None = None
+) -> tuple[ApiKey, str]:
+    """The row and, never to be had again, the key. Raises KeyLimitReachedError.
+
+    A caller that draws `key_id` beforehand cannot make two by repeating itself: the second time is a KeyExistsError.
+    """
+    key = make_key()
+    now = timezone.now()
+    with transaction.atomic():
+        _claim_place(user)
+        if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
+            raise KeyExistsError
+        row = ApiKey.objects.create(
+            id=key_id or uuid.uuid4(),
+            user=user,
+            name=name,
+            scope=scope,
+            digest=digest_key(key),
+            hint=hint_key(key),
+            created_at=now,
+            lifetime_days=lifetime_days,
+            expires_at=None if lifetime_days is None else now + timedelta(days=lifetime_days),
+        )
+    audit.record("key_issued", user=user.pk, key=row.pk, scope=row.scope, days=lifetime_days or "unlimited")
+    return row, key
+
+
+@sensitive_variables("key")
+def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
+    """A new key of the same name, scope and lifetime; the old one goes on for at most a day.
+
+    Raises UnknownKeyError, and KeyLimitReachedError: for that day both are live, and both count.
+    """
+    with transaction.atomic():
+        old = ApiKey.objects.select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
+        if old is None:
+            raise UnknownKeyError
+        row, key = issue_api_key(user=user, name=old.name, scope=Scope(old.scope), lifetime_days=old.lifetime_days)
+        old.expires_at = _earliest(old.expires_at, timezone.now() + ROTATION_GRACE)
+        old.save(update_fields=["expires_at"])
+    audit.record("key_rotated", user=user.pk, key=old.pk, by_key=row.pk)
+    return row, key
+
+
+def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) -> None:
+    """Refuse the key from the next request on. Raises UnknownKeyError when there is none (of the owner's)."""
+    keys = ApiKey.objects.filter(pk=key_id, revoked_at=None)
+    if owner is not None:
+        keys = keys.filter(user=owner)
+    if not keys.update(revoked_at=timezone.now()):
+        raise UnknownKeyError
+    audit.record("key_revoked", key=key_id, by=by.pk)
+
+
+def _claim_place(user: User) -> None:
+    """Counts under a lock on the user's row, so that two requests cannot both take the last place.
+
+    SQLite has no row locks and needs none: its transactions here are IMMEDIATE, one writer at a time.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    if user.api_keys.live().count() >= LIMIT:
+        raise KeyLimitReachedError(LIMIT)
+
+
+def _earliest(expires_at: datetime | None, latest: datetime) -> datetime:
+    return latest if expires_at is None else min(expires_at, latest)

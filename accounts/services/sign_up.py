@@ -1,0 +1,62 @@
+"""Accounts that people make for themselves, where `BERTH_SIGNUP` is open: whoever reads the mailbox gets in."""
+
+import logging
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from accounts import audit
+from accounts.emails import normalise_email
+from accounts.errors import TooManyAttemptsError
+from accounts.http import client_address
+from accounts.models import User
+from accounts.services.set_password_links import make_set_password_link
+from accounts.throttling import counters
+from accounts.throttling.login_attempts import account_digest
+
+logger = logging.getLogger(__name__)
+
+HOUR = 3600
+ASKED_PER_ADDRESS = 10
+MAILS_PER_ACCOUNT = 3
+"""In an hour; further requests are answered alike, and no mail is sent."""
+
+
+def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
+    """Mail a set-password link to the account with this email, which is made where there is none.
+
+    What the caller sees is the same for every email: known, unknown, of an inactive user, or one that has had its
+    mails. Raises `TooManyAttemptsError`.
+    """
+    address = client_address(request)
+    window = int(timezone.now().timestamp() // HOUR)
+    asker, account = address or "unknown", account_digest(email)
+    if not counters.claim(subject=asker, scope="sign-ups", window=window, amount=1, limit=ASKED_PER_ADDRESS):
+        raise TooManyAttemptsError(retry_after=HOUR)
+    if not counters.claim(subject=account, scope="sign-up-mails", window=window, amount=1, limit=MAILS_PER_ACCOUNT):
+        return
+    user = _find_or_make(normalise_email(email))
+    if user.is_active:
+        audit.record("sign_up_asked", user=user.pk, address=address or "unknown")
+        _send(user, make_set_password_link(request, user=user, by=user))
+
+
+def _find_or_make(email: str) -> User:
+    try:
+        with transaction.atomic():
+            return User.objects.filter(email=email).first() or User.objects.create_user(email)
+    except IntegrityError:  # somebody asked at the same moment
+        return User.objects.get(email=email)
+
+
+def _send(user: User, link: str) -> None:
+    text = render_to_string("accounts/sign_up_mail.txt", {"link": link, "public_url": settings.BERTH_PUBLIC_URL})
+    try:
+        send_mail("Your Berth account", text, None, [user.email])
+    except (SMTPException, OSError) as error:
+        logger.warning("The sign-up mail for user %s could not be sent: %s", user.pk, type(error).__name__)

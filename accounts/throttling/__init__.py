@@ -1,0 +1,1 @@
+"""How often something may be asked or tried, counted for all processes together."""

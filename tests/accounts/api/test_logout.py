@@ -1,0 +1,48 @@
+"""POST /api/auth/logout."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.credentials.session_tokens import issue_session
+from accounts.models import RevokedSession, User
+from tests.accounts.conftest import Call
+from tests.factories import ApiKeyFactory, plain_key
+
+LOGOUT = "/api/auth/logout"
+
+
+def test_the_token_is_refused_from_the_next_request_on(call: Call, alice: User) -> None:
+    token = issue_session(alice)
+
+    assert call("POST", LOGOUT, by=token).status_code == 204
+    assert call("GET", "/api/auth/keys", by=token).json()["code"] == "invalid_token"
+    assert call("POST", LOGOUT, by=token).status_code == 401
+
+
+def test_other_sessions_go_on(call: Call, alice: User, bob: User) -> None:
+    leaving, staying, bobs = issue_session(alice), issue_session(alice), issue_session(bob)
+    call("POST", LOGOUT, by=leaving)
+
+    assert [call("GET", "/api/auth/keys", by=token).status_code for token in (staying, bobs)] == [200, 200]
+
+
+def test_a_key_is_no_session(call: Call, alice: User) -> None:
+    key = ApiKeyFactory.create(user=alice)
+
+    assert call("POST", LOGOUT, by=plain_key(key)).status_code == 403
+    assert call("GET", "/api/auth/session", by=plain_key(key)).json()["authenticated"] is True
+
+
+def test_nobody_cannot_sign_out(call: Call, db: None) -> None:
+    assert call("POST", LOGOUT).status_code == 401
+
+
+def test_only_the_id_of_the_token_is_kept_and_no_longer_than_the_token_lives(call: Call, alice: User) -> None:
+    RevokedSession.objects.create(jti="0" * 32, expires_at=timezone.now() - timedelta(seconds=1))
+    token = issue_session(alice)
+    call("POST", LOGOUT, by=token)
+
+    (kept,) = RevokedSession.objects.all()
+    assert kept.jti not in token
+    assert timezone.now() < kept.expires_at <= timezone.now() + timedelta(hours=12)

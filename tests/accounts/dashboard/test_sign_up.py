@@ -1,0 +1,108 @@
+"""Accounts that people make for themselves."""
+
+import re
+from smtplib import SMTPServerDisconnected
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from accounts.models import User
+from accounts.services import sign_up
+from tests.factories import UserFactory
+
+NEW_PASSWORD = "harbour lights at dusk"
+
+
+@pytest.fixture(autouse=True)
+def _is_open(db: None, settings: Any) -> None:
+    settings.BERTH_SIGNUP = "open"
+
+
+def ask(email: str, **headers: Any) -> Any:
+    return Client().post("/sign-up", {"email": email}, **headers)
+
+
+def link_of(message: Any) -> str:
+    found = re.search(r"http://testserver(/set-password/\S+)", message.body)
+    assert found is not None
+    return found[1]
+
+
+def test_a_stranger_gets_in_through_the_mailbox() -> None:
+    assert ask("New@Example.org").status_code == 200
+    (message,) = mail.outbox
+    assert message.to == ["new@example.org"]
+    client = Client()
+    form = client.get(link_of(message), follow=True)
+    path = form.redirect_chain[-1][0]
+    client.post(path, {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
+    assert User.objects.get().check_password(NEW_PASSWORD)
+    assert User.objects.get().role == "user"
+
+
+def test_before_the_link_is_followed_nobody_gets_in() -> None:
+    ask("new@example.org")
+    assert not User.objects.get().has_usable_password()
+
+
+def test_the_answer_is_the_same_for_known_and_unknown_emails() -> None:
+    known, inactive = UserFactory.create(), UserFactory.create(is_active=False)
+    answers = {
+        ask(email).content.decode().replace(email, "EMAIL")
+        for email in (known.email, inactive.email, "nobody@example.org")
+    }
+    assert len(answers) == 1
+    assert sorted(message.to[0] for message in mail.outbox) == sorted([known.email, "nobody@example.org"])
+
+
+def test_an_account_that_exists_stays_as_it_is() -> None:
+    user = UserFactory.create(staff=True)
+    before = user.password
+    ask(user.email.upper())
+    user.refresh_from_db()
+    assert (user.password, user.is_staff, User.objects.count()) == (before, True, 1)
+
+
+def test_a_mailbox_is_not_flooded() -> None:
+    answers = {ask("new@example.org", REMOTE_ADDR=f"192.0.2.{number}").status_code for number in range(8)}
+    assert answers == {200}
+    assert len(mail.outbox) == sign_up.MAILS_PER_ACCOUNT
+
+
+def test_an_address_asks_ten_times_an_hour() -> None:
+    answers = [ask(f"person{number}@example.org") for number in range(sign_up.ASKED_PER_ADDRESS + 1)]
+    assert [answer.status_code for answer in answers] == [200] * sign_up.ASKED_PER_ADDRESS + [429]
+    assert int(answers[-1]["Retry-After"]) > 0
+    assert User.objects.count() == sign_up.ASKED_PER_ADDRESS
+
+
+@pytest.mark.parametrize("email", ["", "no address", "a@b", "x" * 250 + "@example.org", "new\x00@example.org"])
+def test_what_is_no_email_is_said_so(email: str) -> None:
+    answer = ask(email)
+    assert answer.status_code == 200
+    assert "aria-invalid" in answer.content.decode()
+    assert not User.objects.exists()
+
+
+def test_a_mail_server_that_is_down_gives_nothing_away(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*args: Any) -> None:
+        raise SMTPServerDisconnected("gone")
+
+    monkeypatch.setattr(sign_up, "send_mail", refuse)
+    assert ask("new@example.org").status_code == 200
+    assert "could not be sent" in caplog.text
+
+
+def test_while_it_is_closed_there_is_no_such_page(settings: Any) -> None:
+    settings.BERTH_SIGNUP = "closed"
+    assert Client().get("/sign-up").status_code == 404
+    assert ask("new@example.org").status_code == 404
+    assert not User.objects.exists()
+
+
+def test_a_form_without_its_token_is_refused() -> None:
+    assert Client(enforce_csrf_checks=True).post("/sign-up", {"email": "new@example.org"}).status_code == 403

@@ -1,0 +1,79 @@
+"""The limits counted in a real Redis, as several machines share them."""
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.cache import caches
+
+from accounts.throttling.rate_limits import Leases
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[bytes]"]:
+    """A Redis of its own, which the service counts in."""
+    port = free_port()
+    options = {"--port": str(port), "--bind": "127.0.0.1", "--save": "", "--dir": str(tmp_path)}
+    command = ["redis-server", *(word for option in options.items() for word in option)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]})
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": f"redis://127.0.0.1:{port}",
+        }
+    }
+    settings.BERTH_COUNT_IN_CACHE = True
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield process
+    caches["default"].close()
+    process.terminate()
+    process.wait(20)
+
+
+def spend(subject: str, process: Leases | None = None) -> bool:
+    return (process or Leases()).spend(subject=subject, scope="reads", limit=50).allowed
+
+
+def test_machines_share_one_count(redis_server: Any) -> None:
+    subject = uuid4().hex
+    machines = [Leases(), Leases()]
+    assert sum(spend(subject, machines[number % 2]) for number in range(80)) == 50
+
+
+def test_many_at_once_never_exceed_it(redis_server: Any) -> None:
+    subject = uuid4().hex
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(lambda _: spend(subject), range(160))) == 50
+
+
+def test_users_do_not_share(redis_server: Any) -> None:
+    assert all(spend(uuid4().hex) for _ in range(60))
+
+
+def test_while_redis_is_down_the_database_counts(
+    redis_server: "subprocess.Popen[bytes]", db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis_server.terminate()
+    redis_server.wait(20)
+    subject = uuid4().hex
+    machine = Leases()
+    assert sum(spend(subject, machine) for _ in range(60)) == 50
+    assert "Redis does not answer" in caplog.text
