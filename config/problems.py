@@ -19,7 +19,7 @@ from accounts import errors as accounts
 from config.requests import current_request_id, is_api_path
 from containers import engine
 from projects import errors as projects
-from projects import secrets
+from projects.credentials import encryption
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -56,7 +56,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.TooManyStreamsError: Row(429, "throttled"),
     projects.TooManyRequestsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
-    secrets.SecretUnreadableError: Row(
+    encryption.SecretUnreadableError: Row(
         409, "secret_unreadable", "The stored credentials cannot be read. Set them again with PATCH, then start."
     ),
     # engines

@@ -175,7 +175,7 @@ AUTH_PASSWORD_VALIDATORS = [
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.api.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.api.permissions.ScopePermission"],
-    "DEFAULT_THROTTLE_CLASSES": ["projects.limits.UserThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["projects.api.throttling.UserThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -214,7 +214,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api.openapi.complete_problems",
     ],
-    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.lifecycle.Status"},
+    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.rules.lifecycle.Status"},
 }
 
 # -- headers and cookies ----------------------------------------------------------------------------------------------

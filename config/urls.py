@@ -20,12 +20,12 @@ _docs = SpectacularSwaggerSplitView.as_view(template_name="config/api_docs.html"
 
 urlpatterns = [
     path("api/", include("accounts.api.urls")),
-    path("api/", include("projects.api_urls")),
+    path("api/", include("projects.api.urls")),
     path("api/schema", _public(SpectacularJSONAPIView.as_view()), name="schema"),
     path("api/docs", _with_inline_pictures(_docs), name="docs"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("admin/", admin.site.urls),
     path("", include("accounts.dashboard.urls")),
-    path("", include("projects.urls")),
+    path("", include("projects.dashboard.urls")),
 ]

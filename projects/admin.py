@@ -13,10 +13,10 @@ from accounts.admin_permissions import KeptByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.engine import EngineError
 from projects.errors import ProjectError
-from projects.lifecycle import Action
 from projects.models import Actor, AgentType, Event, Plan, Project
-from projects.observing import refresh
+from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
+from projects.services.observation import refresh
 
 
 def _actor(request: HttpRequest) -> Actor:

@@ -1,9 +1,11 @@
-from projects.models.canary import Canary
+"""Projects, what is offered for them, and what is remembered of them."""
+
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
 from projects.models.idempotency import IdempotencyRecord
+from projects.models.key_check import Canary
+from projects.models.long_request import Slot
 from projects.models.project import Project
-from projects.models.slot import Slot
-from projects.models.watch import Watch
+from projects.models.watcher import Watch
 
 __all__ = ["Actor", "AgentType", "Canary", "Event", "IdempotencyRecord", "Plan", "Project", "Slot", "Watch"]

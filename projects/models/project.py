@@ -11,15 +11,15 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from containers.engine import ContainerState, Health
-from projects.credentials import Bot, describe_bot
-from projects.lifecycle import Desired, Facts, Status, derive_status
+from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
 from projects.models.catalogue import AgentType, Plan
-from projects.models.claimable import Claimable, operation_is_whole
 from projects.models.event import Actor, Event
-from projects.models.observed import Observed
-from projects.models.watch import Watch
-from projects.reasons import Reason, StatusReason, explain
-from projects.secrets import decrypt_secret, encrypt_secret, hint_of
+from projects.models.observation import Observed
+from projects.models.operation import Claimable, operation_is_whole
+from projects.models.watcher import Watch
+from projects.rules.bot import Bot, describe_bot
+from projects.rules.lifecycle import Desired, Facts, Status, derive_status
+from projects.rules.reasons import Reason, StatusReason, explain
 
 TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - the name of a field
 API_KEY = "api_key"

@@ -4,10 +4,10 @@ from django.utils import timezone
 
 from containers.engine import EngineError, EngineUnavailableError
 from projects.errors import ProjectSuspendedError
-from projects.lifecycle import Action, Desired, Operation, Verdict, judge_action
 from projects.models import Actor, Project
-from projects.observing import observe_now
-from projects.services.acts import (
+from projects.rules.lifecycle import Action, Desired, Operation, Verdict, judge_action
+from projects.services.observation import observe_now
+from projects.services.operations import (
     CLEAN_SLATE,
     bring_up,
     claim_stop,

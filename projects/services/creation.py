@@ -13,13 +13,13 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.models import User
 from containers.engine import EngineError, ImageMissingError
 from containers.get_engine import get_engine
-from projects.credentials import CredentialCheck
+from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
-from projects.lifecycle import Desired, Operation
 from projects.models import Actor, AgentType, Plan, Project
-from projects.models.claimable import Claim
-from projects.services.acts import bring_up, failure_code, patience, time_allowed
+from projects.models.operation import Claim
+from projects.rules.lifecycle import Desired, Operation
 from projects.services.deletion import claim_deletion, finish_deletion
+from projects.services.operations import bring_up, failure_code, patience, time_allowed
 
 log = logging.getLogger(__name__)
 

@@ -2,10 +2,10 @@
 
 from containers.engine import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
-from projects.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.models import Actor, Project
-from projects.models.claimable import Claim
-from projects.services.acts import patience, time_allowed
+from projects.models.operation import Claim
+from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
+from projects.services.operations import patience, time_allowed
 
 
 def delete_project(*, project: Project, actor: Actor) -> bool:

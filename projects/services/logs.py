@@ -7,9 +7,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from containers.engine import EngineError
 from containers.get_engine import get_engine
+from projects.credentials.encryption import SecretUnreadableError, redact
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
-from projects.secrets import SecretUnreadableError, redact
 
 TAIL = 20
 """Lines that explain a crash."""

@@ -3,10 +3,10 @@
 from django.utils import timezone
 
 from containers.engine import EngineError, EngineUnavailableError
-from projects.lifecycle import Action, Desired
 from projects.models import Actor, Project
-from projects.services.acts import claim_stop, patience, take_down
+from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project
+from projects.services.operations import claim_stop, patience, take_down
 
 
 def suspend_project(*, project: Project, actor: Actor) -> Project:

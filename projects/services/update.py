@@ -7,11 +7,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from projects.credentials import CredentialCheck
-from projects.lifecycle import Desired
+from projects.credentials.verification import CredentialCheck
 from projects.models import Actor, Plan, Project
-from projects.services.acts import in_progress
+from projects.rules.lifecycle import Desired
 from projects.services.creation import bot_in_use, check_plan_limit
+from projects.services.operations import in_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from containers.engine import Health
-from projects.credentials import CredentialCheck
+from projects.credentials.verification import CredentialCheck
 from projects.models import Actor, AgentType, Plan, Project
 from projects.services import NewProject, create_project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN

@@ -13,7 +13,7 @@ import containers.get_engine
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from projects.models import AgentType, Plan
-from projects.watching import Watcher
+from projects.watcher.watcher import Watcher
 from tests.chaos.corner import Corner
 from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site

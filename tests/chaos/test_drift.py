@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
-from projects.watching import Watcher
+from projects.watcher.watcher import Watcher
 from tests.chaos.corner import Corner
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
 

@@ -16,7 +16,7 @@ from tempfile import mkdtemp
 import pytest
 from rest_framework.test import APIClient
 
-from projects.watching import Watcher
+from projects.watcher.watcher import Watcher
 from tests.chaos.corner import Corner
 
 pytestmark = [

@@ -15,8 +15,8 @@ from containers.docker import containers, deploy
 from containers.docker_api import breaker, client
 from containers.engine import EngineUnavailableError
 from projects.models import Project
-from projects.services import orphans
-from projects.services import reconcile as rounds
+from projects.watcher import orphans
+from projects.watcher import reconcile as rounds
 from tests.chaos.corner import Corner
 from tests.chaos.truth import assert_at_rest
 from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker

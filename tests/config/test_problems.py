@@ -15,7 +15,7 @@ from accounts import errors as accounts
 from config.problems import TABLE
 from containers import engine
 from projects import errors as projects
-from projects import secrets
+from projects.credentials import encryption
 from tests.config import probe_urls
 
 pytestmark = pytest.mark.urls("tests.config.probe_urls")
@@ -45,7 +45,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.SecondFactorRequiredError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
     (accounts.WrongCodeError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
     (accounts.SecondFactorExistsError(), 409, "second_factor_exists", {}),
-    (secrets.SecretUnreadableError("The api_key of a project cannot be decrypted."), 409, "secret_unreadable", {}),
+    (encryption.SecretUnreadableError("The api_key of a project cannot be decrypted."), 409, "secret_unreadable", {}),
     (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
     (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
     (accounts.KeyExistsError(), 409, "key_exists", {}),

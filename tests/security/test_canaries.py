@@ -25,9 +25,9 @@ from containers.engine import (
     NameTakenError,
     SupersededError,
 )
-from projects import credentials
+from projects.credentials import verification
 from projects.models import Project
-from projects.services.reconcile import reconcile
+from projects.watcher.reconcile import reconcile
 from tests import canaries
 from tests.canaries import (
     CANARY_API_KEY,
@@ -237,7 +237,7 @@ PROVIDER: dict[str, Callable[[FakeProvider], object]] = {
 @pytest.fixture
 def outside(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeTelegram, FakeProvider]]:
     settings.BERTH_VERIFY_CREDENTIALS = True
-    monkeypatch.setattr(credentials, "TIMEOUT", (0.2, 0.2))
+    monkeypatch.setattr(verification, "TIMEOUT", (0.2, 0.2))
     with FakeTelegram() as telegram, FakeProvider() as provider:
         settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = telegram.url, provider.api_base
         for token in (CANARY_TELEGRAM_TOKEN, CANARY_OTHER_TELEGRAM_TOKEN):

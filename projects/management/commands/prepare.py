@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from projects.management.commands.serve import require_free_port
-from projects.services.keyring import check_keys
+from projects.services.key_rotation import check_keys
 
 
 class Command(BaseCommand):

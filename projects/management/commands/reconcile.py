@@ -3,8 +3,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.engine import EngineUnavailableError
-from projects.services.keyring import check_keys
-from projects.services.reconcile import reconcile
+from projects.services.key_rotation import check_keys
+from projects.watcher.reconcile import reconcile
 
 
 class Command(BaseCommand):

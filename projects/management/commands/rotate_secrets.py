@@ -4,8 +4,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.credentials.encryption import SealBrokenError
 from accounts.services.second_factor import reseal_second_factors
-from projects.secrets import SecretUnreadableError
-from projects.services.keyring import rotate_secrets
+from projects.credentials.encryption import SecretUnreadableError
+from projects.services.key_rotation import rotate_secrets
 
 
 class Command(BaseCommand):

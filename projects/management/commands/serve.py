@@ -37,7 +37,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         # Imported here: the children import this module before Django is set up.
-        from projects.services.keyring import check_keys  # noqa: PLC0415
+        from projects.services.key_rotation import check_keys  # noqa: PLC0415
 
         check_keys()
         if options["announce"]:

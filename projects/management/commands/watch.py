@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from projects.services.keyring import check_keys
-from projects.watching import Watcher
+from projects.services.key_rotation import check_keys
+from projects.watcher.watcher import Watcher
 
 
 class Command(BaseCommand):

@@ -1,0 +1,84 @@
+"""Logs on the wire: plain text, or server-sent events while they go on (WHATWG HTML, section 9.2)."""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack
+from datetime import datetime
+
+from django.http import HttpResponseBase, StreamingHttpResponse
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from containers.engine import EngineError
+from projects.api.long_requests import hold_slot, renew
+from projects.models import Project
+from projects.services.logs import read_logs
+
+
+class AnyAccept(BaseContentNegotiation):
+    """Logs are text whatever the client would rather have; errors are problem documents all the same."""
+
+    def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        return next(iter(parsers))
+
+    def select_renderer(
+        self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
+
+
+def text_of(project: Project, *, tail: int | None, since: datetime | None) -> str:
+    return "".join(f"{line}\n" for line in read_logs(project=project, tail=tail, since=since))
+
+
+def follow(project: Project, *, tail: int | None, since: datetime | None) -> HttpResponseBase:
+    """A stream that ends with the container. Raises `TooManyStreamsError` and `EngineError` before it begins."""
+    response = StreamingHttpResponse(
+        EventStream(project, tail=tail, since=since), content_type="text/event-stream; charset=utf-8"
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+class EventStream:
+    """The events of one follower. An object, because a generator that was never begun does not clean up."""
+
+    def __init__(self, project: Project, *, tail: int | None, since: datetime | None) -> None:
+        with ExitStack() as stack:
+            self._slot = stack.enter_context(hold_slot(project.owner))
+            self._lines = read_logs(project=project, tail=tail, since=since, follow=True)
+            stack.callback(self._lines.close)
+            self._first = next(self._lines, None)
+            self._held = stack.pop_all()
+        self._events = self._make_events()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._events)
+
+    def close(self) -> None:
+        """Give back the slot and the connection to the engine; Django calls it however the request ends."""
+        self._events.close()
+        self._held.close()
+
+    def _make_events(self) -> Generator[bytes, None, None]:
+        line = self._first
+        try:
+            while line is not None:
+                yield _event(line)
+                if not line:
+                    renew(self._slot)
+                line = next(self._lines, None)
+            yield b"event: end\ndata: the log has ended\n\n"
+        except EngineError as error:
+            yield f"event: error\ndata: {error}\n\n".encode()
+
+
+def _event(line: str) -> bytes:
+    """A line, or the comment that shows both sides that the other is still there."""
+    return f"data: {line}\n\n".encode() if line else b": still here\n\n"

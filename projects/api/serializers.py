@@ -1,0 +1,213 @@
+"""Shapes on the wire: what the API accepts for a project, and what it answers."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.views.decorators.debug import sensitive_variables
+from rest_framework import serializers
+
+from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
+from projects.api.agent_settings import check_settings
+from projects.api.catalogue_field import OfferField, check_memory
+from projects.credentials.verification import CredentialCheck, check_credentials, parse_bot_id
+from projects.errors import InvalidFieldError
+from projects.models import AgentType, Event, Plan, Project
+from projects.models.project import API_KEY
+from projects.rules.lifecycle import Action, Status
+from projects.services import NewProject, ProjectChange
+
+TOKEN_LENGTH = 256
+KEY_LENGTH = 1024
+
+
+class ProjectSerializer(serializers.Serializer[Project]):
+    """The five fields of the list."""
+
+    id = serializers.UUIDField(read_only=True)
+    name = serializers.CharField(read_only=True)
+    status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    plan = serializers.CharField(source="plan_id", read_only=True)
+    created_at = serializers.DateTimeField(read_only=True)
+
+
+class BotSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    username = serializers.CharField(help_text="Empty where Telegram did not answer.")
+    url = serializers.CharField(help_text="https://t.me/…, or empty as well.")
+
+
+class StatusReasonSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    exit_code = serializers.IntegerField(allow_null=True)
+    oom_killed = serializers.BooleanField()
+    at = serializers.DateTimeField(allow_null=True)
+    log_tail = serializers.ListField(child=serializers.CharField())
+
+
+class ProjectDetailSerializer(ProjectSerializer):
+    type = serializers.CharField(source="agent_type_id", read_only=True)
+    settings = serializers.DictField(read_only=True)
+    bot = BotSerializer(read_only=True, allow_null=True)
+    provider = serializers.CharField(read_only=True)
+    telegram_token_hint = serializers.CharField(read_only=True)
+    api_key_hint = serializers.CharField(read_only=True)
+    status_reason = StatusReasonSerializer(read_only=True, allow_null=True)
+    status_checked_at = serializers.DateTimeField(source="checked_at", read_only=True, allow_null=True)
+    last_known_status = serializers.ChoiceField(choices=Status.choices, read_only=True)
+    restarts = serializers.IntegerField(read_only=True)
+    started_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    updated_at = serializers.DateTimeField(read_only=True)
+
+
+class ValidationSerializer(serializers.Serializer[Any]):
+    """The answer of a dry run."""
+
+    valid = serializers.BooleanField()
+    bot = BotSerializer(allow_null=True)
+    provider = serializers.CharField()
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+class ProjectFieldsSerializer(StrictSerializer):
+    """What create and change have in common."""
+
+    name = StrictCharField(max_length=64)
+    plan = OfferField(queryset=Plan.objects.all(), required=False)
+    telegramToken = StrictCharField(
+        max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
+    )
+    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
+    settings = serializers.DictField(required=False)
+
+    @sensitive_variables()
+    def validate_telegramToken(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
+        try:
+            parse_bot_id(value)
+        except InvalidFieldError as error:
+            raise serializers.ValidationError(str(error), code=error.code) from None
+        return value
+
+
+class NewProjectSerializer(ProjectFieldsSerializer):
+    type = OfferField(queryset=AgentType.objects.all(), required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs.setdefault("type", None)
+        attrs.setdefault("plan", None)
+        for field in ("type", "plan"):
+            attrs[field] = attrs[field] or cast(OfferField, self.fields[field]).get_default_offer()
+        agent_type: AgentType = attrs["type"]
+        missing = {
+            field: serializers.ValidationError("This agent type needs it. Send it.", code="required").detail
+            for field, needed in (
+                ("telegramToken", agent_type.needs_telegram_token),
+                ("apiKey", agent_type.needs_api_key),
+            )
+            if needed and not attrs.get(field)
+        }
+        if missing:
+            raise serializers.ValidationError(missing)
+        check_memory(agent_type, attrs["plan"])
+        check_settings(agent_type, attrs.setdefault("settings", {}))
+        return attrs
+
+    @sensitive_variables()
+    def to_wanted(self, project_id: UUID) -> NewProject:
+        """Looks outside. Raises `InvalidFieldError` for a credential that is certainly not valid."""
+        data = self.validated_data
+        token, key = data.get("telegramToken", ""), data.get("apiKey", "")
+        return NewProject(
+            project_id=project_id,
+            name=data["name"],
+            agent_type=data["type"],
+            plan=data["plan"],
+            settings=data["settings"],
+            telegram_token=token,
+            api_key=key,
+            check=check_credentials(
+                telegram_token=token, api_key=key, provider=str(data["settings"].get("provider", ""))
+            ),
+        )
+
+
+class ProjectChangeSerializer(ProjectFieldsSerializer):
+    """Any of the fields; `self.instance` is the project."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, partial=True, **kwargs)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        project = cast(Project, self.instance)
+        if "plan" in attrs:
+            check_memory(project.agent_type, attrs["plan"])
+        if "settings" in attrs:
+            check_settings(project.agent_type, attrs["settings"])
+        return attrs
+
+    @sensitive_variables()
+    def to_change(self) -> ProjectChange:
+        """Looks outside where a credential changes. Raises `InvalidFieldError`."""
+        data, project = self.validated_data, cast(Project, self.instance)
+        token, key = data.get("telegramToken"), data.get("apiKey")
+        provider = str(data.get("settings", project.settings).get("provider", ""))
+        check: CredentialCheck | None = None
+        if token or key or "settings" in data:
+            check = check_credentials(
+                telegram_token=token or "",
+                api_key=key or project.open_credential(API_KEY),
+                provider=provider,
+                # The stored key is asked about again only for another provider, which may not know it.
+                ask_provider=key is not None or provider not in {"", project.provider},
+            )
+        return ProjectChange(
+            name=data.get("name"),
+            plan=data.get("plan"),
+            settings=data.get("settings"),
+            telegram_token=token,
+            api_key=key,
+            check=check,
+        )
+
+
+class ControlSerializer(StrictSerializer):
+    action = StrictChoiceField(choices=Action.values)
+
+
+class PlanSerializer(serializers.ModelSerializer[Plan]):
+    cpus = serializers.FloatField()
+
+    class Meta:
+        model = Plan
+        fields = ["slug", "memory_mb", "cpus", "max_projects", "is_default"]
+
+
+class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):
+    class Meta:
+        model = AgentType
+        fields = [
+            "slug",
+            "title",
+            "needs_telegram_token",
+            "needs_api_key",
+            "settings_schema",
+            "min_memory_mb",
+            "is_default",
+        ]
+
+
+class EventSerializer(serializers.ModelSerializer[Event]):
+    class Meta:
+        model = Event
+        fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
+
+    cpu_percent = serializers.FloatField(allow_null=True)
+    memory = serializers.IntegerField(allow_null=True)
+    memory_limit = serializers.IntegerField(allow_null=True)
+    network_received = serializers.IntegerField(allow_null=True)
+    network_sent = serializers.IntegerField(allow_null=True)
+    pids = serializers.IntegerField(allow_null=True)

@@ -1,0 +1,21 @@
+"""Routes under /api."""
+
+from django.urls import path
+
+from projects.api.viewsets import AgentTypeViewSet, PlanViewSet, ProjectLogsView, ProjectViewSet
+
+urlpatterns = [
+    path("projects", ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
+    path("projects/validate", ProjectViewSet.as_view({"post": "validate"}), name="project-validate"),
+    path(
+        "projects/<str:id>",
+        ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+        name="project",
+    ),
+    path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
+    path("projects/<str:id>/events", ProjectViewSet.as_view({"get": "events"}), name="project-events"),
+    path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),
+    path("projects/<str:id>/stats", ProjectViewSet.as_view({"get": "stats"}), name="project-stats"),
+    path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
+    path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
+]

@@ -1,0 +1,1 @@
+"""A project's credentials: asked about outside, and encrypted at rest."""

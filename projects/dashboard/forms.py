@@ -1,0 +1,133 @@
+"""The forms of the projects' pages."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django import forms
+from django.views.decorators.debug import sensitive_variables
+
+from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
+from projects.dashboard.form_fields import choices_of, describe_offer, text_field, text_of
+from projects.dashboard.project_form import SECRETS, SETTINGS, ProjectForm
+from projects.errors import IdempotencyMismatchError, OperationInProgressError
+from projects.models import AgentType, Plan, Project
+from projects.rules.lifecycle import Action
+from projects.services import NewProject, ProjectChange
+
+PEOPLE_SAY = {
+    OperationInProgressError: "This form was sent a moment ago, and its deploy is under way. Look at your projects.",
+    IdempotencyMismatchError: "This form has deployed a project already. Check what it says now, then deploy again.",
+}
+"""In place of sentences about a header of the API."""
+
+
+class NewProjectForm(ProjectForm):
+    """`id` is drawn with the form, so that a form sent twice deploys one project."""
+
+    rules: NewProjectSerializer
+    field_order = ["id", "name", "type", "plan"]
+
+    id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
+    type = forms.ChoiceField(choices=choices_of(lambda: AgentType.objects.filter(available=True)))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        types = AgentType.objects.filter(available=True)
+        self.initial = {
+            "type": types.filter(is_default=True).first(),
+            "plan": Plan.objects.filter(available=True, is_default=True).first(),
+        }
+        # The browser's own check spares pasting again; which type needs what is the rules' business.
+        needed = types.values_list("needs_telegram_token", "needs_api_key")
+        for secret, by_all in zip(SECRETS.values(), map(all, zip(*needed, strict=True)), strict=False):
+            self.fields[secret].widget.attrs["required"] = by_all
+
+    @property
+    def agent_type(self) -> AgentType | None:
+        return AgentType.objects.filter(available=True, slug=self.cleaned_data.get("type")).first()
+
+    @sensitive_variables()
+    def make_rules(self) -> NewProjectSerializer:
+        chosen = {name: self.cleaned_data[name] for name in ("type", "plan") if name in self.cleaned_data}
+        name = {"name": self.cleaned_data.get("name", "")}
+        return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": self.settings_over({})})
+
+    def to_wanted(self, project_id: uuid.UUID) -> NewProject:
+        """Looks outside. Raises `InvalidFieldError`."""
+        return self.rules.to_wanted(project_id)
+
+    def refuse(self, error: Exception) -> None:
+        if isinstance(error, IdempotencyMismatchError):
+            self.data = {**self.data.dict(), "id": str(uuid.uuid4())}  # type: ignore[attr-defined]  # a QueryDict
+        if sentence := PEOPLE_SAY.get(type(error)):
+            self.add_error(None, sentence)
+        else:
+            super().refuse(error)
+
+
+class ChangeProjectForm(ProjectForm):
+    rules: ProjectChangeSerializer
+
+    restart = forms.BooleanField(
+        label="Restart now",
+        required=False,
+        help_text="Otherwise the change reaches the agent at its next start.",
+    )
+
+    def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:
+        stored = {name: text_of(project.settings.get(name)) for name in SETTINGS}
+        initial = {"name": project.name, "plan": project.plan_id, **stored}
+        super().__init__(data, initial=initial)
+        self.project = project
+        plan = cast(forms.ChoiceField, self.fields["plan"])
+        if project.plan not in Plan.objects.filter(available=True):
+            plan.choices = [(project.plan.slug, describe_offer(project.plan)), *cast(list[Any], plan.choices)]
+        for secret, label in (("telegram_token", "New bot token"), ("api_key", "New API key")):
+            hint = getattr(project, f"{secret}_hint")
+            stored_one = f"Stored: …{hint}. " if hint else ""
+            self.fields[secret].label = label
+            self.fields[secret].help_text = f"{stored_one}Leave it empty to keep the one it has."
+
+    @property
+    def agent_type(self) -> AgentType:
+        return self.project.agent_type
+
+    @sensitive_variables()
+    def make_rules(self) -> ProjectChangeSerializer:
+        """Only what differs is sent: what stays as it is need not fit what the staff offer by now."""
+        sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
+        sent["settings"] = self.settings_over(self.project.settings)
+        stored = {"name": self.project.name, "plan": self.project.plan_id, "settings": self.project.settings}
+        changed = {name: value for name, value in sent.items() if value != stored[name]}
+        return ProjectChangeSerializer(self.project, data={**changed, **self.secrets_sent()})
+
+    @property
+    def changes_something(self) -> bool:
+        return bool(self.rules.validated_data)
+
+    def to_change(self) -> ProjectChange:
+        """Looks outside where a credential changes. Raises `InvalidFieldError`."""
+        return self.rules.to_change()
+
+
+class DeleteProjectForm(forms.Form):
+    name = text_field(autocomplete="off", autocapitalize="none", spellcheck="false", required=True)
+
+    def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        self.project = project
+        self.fields["name"].help_text = f"Type “{project.name}” to confirm."
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self.project.name:
+            raise forms.ValidationError("This is not its name. Type it exactly as it is.", code="mismatch")
+        return name
+
+    def refuse(self, error: Exception) -> None:
+        self.add_error(None, str(error))
+
+
+class ControlForm(forms.Form):
+    action = forms.ChoiceField(choices=Action.choices)

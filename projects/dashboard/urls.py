@@ -1,0 +1,15 @@
+"""The pages of the projects."""
+
+from django.urls import path
+
+from projects.dashboard import views
+
+app_name = "projects"
+urlpatterns = [
+    path("", views.list_projects, name="list"),
+    path("projects/new", views.new_project, name="new"),
+    path("projects/<uuid:project_id>", views.show_project, name="show"),
+    path("projects/<uuid:project_id>/control", views.control, name="control"),
+    path("projects/<uuid:project_id>/change", views.change_project, name="change"),
+    path("projects/<uuid:project_id>/delete", views.remove_project, name="delete"),
+]

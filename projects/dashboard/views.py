@@ -1,0 +1,189 @@
+"""The dashboard: what an owner sees of their projects, and does with them."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+from rest_framework.views import APIView
+
+from accounts.http import SignedInRequest, client_address
+from containers.engine import EngineError
+from projects.api.idempotency import answer_once
+from projects.api.throttling import count_form
+from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
+from projects.dashboard.project_page import describe_project
+from projects.errors import ProjectError
+from projects.models import Actor, Project
+from projects.rules.lifecycle import Action, Status
+from projects.services import control_project, create_project, delete_project, update_project
+from projects.services.observation import refresh
+
+pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
+REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
+DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
+
+
+@login_required
+@require_safe
+def list_projects(request: SignedInRequest) -> HttpResponse:
+    projects = list(_own_projects(request))
+    refresh(projects)
+    return render(request, "projects/list.html", {"projects": projects})
+
+
+@login_required
+@pages_and_forms
+@sensitive_post_parameters("telegram_token", "api_key")
+def new_project(request: SignedInRequest) -> HttpResponse:
+    form = NewProjectForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return render(request, "projects/new.html", {"form": form})
+    if not form.is_valid():
+        return render(request, "projects/new.html", {"form": form}, status=400)
+    try:
+        count_form(request, "deploys")
+        project_id = _deploy_once(request, form)
+    except REFUSALS as error:
+        form.refuse(error)
+        return _refused(request, "projects/new.html", {"form": form}, error)
+    return redirect("projects:show", project_id)
+
+
+@login_required
+@require_safe
+def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    return render(request, "projects/show.html", describe_project(_own_project(request, project_id)))
+
+
+@login_required
+@pages_and_forms
+def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """The buttons of the page. Who comes without pressing one, after signing in again say, is shown that page."""
+    project = _own_project(request, project_id)
+    if request.method != "POST":
+        return redirect("projects:show", project_id)
+    form = ControlForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose start, stop or restart.")
+        return render(request, "projects/show.html", describe_project(project), status=400)
+    action = Action(form.cleaned_data["action"])
+    try:
+        count_form(request, "commands")
+        project = control_project(project=project, action=action, actor=_actor(request))
+    except REFUSALS as error:
+        messages.error(request, str(error))
+        return _refused(request, "projects/show.html", describe_project(_own_project(request, project_id)), error)
+    if action == Action.STOP and project.status not in {Status.STOPPED, Status.SUSPENDED}:
+        messages.warning(request, f"The engine does not answer. “{project.name}” is stopped as soon as it does.")
+    else:
+        messages.success(request, f"“{project.name}” {DONE[action]}.")
+    return redirect("projects:show", project_id)
+
+
+@login_required
+@pages_and_forms
+@sensitive_post_parameters("telegram_token", "api_key")
+def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    project = _own_project(request, project_id)
+    page: dict[str, Any] = {"project": project}
+    if request.method != "POST":
+        return render(request, "projects/change.html", {**page, "form": ChangeProjectForm(project)})
+    form = ChangeProjectForm(project, request.POST)
+    if not form.is_valid():
+        return render(request, "projects/change.html", {**page, "form": form}, status=400)
+    try:
+        count_form(request, "commands")
+        if form.changes_something:
+            project = update_project(project=project, change=form.to_change(), actor=_actor(request))
+    except REFUSALS as error:
+        form.refuse(error)
+        return _refused(request, "projects/change.html", {**page, "form": form}, error)
+    return _after_change(request, project, form)
+
+
+@login_required
+@pages_and_forms
+def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    project = _own_project(request, project_id)
+    if request.method != "POST":
+        return render(request, "projects/delete.html", {"project": project, "form": DeleteProjectForm(project)})
+    form = DeleteProjectForm(project, request.POST)
+    if not form.is_valid():
+        return render(request, "projects/delete.html", {"project": project, "form": form}, status=400)
+    try:
+        count_form(request, "commands")
+        gone = delete_project(project=project, actor=_actor(request))
+    except REFUSALS as error:
+        form.refuse(error)
+        return _refused(request, "projects/delete.html", {"project": project, "form": form}, error)
+    if gone:
+        messages.success(request, f"“{project.name}” is deleted.")
+    else:
+        messages.warning(request, f"“{project.name}” is being deleted. It is gone when the engine has confirmed it.")
+    return redirect("projects:list")
+
+
+def _own_projects(request: SignedInRequest) -> Any:
+    return Project.objects.owned_by(request.user).with_heartbeat().select_related("owner", "plan", "agent_type")
+
+
+def _own_project(request: SignedInRequest, project_id: UUID) -> Project:
+    """As of this moment. Somebody else's does not exist."""
+    project: Project | None = _own_projects(request).filter(pk=project_id).first()
+    if project is None:
+        raise Http404
+    refresh([project])
+    return project
+
+
+def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
+    """The project of this form, which is made only the first time that the form comes."""
+
+    def deploy(project_id: UUID) -> dict[str, str]:
+        if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
+            wanted = form.to_wanted(project_id)
+            create_project(owner=request.user, wanted=wanted, actor=_actor(request))
+            messages.success(request, f"“{wanted.name}” is deployed.")
+            for warning in wanted.check.warnings:
+                messages.warning(request, warning.partition(": ")[2])
+        return {"id": str(project_id)}
+
+    key = f"page {form.cleaned_data['id']}"
+    return UUID(answer_once(owner=request.user, key=key, body=form.rules.initial_data, make=deploy)["id"])
+
+
+def _after_change(request: SignedInRequest, project: Project, form: ChangeProjectForm) -> HttpResponse:
+    """The change is written: what a restart refuses is no reason to lose it."""
+    saved = "The change is saved." if form.changes_something else "Nothing was changed."
+    if form.cleaned_data["restart"]:
+        try:
+            control_project(project=project, action=Action.RESTART, actor=_actor(request))
+        except REFUSALS as error:
+            messages.error(request, f"{saved} The restart was refused: {error}")
+            page = {"project": project, "form": ChangeProjectForm(project)}
+            return _refused(request, "projects/change.html", page, error)
+        saved = f"{saved} “{project.name}” is restarted."
+    messages.success(request, saved)
+    return redirect("projects:show", project.pk)
+
+
+def _refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
+    """The page once more, with the status that the API's table of errors has for this one."""
+    answer = APIView().get_exception_handler()(error, {})
+    if answer is None:
+        raise error
+    response = render(request, template, dict(page), status=answer.status_code)
+    if "Retry-After" in answer.headers:
+        response["Retry-After"] = answer.headers["Retry-After"]
+    return response
+
+
+def _actor(request: SignedInRequest) -> Actor:
+    return Actor(label=request.user.email, source="dashboard", address=client_address(request))

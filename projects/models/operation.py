@@ -1,0 +1,145 @@
+"""A row that one operation at a time may work on: claim, act, record."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from projects.errors import ProjectGoneError
+from projects.rules.lifecycle import Desired, Operation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to work on a project. `contested` where another operation was under way, and may still act."""
+
+    id: uuid.UUID
+    generation: int
+    contested: bool
+
+
+class Claimable(models.Model):
+    """What is wanted, and the operation in flight: who holds its id may write, past its deadline anybody may claim."""
+
+    desired = models.CharField(max_length=10, choices=Desired, default=Desired.RUNNING, editable=False)
+    generation = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    operation = models.CharField(max_length=10, choices=Operation, blank=True, editable=False)
+    operation_id = models.UUIDField(null=True, editable=False)
+    operation_deadline = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def operation_in_flight(self, now: datetime) -> Operation:
+        if self.operation_deadline is None or self.operation_deadline <= now:
+            return Operation.NONE
+        return Operation(self.operation)
+
+    def claim(
+        self,
+        operation: Operation,
+        *,
+        lasting: timedelta,
+        preempting: frozenset[Operation] = frozenset(),
+        unchanged: bool = False,
+        renew: bool = True,
+        **wants: Any,
+    ) -> "Claim | None":
+        """Take the project for an operation by one conditional UPDATE; None where somebody else holds it.
+
+        `wants` are further fields to set in the same statement. With `unchanged` it is also None where another
+        operation has begun since this object was read: what was decided on that ground may be wrong by now. With
+        `renew` a new generation begins, so that what an earlier operation still does on the engine can be told from
+        what this one does; without, the container that is there may stay. Raises `ProjectGoneError`.
+        """
+        now = timezone.now()
+        claim_id = uuid.uuid4()
+        values = {
+            "operation": operation,
+            "operation_id": claim_id,
+            "operation_deadline": now + lasting,
+            "generation": F("generation") + int(renew),
+            "updated_at": now,
+            **wants,
+        }
+        rows = self._row()
+        if operation != Operation.DELETE:
+            rows = rows.exclude(desired=Desired.DELETED)
+        if unchanged:
+            rows = rows.filter(generation=self.generation)
+        contested = _seize(rows, values, over=Q(operation_deadline__lte=now) | Q(operation__in=preempting))
+        if contested is None:
+            return None
+        self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
+        if self.operation_id != claim_id:
+            return None  # taken away again at once
+        return Claim(id=claim_id, generation=self.generation, contested=contested)
+
+    def holds(self, claim: "Claim") -> bool:
+        return self._row().filter(operation_id=claim.id).exists()
+
+    def record(self, claim: "Claim", *, fields: Iterable[str] = (), **values: Any) -> bool:
+        """End the operation and write what came of it; False, and nothing written, where it was lost to another."""
+        written = {field: getattr(self, field) for field in fields} | values | _at_rest()
+        if not self._row().filter(operation_id=claim.id).update(**written):
+            return False
+        for field, value in written.items():
+            setattr(self, field, value)
+        return True
+
+    def release_expired(self, **values: Any) -> bool:
+        """End an operation whose time is over, and write `values`: whoever still carries it out holds nothing now."""
+        written = values | _at_rest()
+        rows = self._row().filter(operation_id=self.operation_id, operation_deadline__lte=timezone.now())
+        if not rows.update(**written):
+            return False
+        for field, value in written.items():
+            setattr(self, field, value)
+        return True
+
+    def _row(self) -> "models.QuerySet[Any]":
+        return type(self)._default_manager.filter(pk=self.pk)
+
+    def refresh_from_db(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().refresh_from_db(*args, **kwargs)
+        except type(self).DoesNotExist:
+            raise ProjectGoneError from None
+
+
+def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> bool | None:
+    """Write the claim into a row at rest (False) or over an operation that gives way (True); None where none does."""
+    free = Q(operation=Operation.NONE)
+    giving_way = ~free & over
+    while True:
+        if rows.filter(free).update(**values):
+            return False
+        if rows.filter(giving_way).update(**values):
+            return True
+        # Between the two statements the other operation may have ended, which is no reason to give up.
+        if not rows.filter(free | giving_way).exists():
+            return None
+
+
+def _at_rest() -> dict[str, Any]:
+    """No operation, as of now."""
+    return {
+        "operation": Operation.NONE,
+        "operation_id": None,
+        "operation_deadline": None,
+        "updated_at": timezone.now(),
+    }
+
+
+def operation_is_whole(name: str) -> models.CheckConstraint:
+    """There is an operation with its id and its deadline, or none of the three."""
+    kinds = [value for value in Operation.values if value]
+    none = Q(operation=Operation.NONE, operation_id=None, operation_deadline=None)
+    whole = Q(operation__in=kinds, operation_id__isnull=False, operation_deadline__isnull=False)
+    return models.CheckConstraint(condition=none | whole, name=name)

@@ -1,0 +1,1 @@
+"""What follows from the facts about a project. Pure: no database, no engine."""

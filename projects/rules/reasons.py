@@ -1,0 +1,123 @@
+"""Why a project is not well, in plain words: exit code, OOM flag and the agent's own report to one sentence."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict
+
+from projects.rules.lifecycle import Facts, Status
+
+SENTENCES = {
+    # What the agent reports, and what its exit codes mean (the agent contract).
+    "telegram_token": "Telegram refused the bot token. Paste a new one from @BotFather, then start.",
+    "telegram_conflict": "Something else polls this bot. Stop the other program that uses the token, then start.",
+    "telegram_unreachable": "Telegram could not be reached. The agent tries again by itself; check the host's network.",
+    "provider_key": "The provider refused the API key. Paste a valid key, then restart.",
+    "provider_credit": "The provider account has no credit left. Top it up or paste another key, then restart.",
+    "provider_model": "The provider does not know the model. Choose another model in the settings, then restart.",
+    "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
+    "provider_down": "The provider does not answer. The agent tries again by itself.",
+    "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
+    # What the engine reports.
+    "out_of_memory": "The agent used more memory than its plan allows. Choose a larger plan, then start.",
+    "exited": "The agent ended by itself although it should run. Read the log, then start.",
+    "crash": "The agent crashed (exit code {exit_code}). Read the log, then start.",
+    "killed": "The agent was killed from outside (exit code {exit_code}). Start it again.",
+    "vanished": "The container disappeared from the engine. Start the project to make it again.",
+    "never_started": "The container was made but never started. Start the project.",
+    "unresponsive": "The agent runs but has not reached Telegram for 90 seconds. Restart it if this lasts.",
+    "paused": "The container is paused on the engine. Restart the project to make it run again.",
+    # What stands in the way before there is a container.
+    "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
+    "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
+    "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
+    "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
+    "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
+    "suspended": "The staff suspended this project. Ask them to lift the suspension.",
+}
+
+RETRYING = {
+    "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
+    "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
+    "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
+    "killed": "The agent was killed from outside (exit code {exit_code}), and is tried again by itself.",
+}
+"""What is said instead while the engine tries by itself."""
+
+CODE_OF_EXIT = {
+    20: "telegram_token",
+    21: "telegram_conflict",
+    30: "provider_key",
+    31: "provider_credit",
+    32: "provider_model",
+    40: "missing_secret",
+    75: "telegram_unreachable",
+}
+KILLED = frozenset({137, 143})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    code: str
+    message: str
+
+
+class StatusReason(TypedDict):
+    """`status_reason` on the wire; `log_tail` holds the last 20 lines, without credentials."""
+
+    code: str
+    message: str
+    exit_code: int | None
+    oom_killed: bool
+    at: datetime | None
+    log_tail: list[str]
+
+
+def explain(
+    status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool, crash_count: int
+) -> Reason | None:
+    """The reason for the status, or None where there is nothing to explain."""
+    code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
+    if code is None:
+        return None
+    sentences = SENTENCES | RETRYING if status == Status.RESTARTING else SENTENCES
+    message = sentences[code].format(exit_code=facts.exit_code)
+    if status == Status.CRASHED and facts.gave_up and crash_count > 1:
+        message = f"{message} It ended {crash_count} times within 10 minutes."
+    return Reason(code=code, message=message)
+
+
+def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool) -> str | None:
+    code: str | None = None
+    match status:
+        case Status.UNKNOWN:
+            code = "engine_unavailable"
+        case Status.SUSPENDED:
+            code = "suspended"
+        case Status.FAILED:
+            code = failure_code if failure_code in SENTENCES else "engine_refused"
+        case Status.DEGRADED:
+            code = "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
+        case Status.STARTING if not facts.operation:
+            code = _known(agent_code) or None
+        case Status.CRASHED | Status.RESTARTING if not facts.operation:
+            code = _code_of_exit(facts, agent_code=agent_code, oom_killed=oom_killed)
+    return code
+
+
+def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
+    if facts.state is None:
+        return "vanished"
+    if facts.exit_code is None or facts.state == "created":
+        return "never_started"
+    if oom_killed:
+        return "out_of_memory"
+    if facts.exit_code == 0:
+        return "exited"
+    if facts.exit_code in KILLED:
+        return "killed"
+    return CODE_OF_EXIT.get(facts.exit_code) or _known(agent_code) or "crash"
+
+
+def _known(agent_code: str) -> str:
+    """The agent's own code where it is one of the contract's; an image may print anything."""
+    return agent_code if agent_code.startswith(("telegram_", "provider_")) and agent_code in SENTENCES else ""

@@ -1,0 +1,77 @@
+"""The encryption keys as a whole: are they the right ones, and from old to new."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
+from django.db.models import QuerySet
+from django.views.decorators.debug import sensitive_variables
+
+from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
+from projects.models import Canary, Project
+from projects.models.project import API_KEY, TELEGRAM_TOKEN
+
+_NOBODY = UUID(int=0)
+BATCH = 200
+
+
+def check_keys() -> None:
+    """Raises `ImproperlyConfigured` where the keys are not those that the credentials were written with.
+
+    Says nothing where the database is silent or not migrated: /readyz tells that.
+    """
+    try:
+        canary, new = Canary.objects.get_or_create(pk=1, defaults={"ciphertext": _encrypt_canary()})
+    except DatabaseError:
+        return
+    if new:
+        return
+    try:
+        decrypt_secret(project_id=_NOBODY, field="canary", ciphertext=canary.ciphertext)
+    except SecretUnreadableError:
+        raise ImproperlyConfigured(
+            "BERTH_ENCRYPTION_KEYS does not hold the key that the stored credentials were written with. "
+            "Put that key back, after the new one if there is one."
+        ) from None
+
+
+def _encrypt_canary() -> str:
+    return encrypt_secret(project_id=_NOBODY, field="canary", value="sings")
+
+
+def rotate_secrets() -> Iterator[tuple[int, int]]:
+    """Write every secret anew with the first key, and yield how many of how many are done.
+
+    May be interrupted and run again at any time: what the first key already opens is left as it is, and what an
+    owner changes meanwhile is written with the first key anyway. Raises `SecretUnreadableError`.
+    """
+    newest = Fernet(settings.BERTH_ENCRYPTION_KEYS[0])
+    sealed: QuerySet[Project] = Project.objects.order_by("pk")
+    total = sealed.count()
+    for done, project in enumerate(sealed.iterator(chunk_size=BATCH), start=1):
+        for field in (TELEGRAM_TOKEN, API_KEY):
+            _rotate(project, field, newest)
+        yield done, total
+    Canary.objects.update_or_create(pk=1, defaults={"ciphertext": _encrypt_canary()})
+
+
+@sensitive_variables("value")
+def _rotate(project: Project, field: str, newest: Fernet) -> None:
+    column = f"{field}_ciphertext"
+    before: str = getattr(project, column)
+    if not before or _opens(newest, before):
+        return
+    value = decrypt_secret(project_id=project.pk, field=field, ciphertext=before)
+    after = encrypt_secret(project_id=project.pk, field=field, value=value)
+    Project.objects.filter(pk=project.pk, **{column: before}).update(**{column: after})
+
+
+def _opens(key: Fernet, ciphertext: str) -> bool:
+    try:
+        key.decrypt(ciphertext.encode())
+    except InvalidToken:
+        return False
+    return True

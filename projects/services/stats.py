@@ -1,0 +1,10 @@
+"""What an agent uses."""
+
+from containers.engine import Usage
+from containers.get_engine import get_engine
+from projects.models import Project
+
+
+def read_usage(project: Project) -> Usage | None:
+    """What its container uses at this moment; None while it does not run. Raises `EngineError`."""
+    return get_engine().stats(project.container_name)

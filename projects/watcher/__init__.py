@@ -1,0 +1,1 @@
+"""The second process, and what it does to all projects."""

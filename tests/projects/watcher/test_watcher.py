@@ -1,0 +1,214 @@
+"""The watcher: prompt because of the engine's events, right because of its list."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import User
+from projects.credentials.verification import CredentialCheck
+from projects.models import AgentType, Plan, Project, Watch
+from projects.models.event import SYSTEM
+from projects.services import NewProject, create_project
+from projects.watcher import watcher as loop
+from projects.watcher.leader import LEASE, beat, hold_lease, release_lease
+from projects.watcher.reconcile import reconcile
+from projects.watcher.watcher import Watcher
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HANG_GUARD = 20.0
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + HANG_GUARD
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def project(engine: MemoryEngine) -> Project:
+    owner = User.objects.create_user("alice@example.org")
+    wanted = NewProject(
+        name="Pilot",
+        agent_type=AgentType.objects.get(),
+        plan=Plan.objects.get(slug="free"),
+        check=CredentialCheck(bot_id=1),
+    )
+    return create_project(owner=owner, wanted=wanted, actor=SYSTEM)
+
+
+@pytest.fixture
+def watch() -> Iterator[Callable[[], Watcher]]:
+    running: list[tuple[Watcher, threading.Thread]] = []
+
+    def start() -> Watcher:
+        watcher = Watcher()
+        watcher.name = f"watcher {len(running)}"
+
+        def run() -> None:
+            watcher.run()
+            connection.close()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        running.append((watcher, thread))
+        return watcher
+
+    yield start
+    for watcher, thread in running:
+        watcher.stop()
+        thread.join(HANG_GUARD)
+        assert not thread.is_alive()
+
+
+def state() -> str:
+    return Project.objects.get().container_state
+
+
+def heartbeat() -> Any:
+    return Watch.objects.values_list("heartbeat_at", flat=True).first()
+
+
+def test_it_beats_once_the_rows_tell_everything(project: Project, watch: Any) -> None:
+    before = timezone.now()
+    watch()
+    wait_for(lambda: (heartbeat() or before) > before)
+
+
+def test_an_event_makes_it_look_at_once(
+    project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
+    watch()
+    wait_for(lambda: heartbeat() is not None)
+    wait_for(lambda: ("events", "") in engine.calls)
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    wait_for(lambda: Project.objects.get().status == "crashed")
+
+
+def test_without_events_the_list_finds_it(
+    project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.1)
+
+    def nothing(within: Any, timeout: float) -> Iterator[Any]:
+        time.sleep(0.05)
+        return iter(())
+
+    monkeypatch.setattr(engine, "events", nothing)
+    watch()
+    wait_for(lambda: heartbeat() is not None)
+    engine.vanish(project.container_name)
+    wait_for(lambda: project.container_name in engine.containers)
+    wait_for(lambda: Project.objects.get().status == "running")
+
+
+def test_it_survives_an_engine_that_goes_and_comes_back(
+    project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
+    watch()
+    wait_for(lambda: heartbeat() is not None)
+    engine.unavailable = True
+    time.sleep(0.3)
+    silent = heartbeat()
+    time.sleep(0.3)
+    assert heartbeat() == silent  # no beat without a look
+    engine.unavailable = False
+    wait_for(lambda: heartbeat() > silent)
+
+
+def test_what_nobody_foresaw_does_not_end_it(
+    project: Project, watch: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = threading.Event()
+
+    def break_once(**suspects: Any) -> Any:
+        if not broken.is_set():
+            broken.set()
+            raise RuntimeError("a bug")
+        return reconcile(**suspects)
+
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(loop, "reconcile", break_once)
+    watch()
+    wait_for(lambda: heartbeat() is not None)
+    assert "a bug" in caplog.text
+
+
+def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
+    project: Project, watch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
+    first, second = watch(), watch()
+    wait_for(lambda: heartbeat() is not None)
+    leader = Watch.objects.get().holder
+    time.sleep(0.3)
+    assert Watch.objects.get().holder == leader
+    other = second if leader == first.name else first
+    (first if leader == first.name else second).stop()
+    wait_for(lambda: Watch.objects.get().holder == other.name)
+
+
+def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
+    assert hold_lease("one")
+    assert hold_lease("one")
+    assert not hold_lease("two")
+    Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert hold_lease("two")
+    release_lease("one")  # is not its own any more
+    assert not hold_lease("one")
+    release_lease("two")
+    assert hold_lease("one")
+
+
+def test_who_lost_the_lease_cannot_beat() -> None:
+    assert hold_lease("one")
+    beat("two", timezone.now())
+    assert heartbeat() is None
+    beat("one", timezone.now())
+    assert heartbeat() is not None
+    lease_until = Watch.objects.get(instance=settings.BERTH_INSTANCE).lease_until
+    assert lease_until is not None
+    assert lease_until > timezone.now() + LEASE / 2
+
+
+def test_of_many_who_want_the_lease_one_gets_it() -> None:
+    barrier, got = threading.Barrier(12), []
+
+    def take(name: str) -> None:
+        barrier.wait()
+        if hold_lease(name):
+            got.append(name)
+        connection.close()
+
+    threads = [threading.Thread(target=take, args=(str(number),)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 1
+
+
+def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
+    project: Project,
+    watch: Any,
+    engine: MemoryEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(loop, "SECURE_EVERY", 0.0)
+    engine.insecurity = "Berth is not root and may not set firewall rules."
+    watch()
+    wait_for(lambda: engine.calls.count(("secure", "")) > 3)
+    assert caplog.text.count("may not set firewall rules") == 1
