@@ -1,0 +1,1 @@
+"""What the whole service is made of: settings, routes, errors and processes."""

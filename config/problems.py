@@ -16,7 +16,7 @@ from django.views import defaults
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
-from config.requests import current_request_id, is_api_path
+from config.middleware import current_request_id, is_api_path
 from containers import engine
 from projects import errors as projects
 from projects.credentials import encryption

@@ -12,12 +12,13 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from config.key_files import private_directory, secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TESTING = "pytest" in sys.modules
 
 # -- where Berth lives ------------------------------------------------------------------------------------------------
-BERTH_DATA_DIR = env.private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())
+BERTH_DATA_DIR = private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())
 BERTH_HOST = env.text("BERTH_HOST", "127.0.0.1")
 BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
 BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https")) or env.local_url(BERTH_HOST, BERTH_PORT)
@@ -27,11 +28,11 @@ _behind_tls = _public.scheme == "https"
 _on_this_machine = _public.hostname in {"localhost", "127.0.0.1", "::1"}
 
 # -- keys -------------------------------------------------------------------------------------------------------------
-SECRET_KEY = env.secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
-BERTH_TOKEN_KEY = env.secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR)
+SECRET_KEY = secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
+BERTH_TOKEN_KEY = secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR)
 if len(BERTH_TOKEN_KEY.encode()) < 32:
     raise ImproperlyConfigured("BERTH_TOKEN_KEY is shorter than 32 bytes. Set a longer one, or none to have it made.")
-_encryption_keys = env.secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
+_encryption_keys = secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
 BERTH_ENCRYPTION_KEYS = [key for key in re.split(r"[,\s]+", _encryption_keys) if key]
 try:
     for _key in BERTH_ENCRYPTION_KEYS:
@@ -74,6 +75,7 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 
 INSTALLED_APPS = [
+    "config",
     "accounts",
     "projects",
     "containers",
@@ -90,9 +92,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.requests.RequestIdMiddleware",
-    "config.requests.PrivateAnswersMiddleware",
-    "config.requests.PermissionsPolicyMiddleware",
+    "config.middleware.RequestIdMiddleware",
+    "config.middleware.PrivateAnswersMiddleware",
+    "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -104,7 +106,7 @@ MIDDLEWARE = [
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.bodies.ApiBodyLimitMiddleware",
+    "config.request_bodies.ApiBodyLimitMiddleware",
 ]
 
 TEMPLATES = [
@@ -278,7 +280,6 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = BERTH_DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -286,14 +287,14 @@ STORAGES = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "config.requests.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "config.middleware.RequestIdFilter"}},
     "formatters": {
         "text": {
-            "()": "config.logs.TextFormatter",
+            "()": "config.log_format.TextFormatter",
             "format": "{asctime} {levelname} {name} [{request_id}] {message}",
             "style": "{",
         },
-        "json": {"()": "config.logs.JsonFormatter"},
+        "json": {"()": "config.log_format.JsonFormatter"},
     },
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]}

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import ApiKey, User
-from config.logs import JsonFormatter
+from config.log_format import JsonFormatter
 from tests.accounts.conftest import Call, Said
 from tests.canaries import CANARY_PASSWORD
 from tests.factories import ApiKeyFactory

@@ -82,15 +82,3 @@ def test_a_database_url_names_a_database_of_a_kind_we_know(monkeypatch: pytest.M
     monkeypatch.setenv("DATABASE_URL", url)
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a database URL"):
         env.database("DATABASE_URL", Path("unused"))
-
-
-def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
-    first = env.secret("BERTH_X", tmp_path, lambda: "first")
-    second = env.secret("BERTH_X", tmp_path, lambda: "second")
-    assert (first, second) == ("first", "first")
-    assert [path.name for path in tmp_path.iterdir()] == ["x.key"]
-
-
-def test_a_key_file_that_cannot_be_made_is_told_in_a_sentence() -> None:
-    with pytest.raises(ImproperlyConfigured, match="BERTH_X is not set and its file"):
-        env.secret("BERTH_X", Path("/proc/nothing"))

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.test import Client
 
 from accounts.throttling import login_attempts
-from projects.server import server_options
+from config.serving.gunicorn import server_options
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 
-from projects.management.commands import prepare
+from config.management.commands import prepare
 
 pytestmark = pytest.mark.django_db
 

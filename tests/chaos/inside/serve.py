@@ -5,7 +5,7 @@ import django
 
 def main() -> None:
     django.setup()
-    from projects.server import WebServer
+    from config.serving.gunicorn import WebServer
 
     WebServer().run()
 

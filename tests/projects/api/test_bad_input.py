@@ -10,7 +10,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 from rest_framework.test import APIClient
 
-from config.bodies import ignore_charsets
+from config.request_bodies import ignore_charsets
 from projects.models import AgentType, Event, IdempotencyRecord, Plan, Project
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem, codes_of

@@ -45,7 +45,7 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.security.fuzzing.settings"
     django.setup()
     prepare()
-    from projects.server import WebServer
+    from config.serving.gunicorn import WebServer
 
     WebServer().run()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from config.middleware import is_api_path
 from config.problems import problem
-from config.requests import is_api_path
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

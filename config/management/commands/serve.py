@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from projects.announcing import announce
+from config.serving.welcome import announce
 
 logger = logging.getLogger("berth.serve")
 
@@ -144,7 +144,7 @@ def run_watcher() -> None:
 
 def run_web() -> None:
     # Imported here: the parent and the watcher need none of it.
-    from projects.server import WebServer  # noqa: PLC0415
+    from config.serving.gunicorn import WebServer  # noqa: PLC0415
 
     WebServer().run()
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from config.logs import JsonFormatter, TextFormatter, redact
+from config.log_format import JsonFormatter, TextFormatter, redact
 
 SECRETS = [
     "123456789:AAabcdefghijklmnopqrstuvwxyz012345678",

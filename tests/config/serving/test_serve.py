@@ -15,7 +15,7 @@ import pytest
 
 from tests.leftovers import remove_leftovers
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 40
 
 

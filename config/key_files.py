@@ -1,0 +1,56 @@
+"""The keys that an installation makes for itself, in its data directory."""
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
+
+def private_directory(path: Path) -> Path:
+    """The directory, made with mode 0700 where it does not exist."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"BERTH_DATA_DIR ({path}) cannot be made ({error.strerror}). Choose a directory that can be written."
+        raise ImproperlyConfigured(message) from None
+    return path
+
+
+def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:
+    """The value of the variable; without one, that of a key file in `directory`, made with mode 0600 on first use."""
+    if value := env.text(name):
+        return value
+    path = directory / (name.removeprefix("BERTH_").lower() + ".key")
+    try:
+        _create_private(path, make())
+        value = path.read_text().strip()
+    except OSError as error:
+        message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). Set one of the two."
+        raise ImproperlyConfigured(message) from None
+    if not value:
+        message = f"{name}: the file {path} is empty. Put the key back from your backup."
+        raise ImproperlyConfigured(message)
+    return value
+
+
+def _create_private(path: Path, content: str) -> None:
+    """Make the file whole or not at all: two processes may start at once, and the first one's key must win."""
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(content + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+    finally:
+        draft.unlink(missing_ok=True)
