@@ -155,16 +155,16 @@ class Engine(Protocol):
     def ping(self) -> None:
         """Afterwards the engine has answered just now."""
 
-    def glance(self) -> AbstractContextManager[None]:
+    def read_deadline(self) -> AbstractContextManager[None]:
         """For reads, which would rather know nothing than wait: inside, all calls of this thread get two seconds."""
 
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
+    def deadline(self, seconds: float) -> AbstractContextManager[None]:
         """For commands that somebody waits for: inside, all calls of this thread get so many seconds together.
 
         What is asked after that fails as if the engine were silent.
         """
 
-    def secure(self) -> str | None:
+    def ensure_firewall(self) -> str | None:
         """Afterwards agents are kept from what is near, as far as this process may see to it.
 
         The sentence for the operator where it may not. Whatever was there already stays.
@@ -211,7 +211,7 @@ class Engine(Protocol):
         One that goes meanwhile is left out. An empty list means that the engine said so, never that it did not answer.
         """
 
-    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
         """The names under which state or secrets are kept, be there a container or not, and since when."""
 
     def logs(

@@ -23,19 +23,19 @@ def _actor(request: HttpRequest) -> Actor:
     return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
 
 
-class OfferAdmin(KeptByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class CatalogueAdmin(KeptByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is the key that projects refer to."""
         return ("slug",) if obj else ()
 
 
 @admin.register(Plan)
-class PlanAdmin(OfferAdmin):
+class PlanAdmin(CatalogueAdmin):
     list_display = ("slug", "memory_mb", "cpus", "pids", "max_projects", "available", "is_default")
 
 
 @admin.register(AgentType)
-class AgentTypeAdmin(OfferAdmin):
+class AgentTypeAdmin(CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
 
 

@@ -99,7 +99,7 @@ class ApiKeyViewSet(ViewSet):
     )
     def list(self, request: AuthenticatedRequest) -> Response:
         """List your keys, newest first, without the revoked ones."""
-        keys = ApiKey.objects.kept().filter(user=request.user)
+        keys = ApiKey.objects.unrevoked().filter(user=request.user)
         return Response(ApiKeySerializer(keys, many=True).data)
 
     @extend_schema(

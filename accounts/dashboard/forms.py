@@ -14,7 +14,7 @@ from accounts.errors import InvalidCredentialsError, TooManyAttemptsError
 from accounts.http import client_address
 from accounts.models import Scope, User
 from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
-from accounts.services.sign_in import change_password, check_credentials, set_password
+from accounts.services.sign_in import authenticate, change_password, set_password
 from accounts.text import has_control_characters
 
 
@@ -42,7 +42,7 @@ class SignInForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         if {"email", "password"} <= self.cleaned_data.keys():
             try:
-                self.user = check_credentials(**self.cleaned_data, address=self.address)
+                self.user = authenticate(**self.cleaned_data, address=self.address)
             except TooManyAttemptsError as error:
                 self.retry_after = error.retry_after
                 self.add_error(None, str(error))

@@ -12,7 +12,7 @@ from accounts.errors import InvalidCredentialsError, TooManyAttemptsError, Wrong
 from accounts.http import client_address
 from accounts.models import User
 from accounts.services.second_factor import check_second_factor
-from accounts.services.sign_in import check_credentials
+from accounts.services.sign_in import authenticate
 
 
 def code_field(label: str = "Code", *, help_text: str, digits_only: bool = False) -> forms.CharField:
@@ -70,7 +70,7 @@ class PasswordAgainForm(forms.Form):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         try:
-            check_credentials(email=self.user.email, password=password, address=self.address)
+            authenticate(email=self.user.email, password=password, address=self.address)
         except InvalidCredentialsError:
             raise ValidationError("This is not your password.", code="wrong") from None
         except TooManyAttemptsError as error:

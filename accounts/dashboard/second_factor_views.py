@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from accounts.credentials.encryption import seal, unseal
 from accounts.credentials.one_time_codes import draw_enrolment, make_secret
 from accounts.dashboard.decorators import for_signed_in
-from accounts.dashboard.expiring_values import forget, keep, recall
+from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
 from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
 from accounts.errors import SecondFactorExistsError, WrongCodeError
@@ -35,7 +35,7 @@ def begin_second_factor(request: SignedInRequest) -> HttpResponse:
         context = {"form": form, "required": needs_second_factor(request.user)}
         return render(request, "accounts/second_factor_begin.html", context)
     sealed = seal(user_id=request.user.pk, value=make_secret())
-    keep(request.session, _SETUP, sealed, lifetime=_SETUP_LIFETIME)
+    set_with_expiry(request.session, _SETUP, sealed, lifetime=_SETUP_LIFETIME)
     return redirect("accounts:second-factor-confirm")
 
 
@@ -56,7 +56,7 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
             messages.info(request, str(error))
             return redirect("accounts:settings")
         else:
-            forget(request.session, _SETUP)
+            discard(request.session, _SETUP)
             update_session_auth_hash(request, request.user)
             return _show_codes(request, codes, title="Your second factor is on")
     groups = [secret[start : start + 4] for start in range(0, len(secret), 4)]
@@ -109,7 +109,7 @@ def _show_codes(request: HttpRequest, codes: list[str], *, title: str) -> HttpRe
 
 
 def _secret_being_set_up(request: SignedInRequest) -> str | None:
-    sealed = recall(request.session, _SETUP)
+    sealed = get_unexpired(request.session, _SETUP)
     if sealed is None or has_second_factor(request.user):
         return None
     return unseal(user_id=request.user.pk, sealed=sealed)

@@ -145,7 +145,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
 
 @for_signed_in
 def revoke_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
-    key = ApiKey.objects.kept().filter(user=request.user, pk=key_id).first()
+    key = ApiKey.objects.unrevoked().filter(user=request.user, pk=key_id).first()
     if key is None:
         raise Http404("There is no such API key.")
     if request.method != "POST":
@@ -170,7 +170,7 @@ def _settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
     page = {
         "password_form": ChangePasswordForm(request.user, client_address(request)),
         "key_form": NewKeyForm(),
-        "keys": ApiKey.objects.kept().filter(user=request.user),
+        "keys": ApiKey.objects.unrevoked().filter(user=request.user),
         "second_factor": SecondFactor.objects.filter(user=request.user).first(),
         "recovery_codes_left": request.user.recovery_codes.count(),
         **context,

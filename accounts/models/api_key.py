@@ -18,12 +18,12 @@ class Scope(models.TextChoices):
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def kept(self) -> "ApiKeyQuerySet":
+    def unrevoked(self) -> "ApiKeyQuerySet":
         """Everything but the revoked ones: what its owner is shown."""
         return self.filter(revoked_at=None)
 
     def live(self) -> "ApiKeyQuerySet":
-        return self.kept().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        return self.unrevoked().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
 
 
 class ApiKey(models.Model):

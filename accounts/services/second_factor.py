@@ -14,7 +14,7 @@ from accounts.credentials.encryption import seal, unseal
 from accounts.credentials.one_time_codes import digest_recovery_code, make_recovery_code, matching_step
 from accounts.errors import SecondFactorExistsError, WrongCodeError
 from accounts.models import RecoveryCode, SecondFactor, User
-from accounts.throttling.login_attempts import claim_code_attempt, forgive_code_attempts
+from accounts.throttling.login_attempts import check_code_limit, reset_code_attempts
 
 RECOVERY_CODES = 10
 
@@ -52,11 +52,11 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
 
     Raises WrongCodeError, and TooManyAttemptsError before anything is checked.
     """
-    claim_code_attempt(user=user)
+    check_code_limit(user=user)
     if not _take_app_code(user, code) and not _take_recovery_code(user, code):
         audit.record("second_factor_failed", level=logging.WARNING, user=user.pk, address=address or "unknown")
         raise WrongCodeError
-    forgive_code_attempts(user=user)
+    reset_code_attempts(user=user)
 
 
 @sensitive_variables("codes")

@@ -15,17 +15,17 @@ from accounts.errors import InvalidCredentialsError, SecondFactorRequiredError, 
 from accounts.http import Credential
 from accounts.models import User
 from accounts.services.second_factor import check_second_factor, has_second_factor
-from accounts.throttling.login_attempts import account_digest, claim_attempt, forgive_attempts
+from accounts.throttling.login_attempts import account_digest, check_limit, reset_attempts
 
 
 @sensitive_variables("password")
-def check_credentials(*, email: str, password: str, address: str | None) -> User:
+def authenticate(*, email: str, password: str, address: str | None) -> User:
     """The user with this email and password.
 
     Raises InvalidCredentialsError, after the same work whether the email, the password or the user's being inactive
     is the reason, and TooManyAttemptsError before any work.
     """
-    claim_attempt(email=email, address=address)
+    check_limit(email=email, address=address)
     user = User.objects.filter(email=normalise_email(email)).first()
     if user is None:
         make_password(password)  # as long as checking one takes
@@ -37,18 +37,18 @@ def check_credentials(*, email: str, password: str, address: str | None) -> User
             "sign_in_failed", level=logging.WARNING, account=account_digest(email)[:12], address=address or "unknown"
         )
         raise InvalidCredentialsError
-    forgive_attempts(email=email, address=address)
+    reset_attempts(email=email, address=address)
     return user
 
 
 @sensitive_variables("password", "code", "token")
 def log_in(*, email: str, password: str, code: str = "", address: str | None) -> tuple[str, User]:
-    """A session token for the API, and its user. Raises as `check_credentials` does.
+    """A session token for the API, and its user. Raises as `authenticate` does.
 
     Raises SecondFactorRequiredError, and only once the password is right, where the user has a second factor and
     `code` is none of its codes.
     """
-    user = check_credentials(email=email, password=password, address=address)
+    user = authenticate(email=email, password=password, address=address)
     if has_second_factor(user):
         if not code:
             raise SecondFactorRequiredError
@@ -80,9 +80,9 @@ def sign_out_everywhere(*, user: User) -> None:
 def change_password(*, user: User, current: str, new: str, address: str | None) -> None:
     """Ends all sessions; the caller keeps its own by renewing it. `new` has passed the password validators.
 
-    Raises as `check_credentials` does: whoever found an open browser has no more tries than anyone else.
+    Raises as `authenticate` does: whoever found an open browser has no more tries than anyone else.
     """
-    check_credentials(email=user.email, password=current, address=address)
+    authenticate(email=user.email, password=current, address=address)
     set_password(user=user, password=new)
 
 

@@ -36,9 +36,9 @@ def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
     address = client_address(request)
     window = int(timezone.now().timestamp() // HOUR)
     asker, account = address or "unknown", account_digest(email)
-    if not counters.claim(subject=asker, scope="sign-ups", window=window, amount=1, limit=ASKED_PER_ADDRESS):
+    if not counters.consume(subject=asker, scope="sign-ups", window=window, amount=1, limit=ASKED_PER_ADDRESS):
         raise TooManyAttemptsError(retry_after=HOUR)
-    if not counters.claim(subject=account, scope="sign-up-mails", window=window, amount=1, limit=MAILS_PER_ACCOUNT):
+    if not counters.consume(subject=account, scope="sign-up-mails", window=window, amount=1, limit=MAILS_PER_ACCOUNT):
         return
     user = _find_or_make(normalise_email(email))
     if user.is_active:

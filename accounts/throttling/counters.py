@@ -9,7 +9,7 @@ from django.db.models import F
 from accounts.models import UsageCounter
 
 
-def claim(*, subject: str, scope: str, window: int, amount: int, limit: int) -> bool:
+def consume(*, subject: str, scope: str, window: int, amount: int, limit: int) -> bool:
     """Take `amount` out of `limit`, whole or not at all.
 
     A machine whose clock is behind takes from the window that the others are in already.

@@ -30,16 +30,16 @@ _ROUNDS = 5
 """Somebody who gets in clears the counter away, at times just as somebody else begins to count on it."""
 
 
-def claim_attempt(*, email: str, address: str | None) -> None:
+def check_limit(*, email: str, address: str | None) -> None:
     """Take one of the tries of a password. Raises TooManyAttemptsError when none is left."""
     place = _place(address)
     _claim(account_digest(email), place)
     window = _address_window()
-    if not counters.claim(subject=place, scope=_ADDRESS_SCOPE, window=window, amount=1, limit=ADDRESS_LIMIT):
+    if not counters.consume(subject=place, scope=_ADDRESS_SCOPE, window=window, amount=1, limit=ADDRESS_LIMIT):
         raise TooManyAttemptsError(_seconds_left_for_addresses())
 
 
-def forgive_attempts(*, email: str, address: str | None) -> None:
+def reset_attempts(*, email: str, address: str | None) -> None:
     """The password was right: what failed before was its owner's typing, and this was no failure of the address."""
     place, window = _place(address), _address_window()
     _forgive(account_digest(email), place)
@@ -47,12 +47,12 @@ def forgive_attempts(*, email: str, address: str | None) -> None:
     counters.forget_before(scope=_ADDRESS_SCOPE, window=window)
 
 
-def claim_code_attempt(*, user: User) -> None:
+def check_code_limit(*, user: User) -> None:
     """Take one of the tries of a code. Raises TooManyAttemptsError when none is left."""
     _claim(_code_digest(user), _ANYWHERE)
 
 
-def forgive_code_attempts(*, user: User) -> None:
+def reset_code_attempts(*, user: User) -> None:
     _forgive(_code_digest(user), _ANYWHERE)
 
 

@@ -31,7 +31,7 @@ _STANDING = "berth.standing"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RateLimitState:
     """Where a user stands after a request: `remaining` of `limit` requests, and `reset` seconds until all are back."""
 
     allowed: bool
@@ -56,14 +56,14 @@ class _Lease:
     lock: Lock = field(default_factory=Lock)
 
 
-class Leases:
+class ReadBudget:
     """One for each process."""
 
     def __init__(self) -> None:
         self._leases: dict[tuple[str, str], _Lease] = {}
         self._lock = Lock()
 
-    def spend(self, *, subject: str, scope: str, limit: int) -> Standing:
+    def spend(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
         """Take one request out of the limit, if it has one left."""
         now = timezone.now().timestamp()
         lease = self._find(subject, scope, int(now // PERIOD), limit)
@@ -75,7 +75,7 @@ class Leases:
                 lease.permits -= 1
             remaining = lease.left + lease.permits
         reset = max(1, ceil((lease.window + 1) * PERIOD - now))
-        return Standing(allowed, scope, limit, remaining, reset)
+        return RateLimitState(allowed, scope, limit, remaining, reset)
 
     def _find(self, subject: str, scope: str, window: int, limit: int) -> _Lease:
         with self._lock:
@@ -100,7 +100,7 @@ def _claim_in_database(lease: _Lease, subject: str, scope: str, limit: int) -> t
     """How many have been claimed, and how many are spent."""
 
     def claim(amount: int) -> int:
-        claimed = counters.claim(subject=subject, scope=scope, window=lease.window, amount=amount, limit=limit)
+        claimed = counters.consume(subject=subject, scope=scope, window=lease.window, amount=amount, limit=limit)
         return amount if claimed else 0
 
     in_batches = scope == "reads" and lease.left > _ONE_BY_ONE
@@ -119,10 +119,10 @@ def _claim_in_cache(key: str, limit: int) -> tuple[int, int] | None:
     return (1 if count <= limit else 0), min(count, limit)
 
 
-leases = Leases()
+leases = ReadBudget()
 
 
-def spend_request(facts: dict[str, object], *, user: User, scope: str) -> Standing | None:
+def count_request(facts: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
     """Count a request of the user, and note in its META where they stand, for the headers. None without a limit."""
     limit = settings.BERTH_LIMITS.get(scope)
     if limit is None:
@@ -141,7 +141,7 @@ class RateLimitHeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         standing = request.META.get(_STANDING)
-        if isinstance(standing, Standing):
+        if isinstance(standing, RateLimitState):
             response["RateLimit-Policy"] = f'"{standing.scope}";q={standing.limit};w={PERIOD}'
             response["RateLimit"] = f'"{standing.scope}";r={standing.remaining};t={standing.reset}'
         return response

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from containers.docker.observations import Details, read_details
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import (
     ConflictError,
     EngineFailedError,
@@ -34,13 +34,13 @@ STILL_UP = "The container engine could not stop the container."
 class Containers:
     """The pieces of the verbs. What is found by name is then acted on by id, so that no other gets hit."""
 
-    def __init__(self, line: EngineLine) -> None:
-        self._line = line
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def read(self, name_or_id: str) -> Details | None:
         """What Docker says of it, whoever's it is; None only for a 404."""
         try:
-            with self._line.call() as client:
+            with self._connection.call() as client:
                 answer: dict[str, Any] = client.inspect_container(name_or_id)
         except MissingError:
             return None
@@ -59,7 +59,7 @@ class Containers:
 
     def start_found(self, found: Observation) -> None:
         """Afterwards it runs."""
-        with self._line.call() as client:
+        with self._connection.call() as client:
             if found.state is ContainerState.PAUSED:
                 client.unpause(found.container_id)
             elif found.state is ContainerState.RESTARTING:
@@ -74,7 +74,7 @@ class Containers:
         if found.state is ContainerState.PAUSED:
             self._thaw(found)
         try:
-            with suppress(MissingError), self._line.call(timeout + STOP_MARGIN) as client:
+            with suppress(MissingError), self._connection.call(timeout + STOP_MARGIN) as client:
                 client.stop(found.container_id, timeout=timeout)
         except EngineUnavailableError as error:
             self._confirm_down(found, error)
@@ -102,7 +102,7 @@ class Containers:
     def remove_found(self, found: Observation, *, force: bool = True) -> None:
         """Afterwards there is no such container, its state and secrets excepted."""
         try:
-            with suppress(MissingError), self._line.call() as client:
+            with suppress(MissingError), self._connection.call() as client:
                 client.remove_container(found.container_id, v=True, force=force)
         except (ConflictError, EngineFailedError) as error:
             if not self._is_removed_by_another(found):
@@ -122,7 +122,7 @@ class Containers:
     def has_volume(self, volume: str) -> bool:
         """Whether there is one of ours. Raises `EngineRefusedError` for one that is not."""
         try:
-            with self._line.call() as client:
+            with self._connection.call() as client:
                 found = client.inspect_volume(volume)
         except MissingError:
             return False
@@ -136,12 +136,12 @@ class Containers:
     def remove_volume(self, volume: str) -> None:
         """Afterwards there is no such volume. Raises `EngineRefusedError` for one that is not ours."""
         if self.has_volume(volume):
-            with suppress(MissingError), self._line.call() as client:
+            with suppress(MissingError), self._connection.call() as client:
                 client.remove_volume(volume)
 
     def _thaw(self, found: Observation) -> None:
         """A frozen process cannot hear a signal; somebody else may have thawed it meanwhile."""
-        with suppress(MissingError, ConflictError, EngineFailedError), self._line.call() as client:
+        with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
             client.unpause(found.container_id)
 
     def _confirm_down(self, found: Observation, error: Exception) -> None:

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from containers.docker.containers import Containers
 from containers.docker.secrets import pack_secrets
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
 from containers.docker_api.transport import time_limit
 from containers.engine import (
@@ -37,8 +37,8 @@ _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 class Deployment:
     """One call of `deploy`. Remembers what was there before, so that a failure can be undone."""
 
-    def __init__(self, line: EngineLine, containers: Containers, spec: ContainerSpec) -> None:
-        self._line = line
+    def __init__(self, connection: Connection, containers: Containers, spec: ContainerSpec) -> None:
+        self._connection = connection
         self._containers = containers
         self._spec = spec
         self._new_volumes: list[str] = []
@@ -91,7 +91,7 @@ class Deployment:
         return found.generation < self._spec.generation or found.state in _BROKEN
 
     def _replace(self, found: Observation) -> None:
-        with self._line.call() as client:
+        with self._connection.call() as client:
             client.inspect_image(self._spec.image)  # the old one stays while there is nothing to put in its place
         self._containers.stop_found(found, timeout=self._spec.stop_timeout)
         self._containers.remove_found(found)
@@ -103,7 +103,7 @@ class Deployment:
             spec, network=settings.BERTH_CONTAINER_NETWORK, runtime=settings.BERTH_CONTAINER_RUNTIME
         )
         try:
-            with self._line.call() as client, understand_answer():
+            with self._connection.call() as client, understand_answer():
                 container_id = str(client.create_container_from_config(payload, spec.name)["Id"])
         except EngineUnavailableError as error:
             # Unknown whether it happened: look.
@@ -130,7 +130,7 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        with self._line.call() as client:
+        with self._connection.call() as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets))
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")

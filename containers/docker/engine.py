@@ -16,7 +16,7 @@ from containers.docker.deploy import Deployment
 from containers.docker.network import ensure_network
 from containers.docker.observations import Details, is_plain, read_rows, read_volumes
 from containers.docker.stats import Meter
-from containers.docker_api.client import CALL_LIMIT, EngineLine
+from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
@@ -43,28 +43,28 @@ class DockerEngine:
     """Keeps every promise of `containers.engine.Engine`. One object serves all threads, and both sides of a fork."""
 
     def __init__(self) -> None:
-        self._line = EngineLine()
-        self._containers = Containers(self._line)
+        self._connection = Connection()
+        self._containers = Containers(self._connection)
         self._meter = Meter()
         self._has_network = False
 
     def ping(self) -> None:
-        with self._line.call() as client:
+        with self._connection.call() as client:
             client.ping()
 
-    def glance(self) -> AbstractContextManager[None]:
-        return self._line.glance()
+    def read_deadline(self) -> AbstractContextManager[None]:
+        return self._connection.read_deadline()
 
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
+    def deadline(self, seconds: float) -> AbstractContextManager[None]:
         return time_limit(seconds)
 
-    def secure(self) -> str | None:
-        ensure_network(self._line)
+    def ensure_firewall(self) -> str | None:
+        ensure_network(self._connection)
         return apply_rules()
 
     def image_exists(self, image: str) -> bool:
         try:
-            with self._line.call() as client, understand_answer():
+            with self._connection.call() as client, understand_answer():
                 return bool(client.inspect_image(image)["Id"])
         except ImageMissingError:
             return False
@@ -73,12 +73,12 @@ class DockerEngine:
         if not self._has_network:
             self._open_network()
         try:
-            return Deployment(self._line, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._containers, spec).run(confirm)
         except MissingError:
             if not self._open_network():
                 raise
             # Somebody had removed the network since this process saw it last.
-            return Deployment(self._line, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._containers, spec).run(confirm)
 
     def start(self, name: str) -> None:
         found = self._containers.find_ours(name)
@@ -101,7 +101,7 @@ class DockerEngine:
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
         labels = self._ours(within)
         filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
-        with self._line.call() as client:
+        with self._connection.call() as client:
             rows = client.containers(all=True, filters=filters)
         observations = []
         for listed in read_rows(rows):
@@ -111,9 +111,9 @@ class DockerEngine:
                 observations.append(self._complete(found))
         return observations
 
-    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
         filters = {"label": [f"{label}={value}" for label, value in self._ours(within).items()]}
-        with self._line.call() as client:
+        with self._connection.call() as client:
             answer = client.volumes(filters=filters)
         return read_volumes(answer)
 
@@ -141,7 +141,7 @@ class DockerEngine:
             return None
         now = found.observation
         try:
-            with self._line.call() as client:
+            with self._connection.call() as client:
                 counters: dict[str, Any] = client.stats(now.container_id, stream=False, one_shot=True)
         except MissingError:
             return None
@@ -149,20 +149,20 @@ class DockerEngine:
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         labels = self._ours(within)
-        with self._line.call() as client:
+        with self._connection.call() as client:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
 
     def _open_network(self) -> bool:
         """Afterwards agents have their network, and the rules around it where we may set them; whether it is new."""
-        is_new = ensure_network(self._line)
+        is_new = ensure_network(self._connection)
         if warning := apply_rules():
             logger.warning(warning)
         self._has_network = True
         return is_new
 
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
-        with self._line.call() as client:
+        with self._connection.call() as client:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
 
     @staticmethod
@@ -181,7 +181,7 @@ class DockerEngine:
     def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:
         params = log_params(tail=REPORT_LINES, since=since, follow=False)
         try:
-            with self._line.call() as client:
+            with self._connection.call() as client:
                 response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
                 return list(split_lines(read_chunks(response)))
         except (MissingError, ConflictError):  # it is gone, or on its way

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.engine import INSTANCE_LABEL, EngineRefusedError
 from containers.firewall.bridge import bridge_name
@@ -26,23 +26,23 @@ def network_payload() -> dict[str, Any]:
     }
 
 
-def ensure_network(line: EngineLine) -> bool:
+def ensure_network(connection: Connection) -> bool:
     """Afterwards the network exists; whether this call made it. A network that is not ours is refused."""
-    if _is_there(line):
+    if _is_there(connection):
         return False
     try:
-        with line.call() as client:
+        with connection.call() as client:
             client.create_network_from(network_payload())
     except ConflictError:
-        if not _is_there(line):
+        if not _is_there(connection):
             raise
         return False
     return True
 
 
-def _is_there(line: EngineLine) -> bool:
+def _is_there(connection: Connection) -> bool:
     try:
-        with line.call() as client:
+        with connection.call() as client:
             found = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
     except MissingError:
         return False

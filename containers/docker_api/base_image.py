@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable
 
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.image_build import inspect_image
 from containers.engine import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
@@ -23,32 +23,32 @@ _SOURCES = (
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
-def find_base(line: EngineLine, *, tell: Callable[[str], None]) -> str:
+def find_base(connection: Connection, *, tell: Callable[[str], None]) -> str:
     """The name of a base image that is on the engine afterwards. Raises `EngineError` where none can be had."""
     for image in (OFFICIAL, HOME_MADE):
-        if inspect_image(line, image):
+        if inspect_image(connection, image):
             return image
     tell(f"Pulling {OFFICIAL}")
-    if _pull(line, OFFICIAL):
+    if _pull(connection, OFFICIAL):
         return OFFICIAL
     tell(f"The registry does not answer. Making {HOME_MADE} of Debian packages, which takes about half a minute")
-    _make(line)
+    _make(connection)
     return HOME_MADE
 
 
-def _pull(line: EngineLine, image: str) -> bool:
+def _pull(connection: Connection, image: str) -> bool:
     repository, _, tag = image.partition(":")
     try:
-        with line.call(_PULL_LIMIT) as client:
+        with connection.call(_PULL_LIMIT) as client:
             response = client.open_pull(repository, tag, silence=_PULL_SILENCE)
             for _ in response.iter_content(64 * 1024):
                 pass
     except EngineError:
         return False
-    return inspect_image(line, image) is not None
+    return inspect_image(connection, image) is not None
 
 
-def _make(line: EngineLine) -> None:
+def _make(connection: Connection) -> None:
     if not is_root() or find_program("mmdebstrap") is None:
         message = (
             f"There is no base image: {OFFICIAL} can neither be found on the engine nor pulled, and making one takes "
@@ -68,7 +68,7 @@ def _make(line: EngineLine) -> None:
             raise EngineRefusedError(message) from error
         root.seek(0)
         repository, _, tag = HOME_MADE.partition(":")
-        with line.call(_MAKE_LIMIT) as client:
+        with connection.call(_MAKE_LIMIT) as client:
             client.import_root(root, repository, tag, changes=["ENV LANG=C.UTF-8"], silence=_IMPORT_SILENCE)
-    if inspect_image(line, HOME_MADE) is None:
+    if inspect_image(connection, HOME_MADE) is None:
         raise EngineRefusedError("The container engine did not take the base image.")

@@ -20,8 +20,8 @@ from containers.engine import EngineError, EngineUnavailableError
 CALL_LIMIT = 10.0
 """Seconds for one call; docker-py adds those of a stop by itself."""
 
-GLANCE_LIMIT = 2.0
-"""Seconds that a read waits for the engine, however many calls it makes."""
+READ_DEADLINE = 2.0
+"""Seconds that all calls of one read to the engine may take together."""
 
 OLDEST_API = "1.41"
 _thread = threading.local()
@@ -90,46 +90,46 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
             raise docker.errors.APIError("unreadable refusal", response=response) from error
 
 
-class _Line:
+class _ProcessState:
     """What one process has: breakers and, from the first call on, a client.
 
-    Glances have a breaker of their own: an engine that is too slow for them may do for a command.
+    Reads have a breaker of their own: an engine that is too slow for them may be fast enough for a command.
     """
 
     def __init__(self) -> None:
         self.breaker = Breaker()
-        self.glances = Breaker()
+        self.read_breaker = Breaker()
         self.client: DockerClient | None = None
 
 
-class EngineLine:
-    """Everything said to the engine goes through `call`. Safe between threads, and after a fork."""
+class Connection:
+    """Every call to the engine goes through `call`. Safe between threads, and after a fork."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, _Line] = {}
+        self._states: dict[int, _ProcessState] = {}
 
     @contextmanager
-    def glance(self) -> Iterator[None]:
-        """All calls of this thread inside get `GLANCE_LIMIT` seconds together."""
-        _thread.glances = True
+    def read_deadline(self) -> Iterator[None]:
+        """All calls that this thread makes inside have `READ_DEADLINE` seconds together."""
+        _thread.is_reading = True
         try:
-            with time_limit(GLANCE_LIMIT):
+            with time_limit(READ_DEADLINE):
                 yield
         finally:
-            _thread.glances = False
+            _thread.is_reading = False
 
     @contextmanager
     def call(self, seconds: float | None = None) -> Iterator[DockerClient]:
-        """The client, for at most so many seconds in all (`CALL_LIMIT`); what goes wrong is an `EngineError`."""
-        line = self._lines.setdefault(os.getpid(), _Line())
-        breaker = line.glances if getattr(_thread, "glances", False) else line.breaker
+        """The client, for at most `seconds` in all (default `CALL_LIMIT`). Raises only `EngineError`."""
+        state = self._states.setdefault(os.getpid(), _ProcessState())
+        breaker = state.read_breaker if getattr(_thread, "is_reading", False) else state.breaker
         breaker.admit()
         try:
             with translate_errors(), time_limit(CALL_LIMIT if seconds is None else seconds):
-                if line.client is None:
+                if state.client is None:
                     # Without a lock, for none is safe after a fork: two threads may both make one, and one is kept.
-                    line.client = DockerClient()
-                yield line.client
+                    state.client = DockerClient()
+                yield state.client
         except EngineFailedError:
             breaker.note_answer()
             raise

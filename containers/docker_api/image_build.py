@@ -12,7 +12,7 @@ from typing import Any
 
 from docker.utils import exclude_paths
 
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError
 from containers.engine import EngineRefusedError, ImageMissingError
 
@@ -72,24 +72,24 @@ def find_certificates() -> Path | None:
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 
 
-def inspect_image(line: EngineLine, image: str) -> dict[str, Any] | None:
+def inspect_image(connection: Connection, image: str) -> dict[str, Any] | None:
     try:
-        with line.call() as client:
+        with connection.call() as client:
             found: dict[str, Any] = client.inspect_image(image)
     except ImageMissingError:
         return None
     return found
 
 
-def is_current(line: EngineLine, context: BuildContext, digest: str) -> bool:
-    found = inspect_image(line, context.image)
+def is_current(connection: Connection, context: BuildContext, digest: str) -> bool:
+    found = inspect_image(connection, context.image)
     return bool(found) and ((found or {})["Config"].get("Labels") or {}).get(CONTEXT_LABEL) == digest
 
 
-def build_image(line: EngineLine, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
+def build_image(connection: Connection, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
     """Builds it and yields its lines of progress. Raises `EngineRefusedError` with the last line where it fails."""
-    replaced = inspect_image(line, context.image)
-    with line.call(_BUILD_LIMIT) as client:
+    replaced = inspect_image(connection, context.image)
+    with connection.call(_BUILD_LIMIT) as client:
         answer = client.build(
             fileobj=context.pack(),
             custom_context=True,
@@ -108,14 +108,14 @@ def build_image(line: EngineLine, context: BuildContext, *, base: str, digest: s
                 raise EngineRefusedError(message)
             yield from str(said.get("stream", "")).splitlines()
     if replaced:
-        _forget(line, replaced["Id"], context.image)
+        _forget(connection, replaced["Id"], context.image)
 
 
-def _forget(line: EngineLine, image_id: str, image: str) -> None:
+def _forget(connection: Connection, image_id: str, image: str) -> None:
     """Remove the image that has lost its name, unless containers still use it."""
-    now = inspect_image(line, image)
+    now = inspect_image(connection, image)
     if now and now["Id"] != image_id:
-        with suppress(ConflictError, ImageMissingError), line.call() as client:
+        with suppress(ConflictError, ImageMissingError), connection.call() as client:
             client.remove_image(image_id)
 
 

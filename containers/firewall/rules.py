@@ -14,7 +14,7 @@ Exceptions = Iterable[tuple[str, int | None]]
 
 # This network, private, shared (CGNAT), loopback, link-local (cloud metadata lives there), protocol assignments
 # (another cloud's metadata), multicast and reserved.
-NEAR = {
+PRIVATE_NETWORKS = {
     4: (
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.168.0.0/16", "224.0.0.0/3",
@@ -93,7 +93,7 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
                 f"-o {bridge} -j {refused}",  # other agents, whatever is allowed
                 *allowed,
                 *names,
-                *(f"-d {network} -j {refused}" for network in NEAR[version]),
+                *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
             ],
             to_host: [*allowed, *names, f"-j {refused}"],
         },

@@ -11,8 +11,8 @@ from projects.models import AgentType, Plan
 
 
 @extend_schema_field({"type": "string"})
-class OfferField(StrictCharField):
-    """The slug of an available row; `get_default_offer` is what counts where the request names none."""
+class CatalogueField(StrictCharField):
+    """The slug of an available row; `get_default_row` is what counts where the request names none."""
 
     def __init__(self, *, queryset: QuerySet[Any], **kwargs: Any) -> None:
         self.queryset = queryset
@@ -29,7 +29,7 @@ class OfferField(StrictCharField):
     def to_representation(self, value: Any) -> str:
         return str(value.pk)
 
-    def get_default_offer(self) -> Any:
+    def get_default_row(self) -> Any:
         offer = self.queryset.all().filter(is_default=True, available=True).first()
         if offer is None:
             raise serializers.ValidationError({str(self.field_name): [self._required()]})

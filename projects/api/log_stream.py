@@ -11,7 +11,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from containers.engine import EngineError
-from projects.api.long_requests import hold_slot, renew
+from projects.api.long_requests import acquire_lease, renew
 from projects.models import Project
 from projects.services.logs import read_logs
 
@@ -48,7 +48,7 @@ class EventStream:
 
     def __init__(self, project: Project, *, tail: int | None, since: datetime | None) -> None:
         with ExitStack() as stack:
-            self._slot = stack.enter_context(hold_slot(project.owner))
+            self._lease = stack.enter_context(acquire_lease(project.owner))
             self._lines = read_logs(project=project, tail=tail, since=since, follow=True)
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)
@@ -62,7 +62,7 @@ class EventStream:
         return next(self._events)
 
     def close(self) -> None:
-        """Give back the slot and the connection to the engine; Django calls it however the request ends."""
+        """Give back the lease and the connection to the engine; Django calls it however the request ends."""
         self._events.close()
         self._held.close()
 
@@ -72,7 +72,7 @@ class EventStream:
             while line is not None:
                 yield _event(line)
                 if not line:
-                    renew(self._slot)
+                    renew(self._lease)
                 line = next(self._lines, None)
             yield b"event: end\ndata: the log has ended\n\n"
         except EngineError as error:

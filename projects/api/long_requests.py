@@ -15,43 +15,43 @@ from django.utils import timezone
 
 from accounts.models import User
 from projects.errors import TooManyStreamsError
-from projects.models import Slot
+from projects.models import LongRequest
 
 PER_USER = 5
 HELD_FOR = timedelta(seconds=60)
-"""How long a slot counts without being renewed: four keep-alives."""
+"""How long a lease counts without being renewed: four keep-alives."""
 
 _places = threading.BoundedSemaphore(max(1, settings.BERTH_THREADS // 4))
 
 
 @contextmanager
-def hold_slot(owner: User) -> Iterator[Slot]:
+def acquire_lease(owner: User) -> Iterator[LongRequest]:
     """Hold a place, which `renew` keeps. Raises `TooManyStreamsError` where there is none."""
     places = _places
     if not places.acquire(blocking=False):
         raise _none_free()
     try:
-        slot = _claim(owner)
+        lease = _acquire(owner)
         try:
-            yield slot
+            yield lease
         finally:
-            Slot.objects.filter(pk=slot.pk).delete()
+            LongRequest.objects.filter(pk=lease.pk).delete()
     finally:
         places.release()
 
 
-def renew(slot: Slot) -> None:
-    Slot.objects.filter(pk=slot.pk).update(held_until=timezone.now() + HELD_FOR)
+def renew(lease: LongRequest) -> None:
+    LongRequest.objects.filter(pk=lease.pk).update(held_until=timezone.now() + HELD_FOR)
 
 
-def _claim(owner: User) -> Slot:
+def _acquire(owner: User) -> LongRequest:
     now = timezone.now()
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)  # so that two cannot both take the last one
-        Slot.objects.filter(owner=owner, held_until__lte=now).delete()
-        if Slot.objects.filter(owner=owner).count() >= PER_USER:
+        LongRequest.objects.filter(owner=owner, held_until__lte=now).delete()
+        if LongRequest.objects.filter(owner=owner).count() >= PER_USER:
             raise _none_free()
-        return Slot.objects.create(owner=owner, held_until=now + HELD_FOR)
+        return LongRequest.objects.create(owner=owner, held_until=now + HELD_FOR)
 
 
 def _none_free() -> TooManyStreamsError:

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
-from projects.api.catalogue_field import OfferField, check_memory
-from projects.credentials.verification import CredentialCheck, check_credentials, parse_bot_id
+from projects.api.catalogue_field import CatalogueField, check_memory
+from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Plan, Project
 from projects.models.project import API_KEY
@@ -73,7 +73,7 @@ class ProjectFieldsSerializer(StrictSerializer):
     """What create and change have in common."""
 
     name = StrictCharField(max_length=64)
-    plan = OfferField(queryset=Plan.objects.all(), required=False)
+    plan = CatalogueField(queryset=Plan.objects.all(), required=False)
     telegramToken = StrictCharField(
         max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
     )
@@ -90,13 +90,13 @@ class ProjectFieldsSerializer(StrictSerializer):
 
 
 class NewProjectSerializer(ProjectFieldsSerializer):
-    type = OfferField(queryset=AgentType.objects.all(), required=False)
+    type = CatalogueField(queryset=AgentType.objects.all(), required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         attrs.setdefault("type", None)
         attrs.setdefault("plan", None)
         for field in ("type", "plan"):
-            attrs[field] = attrs[field] or cast(OfferField, self.fields[field]).get_default_offer()
+            attrs[field] = attrs[field] or cast(CatalogueField, self.fields[field]).get_default_row()
         agent_type: AgentType = attrs["type"]
         missing = {
             field: serializers.ValidationError("This agent type needs it. Send it.", code="required").detail
@@ -113,7 +113,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
         return attrs
 
     @sensitive_variables()
-    def to_wanted(self, project_id: UUID) -> NewProject:
+    def verify_and_build(self, project_id: UUID) -> NewProject:
         """Looks outside. Raises `InvalidFieldError` for a credential that is certainly not valid."""
         data = self.validated_data
         token, key = data.get("telegramToken", ""), data.get("apiKey", "")
@@ -125,7 +125,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
             settings=data["settings"],
             telegram_token=token,
             api_key=key,
-            check=check_credentials(
+            check=verify_credentials(
                 telegram_token=token, api_key=key, provider=str(data["settings"].get("provider", ""))
             ),
         )
@@ -146,16 +146,16 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         return attrs
 
     @sensitive_variables()
-    def to_change(self) -> ProjectChange:
+    def verify_and_build(self) -> ProjectChange:
         """Looks outside where a credential changes. Raises `InvalidFieldError`."""
         data, project = self.validated_data, cast(Project, self.instance)
         token, key = data.get("telegramToken"), data.get("apiKey")
         provider = str(data.get("settings", project.settings).get("provider", ""))
         check: CredentialCheck | None = None
         if token or key or "settings" in data:
-            check = check_credentials(
+            check = verify_credentials(
                 telegram_token=token or "",
-                api_key=key or project.open_credential(API_KEY),
+                api_key=key or project.decrypt_credential(API_KEY),
                 provider=provider,
                 # The stored key is asked about again only for another provider, which may not know it.
                 ask_provider=key is not None or provider not in {"", project.provider},

@@ -8,7 +8,7 @@ from rest_framework.throttling import BaseThrottle
 
 from accounts.http import SignedInRequest
 from accounts.models import User
-from accounts.throttling.rate_limits import Standing, spend_request
+from accounts.throttling.rate_limits import RateLimitState, count_request
 from projects.errors import TooManyRequestsError
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ _DEPLOYS = frozenset({"projects", "project-validate"})
 class UserThrottle(BaseThrottle):
     """Counts every request that carries a valid token. The others are refused, or are nobody's."""
 
-    standing: Standing | None = None
+    standing: RateLimitState | None = None
 
     def allow_request(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - DRF's signature
         if not isinstance(request.user, User):
             return True
-        self.standing = spend_request(request.META, user=request.user, scope=_scope(request))
+        self.standing = count_request(request.META, user=request.user, scope=_scope(request))
         return self.standing is None or self.standing.allowed
 
     def wait(self) -> float | None:
@@ -36,7 +36,7 @@ class UserThrottle(BaseThrottle):
 
 def count_form(request: SignedInRequest, scope: str) -> None:
     """A form of the dashboard counts like a request of the API. Raises `TooManyRequestsError`."""
-    standing = spend_request(request.META, user=request.user, scope=scope)
+    standing = count_request(request.META, user=request.user, scope=scope)
     if standing is not None and not standing.allowed:
         raise TooManyRequestsError(retry_after=standing.reset)
 

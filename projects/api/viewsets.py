@@ -109,7 +109,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         def deploy(project_id: UUID) -> dict[str, Any]:
             project = self.get_queryset().filter(id=project_id).first()
             if project is None:
-                wanted = form.to_wanted(project_id)
+                wanted = form.verify_and_build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
             return _detail(project, wait=wait)
 
@@ -129,7 +129,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         """Check what a creation would check, and deploy nothing."""
         form = NewProjectSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        wanted = form.to_wanted(uuid4())
+        wanted = form.verify_and_build(uuid4())
         check_creation(owner=request.user, wanted=wanted)
         check = wanted.check
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
@@ -158,7 +158,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         project, restart = self.get_object(), read_flag(request, "restart")
         form = ProjectChangeSerializer(project, data=request.data)
         form.is_valid(raise_exception=True)
-        project = update_project(project=project, change=form.to_change(), actor=_actor(request))
+        project = update_project(project=project, change=form.verify_and_build(), actor=_actor(request))
         if restart:
             control_project(project=project, action=Action.RESTART, actor=_actor(request))
         refresh([project])

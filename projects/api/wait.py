@@ -2,7 +2,7 @@
 
 import time
 
-from projects.api.long_requests import hold_slot
+from projects.api.long_requests import acquire_lease
 from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.models import Project
 from projects.rules.lifecycle import SETTLED
@@ -14,7 +14,7 @@ POLL_SECONDS = 0.25
 def wait_until_settled(project: Project, *, seconds: float) -> Project:
     """The project as it is once nothing is under way, or after `seconds`, or at once where too many wait already."""
     try:
-        with hold_slot(project.owner):
+        with acquire_lease(project.owner):
             return _wait(project, seconds=seconds)
     except TooManyStreamsError:
         return project  # what was asked for has been done; only the comfort of waiting is refused

@@ -49,7 +49,7 @@ class CredentialCheck:
 
 
 @sensitive_variables("telegram_token", "api_key")
-def check_credentials(
+def verify_credentials(
     *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True
 ) -> CredentialCheck:
     """Empty credentials are not looked at. Raises `InvalidFieldError` for one that is certainly not valid."""

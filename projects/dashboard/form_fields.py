@@ -20,10 +20,10 @@ def text_field(help_text: str = "", *, rows: int = 0, **attrs: Any) -> forms.Cha
 
 
 def choices_of(offers: Callable[[], Any]) -> Callable[[], list[tuple[str, str]]]:
-    return lambda: [(offer.slug, describe_offer(offer)) for offer in offers()]
+    return lambda: [(offer.slug, describe_row(offer)) for offer in offers()]
 
 
-def describe_offer(offer: Plan | AgentType) -> str:
+def describe_row(offer: Plan | AgentType) -> str:
     if isinstance(offer, AgentType):
         return offer.title
     number = "1 project" if offer.max_projects == 1 else f"{offer.max_projects} projects"

@@ -8,7 +8,7 @@ from django import forms
 from django.views.decorators.debug import sensitive_variables
 
 from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
-from projects.dashboard.form_fields import choices_of, describe_offer, text_field, text_of
+from projects.dashboard.form_fields import choices_of, describe_row, text_field, text_of
 from projects.dashboard.project_form import SECRETS, SETTINGS, ProjectForm
 from projects.errors import IdempotencyMismatchError, OperationInProgressError
 from projects.models import AgentType, Plan, Project
@@ -53,9 +53,9 @@ class NewProjectForm(ProjectForm):
         name = {"name": self.cleaned_data.get("name", "")}
         return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": self.settings_over({})})
 
-    def to_wanted(self, project_id: uuid.UUID) -> NewProject:
+    def verify_and_build(self, project_id: uuid.UUID) -> NewProject:
         """Looks outside. Raises `InvalidFieldError`."""
-        return self.rules.to_wanted(project_id)
+        return self.rules.verify_and_build(project_id)
 
     def refuse(self, error: Exception) -> None:
         if isinstance(error, IdempotencyMismatchError):
@@ -82,7 +82,7 @@ class ChangeProjectForm(ProjectForm):
         self.project = project
         plan = cast(forms.ChoiceField, self.fields["plan"])
         if project.plan not in Plan.objects.filter(available=True):
-            plan.choices = [(project.plan.slug, describe_offer(project.plan)), *cast(list[Any], plan.choices)]
+            plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
         for secret, label in (("telegram_token", "New bot token"), ("api_key", "New API key")):
             hint = getattr(project, f"{secret}_hint")
             stored_one = f"Stored: …{hint}. " if hint else ""
@@ -106,9 +106,9 @@ class ChangeProjectForm(ProjectForm):
     def changes_something(self) -> bool:
         return bool(self.rules.validated_data)
 
-    def to_change(self) -> ProjectChange:
+    def verify_and_build(self) -> ProjectChange:
         """Looks outside where a credential changes. Raises `InvalidFieldError`."""
-        return self.rules.to_change()
+        return self.rules.verify_and_build()
 
 
 class DeleteProjectForm(forms.Form):

@@ -101,7 +101,7 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     try:
         count_form(request, "commands")
         if form.changes_something:
-            project = update_project(project=project, change=form.to_change(), actor=_actor(request))
+            project = update_project(project=project, change=form.verify_and_build(), actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)
         return _refused(request, "projects/change.html", {**page, "form": form}, error)
@@ -148,7 +148,7 @@ def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
 
     def deploy(project_id: UUID) -> dict[str, str]:
         if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
-            wanted = form.to_wanted(project_id)
+            wanted = form.verify_and_build(project_id)
             create_project(owner=request.user, wanted=wanted, actor=_actor(request))
             messages.success(request, f"“{wanted.name}” is deployed.")
             for warning in wanted.check.warnings:

@@ -3,9 +3,19 @@
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
 from projects.models.idempotency import IdempotencyRecord
-from projects.models.key_check import Canary
-from projects.models.long_request import Slot
+from projects.models.key_check import KeyCheck
+from projects.models.long_request import LongRequest
 from projects.models.project import Project
 from projects.models.watcher import Watch
 
-__all__ = ["Actor", "AgentType", "Canary", "Event", "IdempotencyRecord", "Plan", "Project", "Slot", "Watch"]
+__all__ = [
+    "Actor",
+    "AgentType",
+    "Event",
+    "IdempotencyRecord",
+    "KeyCheck",
+    "LongRequest",
+    "Plan",
+    "Project",
+    "Watch",
+]

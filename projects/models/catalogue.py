@@ -13,7 +13,7 @@ from jsonschema.exceptions import SchemaError
 MIB = 1024 * 1024
 
 
-class Offer(models.Model):
+class CatalogueRow(models.Model):
     """A row of the catalogue: owners may choose it while it is available, and get the default when they do not."""
 
     slug = models.SlugField(primary_key=True, max_length=40)
@@ -36,7 +36,7 @@ def _one_default(name: str) -> models.UniqueConstraint:
     )
 
 
-class Plan(Offer):
+class Plan(CatalogueRow):
     memory_mb = models.PositiveIntegerField(
         "memory (MB)", validators=[MinValueValidator(32), MaxValueValidator(1024 * 1024)]
     )
@@ -85,7 +85,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(inner)
 
 
-class AgentType(Offer):
+class AgentType(CatalogueRow):
     title = models.CharField(max_length=80)
     image = models.CharField(max_length=255, help_text="An image that is on the engine; images are never pulled.")
     needs_telegram_token = models.BooleanField(default=True)

@@ -1,12 +1,15 @@
-"""A secret of no value, by which a wrong key is noticed at the start and not in the middle of a deploy."""
+"""A value of no worth, by which a wrong encryption key is noticed at the start and not in the middle of a deploy."""
 
 from django.db import models
 
 
-class Canary(models.Model):
+class KeyCheck(models.Model):
     """At most one row."""
 
     ciphertext = models.TextField()
 
+    class Meta:
+        db_table = "projects_canary"  # its first name; a server of an older version may still use it
+
     def __str__(self) -> str:
-        return "canary"
+        return "key check"

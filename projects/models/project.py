@@ -181,7 +181,7 @@ class Project(Claimable, Observed):
         )
 
     @sensitive_variables("telegram_token", "api_key")
-    def seal_credentials(self, *, telegram_token: str | None = None, api_key: str | None = None) -> list[str]:
+    def encrypt_credentials(self, *, telegram_token: str | None = None, api_key: str | None = None) -> list[str]:
         """Encrypt the credentials that are given. Returns the names of the fields to save."""
         changed = []
         for field, value in ((TELEGRAM_TOKEN, telegram_token), (API_KEY, api_key)):
@@ -192,7 +192,7 @@ class Project(Claimable, Observed):
                 changed += [f"{field}_ciphertext", f"{field}_hint"]
         return changed
 
-    def open_credential(self, field: str) -> str:
+    def decrypt_credential(self, field: str) -> str:
         """The plaintext of `TELEGRAM_TOKEN` or `API_KEY`; empty where none is stored."""
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.id, field=field, ciphertext=ciphertext) if ciphertext else ""

@@ -14,8 +14,8 @@ OWNER_LABEL = "berth.owner"
 @sensitive_variables()
 def build_spec(project: Project) -> ContainerSpec:
     secrets = {
-        "telegram_bot_token": project.open_credential(TELEGRAM_TOKEN),
-        "agent_api_key": project.open_credential(API_KEY),
+        "telegram_bot_token": project.decrypt_credential(TELEGRAM_TOKEN),
+        "agent_api_key": project.decrypt_credential(API_KEY),
     }
     return ContainerSpec(
         name=project.container_name,

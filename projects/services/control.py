@@ -11,9 +11,9 @@ from projects.services.operations import (
     CLEAN_SLATE,
     bring_up,
     claim_stop,
+    command_deadline,
     failure_code,
     in_progress,
-    patience,
     take_down,
     time_allowed,
 )
@@ -30,7 +30,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     """
     outcome = "failed"
     try:
-        with patience(project.agent_type):
+        with command_deadline(project.agent_type):
             outcome = _stop(project) if action == Action.STOP else _start(project, action)
     finally:
         project.note(actor, action, outcome)

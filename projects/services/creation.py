@@ -19,7 +19,7 @@ from projects.models import Actor, AgentType, Plan, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
 from projects.services.deletion import claim_deletion, finish_deletion
-from projects.services.operations import bring_up, failure_code, patience, time_allowed
+from projects.services.operations import bring_up, command_deadline, failure_code, time_allowed
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
 
     Raises `PlanLimitReachedError`, `BotInUseError` and `EngineError`.
     """
-    with patience(wanted.agent_type):
+    with command_deadline(wanted.agent_type):
         check_engine(wanted.agent_type)
         project, claim = _claim_place(owner=owner, wanted=wanted)
         try:
@@ -103,7 +103,7 @@ def _claim_place(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
         operation_id=claim.id,
     )
     project.operation_deadline = timezone.now() + time_allowed(project)
-    project.seal_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     try:
         with transaction.atomic():
             check_plan_limit(owner=owner, plan=wanted.plan)

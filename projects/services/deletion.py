@@ -5,13 +5,13 @@ from containers.get_engine import get_engine
 from projects.models import Actor, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.services.operations import patience, time_allowed
+from projects.services.operations import command_deadline, time_allowed
 
 
 def delete_project(*, project: Project, actor: Actor) -> bool:
     """Whether it is gone. Where the engine is silent it is `deleting`, and goes when the engine answers again."""
     claim = claim_deletion(project)
-    with patience(project.agent_type):
+    with command_deadline(project.agent_type):
         gone = claim is not None and finish_deletion(project, claim)
     project.note(actor, "delete", "done" if gone else "recorded")
     return gone

@@ -11,10 +11,11 @@ from django.db.models import QuerySet
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
-from projects.models import Canary, Project
+from projects.models import KeyCheck, Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
 
 _NOBODY = UUID(int=0)
+_FIELD = "canary"  # as the rows of every installation have it
 BATCH = 200
 
 
@@ -24,13 +25,13 @@ def check_keys() -> None:
     Says nothing where the database is silent or not migrated: /readyz tells that.
     """
     try:
-        canary, new = Canary.objects.get_or_create(pk=1, defaults={"ciphertext": _encrypt_canary()})
+        check, is_new = KeyCheck.objects.get_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})
     except DatabaseError:
         return
-    if new:
+    if is_new:
         return
     try:
-        decrypt_secret(project_id=_NOBODY, field="canary", ciphertext=canary.ciphertext)
+        decrypt_secret(project_id=_NOBODY, field=_FIELD, ciphertext=check.ciphertext)
     except SecretUnreadableError:
         raise ImproperlyConfigured(
             "BERTH_ENCRYPTION_KEYS does not hold the key that the stored credentials were written with. "
@@ -38,8 +39,8 @@ def check_keys() -> None:
         ) from None
 
 
-def _encrypt_canary() -> str:
-    return encrypt_secret(project_id=_NOBODY, field="canary", value="sings")
+def _encrypt_check() -> str:
+    return encrypt_secret(project_id=_NOBODY, field=_FIELD, value="ok")
 
 
 def rotate_secrets() -> Iterator[tuple[int, int]]:
@@ -49,13 +50,13 @@ def rotate_secrets() -> Iterator[tuple[int, int]]:
     owner changes meanwhile is written with the first key anyway. Raises `SecretUnreadableError`.
     """
     newest = Fernet(settings.BERTH_ENCRYPTION_KEYS[0])
-    sealed: QuerySet[Project] = Project.objects.order_by("pk")
-    total = sealed.count()
-    for done, project in enumerate(sealed.iterator(chunk_size=BATCH), start=1):
+    rows: QuerySet[Project] = Project.objects.order_by("pk")
+    total = rows.count()
+    for done, project in enumerate(rows.iterator(chunk_size=BATCH), start=1):
         for field in (TELEGRAM_TOKEN, API_KEY):
             _rotate(project, field, newest)
         yield done, total
-    Canary.objects.update_or_create(pk=1, defaults={"ciphertext": _encrypt_canary()})
+    KeyCheck.objects.update_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})
 
 
 @sensitive_variables("value")

@@ -35,7 +35,7 @@ def read_logs(
 
     With `follow` the lines go on as they are printed, with an empty one now and then when there are none.
     """
-    secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.open_credential(field))]
+    secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.decrypt_credential(field))]
     sent = 0
     lines = get_engine().logs(project.container_name, tail=tail, since=since, follow=follow)
     try:

@@ -35,7 +35,7 @@ def refresh(projects: Sequence[Project]) -> None:
     if not stale:
         return
     try:
-        with get_engine().glance():
+        with get_engine().read_deadline():
             seen = _look(stale)
     except EngineError:
         return

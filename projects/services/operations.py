@@ -45,9 +45,9 @@ def time_allowed(project: Project) -> timedelta:
     return timedelta(seconds=answer_within(project.agent_type) + RECORD_WITHIN)
 
 
-def patience(agent_type: AgentType) -> AbstractContextManager[None]:
+def command_deadline(agent_type: AgentType) -> AbstractContextManager[None]:
     """Inside, an engine that is slow at every call makes nobody wait for the sum of them."""
-    return get_engine().patience(answer_within(agent_type))
+    return get_engine().deadline(answer_within(agent_type))
 
 
 def answer_within(agent_type: AgentType) -> float:

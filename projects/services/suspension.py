@@ -6,7 +6,7 @@ from containers.engine import EngineError, EngineUnavailableError
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project
-from projects.services.operations import claim_stop, patience, take_down
+from projects.services.operations import claim_stop, command_deadline, take_down
 
 
 def suspend_project(*, project: Project, actor: Actor) -> Project:
@@ -14,7 +14,7 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
     claim = claim_stop(project, suspended_at=timezone.now())
     outcome = "done"
     try:
-        with patience(project.agent_type):
+        with command_deadline(project.agent_type):
             take_down(project, claim)
     except EngineUnavailableError:
         project.record(claim)

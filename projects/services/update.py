@@ -63,5 +63,5 @@ def _new_values(project: Project, change: ProjectChange) -> dict[str, Any]:
         values["provider"] = change.check.provider
     if change.telegram_token is not None and change.check is not None:
         values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
-    sealed = project.seal_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
+    sealed = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
     return values | {field: getattr(project, field) for field in sealed}

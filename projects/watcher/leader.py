@@ -11,7 +11,7 @@ from projects.models import Watch
 LEASE = timedelta(seconds=15)
 
 
-def hold_lease(holder: str) -> bool:
+def become_leader(holder: str) -> bool:
     """Whether `holder` is the leader from now on for 15 seconds; its own lease is renewed."""
     now = timezone.now()
     Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
@@ -27,5 +27,5 @@ def beat(holder: str, at: datetime) -> None:
     )
 
 
-def release_lease(holder: str) -> None:
+def step_down(holder: str) -> None:
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)

@@ -18,7 +18,7 @@ ORPHAN_AGE = timedelta(minutes=5)
 
 def find_leftovers() -> dict[str, datetime]:
     """Names without a project under which state or secrets are kept, and since when."""
-    kept = get_engine().kept({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+    kept = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE)
     known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if kept else set()
     return {name: since for name, since in kept.items() if name not in known}

@@ -1,4 +1,4 @@
-"""One round over everything on the engine: what was seen goes into the rows, and what can be mended is mended.
+"""One round over everything on the engine: what was seen goes into the rows, and what can be repaired is repaired.
 
 A round is safe at any time and beside anything: it writes only to rows that no operation holds, and acts only on
 projects that it has claimed.
@@ -25,7 +25,7 @@ from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.deletion import claim_deletion, finish_deletion
 from projects.services.logs import read_log_tail
 from projects.services.observation import save_observation
-from projects.services.operations import bring_up, patience, take_down, time_allowed
+from projects.services.operations import bring_up, command_deadline, take_down, time_allowed
 from projects.watcher.crash_mail import notify_owner
 from projects.watcher.orphans import find_leftovers, remove_orphans
 
@@ -39,15 +39,15 @@ class Round:
     at: datetime
     seen: int = 0
     changed: int = 0
-    mended: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
 
-def reconcile(*, suspects: Collection[str] = (), mend: bool = True, sweep: bool = True) -> Round:
+def reconcile(*, changed_names: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
     """Look at every container of this instance once. Raises `EngineUnavailableError`, having changed nothing more.
 
-    With `sweep` also at the volumes, which a killed process may leave without a container and without a row.
-    `suspects` are names of containers to look at more closely than the list does, because something happened there.
+    With `include_volumes` it also looks at the volumes, which a killed process may leave without a container and
+    without a row. `changed_names` are names of containers that the engine's events were about: they are inspected.
     """
     result = Round(at=timezone.now())
     engine = get_engine()
@@ -57,27 +57,27 @@ def reconcile(*, suspects: Collection[str] = (), mend: bool = True, sweep: bool 
     for project in rows:
         seen = found.pop(project.container_name, None)
         with suppress(ProjectGoneError):
-            _attend(project, seen, result, closely=project.container_name in suspects, mend=mend)
-    if mend:
+            _attend(project, seen, result, inspect=project.container_name in changed_names, repair=repair)
+    if repair:
         orphans = {orphan.name: orphan.created_at for orphan in found.values()}
-        mended, failed = remove_orphans(orphans | (find_leftovers() if sweep else {}), now=result.at)
-        result.mended += mended
+        repaired, failed = remove_orphans(orphans | (find_leftovers() if include_volumes else {}), now=result.at)
+        result.repaired += repaired
         result.failed += failed
     return result
 
 
-def _attend(project: Project, seen: Observation | None, result: Round, *, closely: bool, mend: bool) -> None:
+def _attend(project: Project, seen: Observation | None, result: Round, *, inspect: bool, repair: bool) -> None:
     # What an interrupted operation took away did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
         return
-    if closely or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
+    if inspect or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
         # A list that lacks a container is no proof of its absence.
         seen = get_engine().inspect(project.container_name)
     if _differs(project, seen):
         if not _take_over(project, seen, result.at):
             return  # an operation came in between; what was seen says nothing of what it left
         result.changed += 1
-    if not mend:
+    if not repair:
         return
     remedy = choose_remedy(
         project.facts(),
@@ -124,10 +124,10 @@ def _crashes_between(project: Project, seen: Observation | None) -> int:
 def _apply(remedy: Remedy, project: Project, result: Round) -> None:
     name = f"{remedy.value}: {project.container_name}"
     try:
-        with patience(project.agent_type):
-            is_mended = _REMEDIES[remedy](project)
-        if is_mended:
-            result.mended.append(name)
+        with command_deadline(project.agent_type):
+            is_repaired = _REMEDIES[remedy](project)
+        if is_repaired:
+            result.repaired.append(name)
             project.note(SYSTEM, remedy.value, "done")
             log.info("Reconciled %s.", name)
     except EngineUnavailableError:

@@ -15,13 +15,13 @@ from django.db import DatabaseError, close_old_connections
 
 from containers.engine import INSTANCE_LABEL, EngineError
 from containers.get_engine import get_engine
-from projects.watcher.leader import beat, hold_lease, release_lease
+from projects.watcher.leader import beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
-SECURE_EVERY = SWEEP_EVERY = 30.0
+FIREWALL_EVERY = VOLUMES_EVERY = 30.0
 SETTLE = 0.05
 """Seconds that events are gathered before a look: a death is three events in a row."""
 
@@ -33,9 +33,9 @@ class Watcher:
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._news = threading.Event()
         self._stopped = threading.Event()
-        self._suspects: set[str] = set()
-        self._secure_again_at = self._sweep_again_at = 0.0
-        self._insecurity: str | None = None
+        self._changed_names: set[str] = set()
+        self._firewall_again_at = self._volumes_again_at = 0.0
+        self._firewall_warning: str | None = None
 
     def stop(self) -> None:
         self._stopped.set()
@@ -58,39 +58,39 @@ class Watcher:
             self._news.wait(LOOK_EVERY)
             self._stopped.wait(SETTLE)
             self._news.clear()
-        release_lease(self.name)
+        step_down(self.name)
 
     def _look(self) -> None:
         close_old_connections()
-        if not hold_lease(self.name):
+        if not become_leader(self.name):
             return
-        self._secure()
-        suspects, self._suspects = self._suspects, set()
-        sweep = time.monotonic() >= self._sweep_again_at
+        self._ensure_firewall()
+        changed_names, self._changed_names = self._changed_names, set()
+        include_volumes = time.monotonic() >= self._volumes_again_at
         try:
-            result = reconcile(suspects=suspects, sweep=sweep)
+            result = reconcile(changed_names=changed_names, include_volumes=include_volumes)
         except EngineError:
-            self._suspects |= suspects
+            self._changed_names |= changed_names
             raise
-        if sweep:
-            self._sweep_again_at = time.monotonic() + SWEEP_EVERY
+        if include_volumes:
+            self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         beat(self.name, result.at)
 
-    def _secure(self) -> None:
+    def _ensure_firewall(self) -> None:
         """Firewall rules are lost at a reboot or to somebody's flush; what cannot be set is said once."""
-        if time.monotonic() < self._secure_again_at:
+        if time.monotonic() < self._firewall_again_at:
             return
-        self._secure_again_at = time.monotonic() + SECURE_EVERY
-        said, self._insecurity = self._insecurity, get_engine().secure()
-        if self._insecurity and self._insecurity != said:
-            log.warning("%s", self._insecurity)
+        self._firewall_again_at = time.monotonic() + FIREWALL_EVERY
+        said, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
+        if self._firewall_warning and self._firewall_warning != said:
+            log.warning("%s", self._firewall_warning)
 
     def _listen(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
         while not self._stopped.is_set():
             try:
                 for event in get_engine().events(within, timeout=30):
-                    self._suspects.add(event.name)
+                    self._changed_names.add(event.name)
                     self._news.set()
                     if self._stopped.is_set():
                         return

@@ -63,7 +63,7 @@ def _in_a_hurry(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orphans, "ORPHAN_AGE", timedelta(0))
     if not is_long:
         monkeypatch.setattr(client, "CALL_LIMIT", 1.0)
-        monkeypatch.setattr(client, "GLANCE_LIMIT", 0.2)
+        monkeypatch.setattr(client, "READ_DEADLINE", 0.2)
         monkeypatch.setattr(containers, "STOP_MARGIN", 0.5)
         monkeypatch.setattr(deploy, "DEPLOY_LIMIT", 2.0)
         monkeypatch.setattr(deploy, "UNDO_LIMIT", 0.5)

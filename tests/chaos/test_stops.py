@@ -86,7 +86,7 @@ def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
     mode: str, api: APIClient, proxy: FaultyDocker, corner: Corner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
-    monkeypatch.setattr("containers.docker_api.client.GLANCE_LIMIT", 0.5)
+    monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
     path = deploy(api)
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)

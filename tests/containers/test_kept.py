@@ -13,14 +13,14 @@ from tests.containers.rigs import DockerRig, Rig, deploy
 
 def test_what_is_kept_is_told_with_and_without_a_container(rig: Rig) -> None:
     within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
-    assert rig.name not in rig.engine.kept(within)
+    assert rig.name not in rig.engine.list_volumes(within)
     deploy(rig)
-    since = rig.engine.kept(within)[rig.name]
+    since = rig.engine.list_volumes(within)[rig.name]
     assert abs(datetime.now(UTC) - since) < timedelta(minutes=1)
     rig.engine.remove(rig.name)
-    assert rig.name in rig.engine.kept(within)
+    assert rig.name in rig.engine.list_volumes(within)
     rig.engine.remove(rig.name, volumes=True)
-    assert rig.name not in rig.engine.kept(within)
+    assert rig.name not in rig.engine.list_volumes(within)
 
 
 @pytest.mark.docker

@@ -210,13 +210,13 @@ class MemoryEngine:
     def ping(self) -> None:
         self._enter("ping")
 
-    def glance(self) -> AbstractContextManager[None]:
+    def read_deadline(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
+    def deadline(self, seconds: float) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def secure(self) -> str | None:
+    def ensure_firewall(self) -> str | None:
         self._enter("secure")
         return self.insecurity
 
@@ -287,7 +287,7 @@ class MemoryEngine:
                 if container.is_ours and within.items() <= container.labels.items()
             ]
 
-    def kept(self, within: Mapping[str, str]) -> dict[str, datetime]:
+    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
         self._enter("kept")
         with self._changed:
             names = {volume.rpartition("-")[0] for volume in self.volumes}

@@ -26,7 +26,7 @@ pytestmark = [
         not (is_root() and all(map(shutil.which, ("iptables", "ip", "nsenter")))), reason="takes root, iptables and ip"
     ),
 ]
-NEAR = {
+PRIVATE_NETWORKS = {
     "another agent": "peer",
     "a container of another network": "other",
     "this machine, as the gateway": "gateway",
@@ -73,7 +73,7 @@ def surroundings(agents: Agents) -> Iterator[Surroundings]:
     }
     doors = {
         name: (addresses[whose], PUBLISHED if whose == "published" else PORT, "udp" if "UDP" in name else "tcp")
-        for name, whose in NEAR.items()
+        for name, whose in PRIVATE_NETWORKS.items()
     }
     doors["the internet"] = (ROUTED["public"], PORT, "tcp")
     for name in (peer, other, published):
@@ -114,12 +114,12 @@ def without_rules(agents: Agents) -> Iterator[None]:
             assert apply_rules() is None
 
 
-@pytest.mark.parametrize("door", NEAR)
+@pytest.mark.parametrize("door", PRIVATE_NETWORKS)
 def test_an_agent_does_not_reach(surroundings: Surroundings, door: str) -> None:
     assert surroundings.said_to_agent[door] != "hello"
 
 
-@pytest.mark.parametrize("door", [door for door in NEAR if door != "another agent"])
+@pytest.mark.parametrize("door", [door for door in PRIVATE_NETWORKS if door != "another agent"])
 def test_whoever_may_does_reach(surroundings: Surroundings, door: str) -> None:
     """So the door was open, and it was not for want of one that the agent did not get in."""
     assert HERE.reaches(*surroundings.doors[door])

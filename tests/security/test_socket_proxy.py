@@ -45,11 +45,11 @@ def live_a_life(agents: Agents) -> None:
     engine.image_exists(agents.image)
     name = agents.deploy("").name
     with agents.settings():
-        engine.secure()
+        engine.ensure_firewall()
         list(engine.logs(name, tail=1))
         list(islice(engine.logs(name, follow=True), 1))
         engine.observe(within)
-        engine.kept(within)
+        engine.list_volumes(within)
         engine.stats(name)
         list(engine.events(within, timeout=0.2))
         agents.client.pause(name)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.docker_api.base_image import find_base
-from containers.docker_api.client import EngineLine
+from containers.docker_api.client import Connection
 from containers.docker_api.image_build import BuildContext, build_image, find_contexts, inspect_image, is_current
 from containers.engine import EngineError
 
@@ -26,27 +26,29 @@ class Command(BaseCommand):
         if unknown := set(options["types"]) - {context.folder.name for context in contexts}:
             message = f"There is no agent type {', '.join(sorted(unknown))}."
             raise CommandError(message)
-        line = EngineLine()
+        connection = Connection()
         try:
-            base = options["base_image"] or find_base(line, tell=self._tell)
-            found = inspect_image(line, base)
+            base = options["base_image"] or find_base(connection, tell=self._tell)
+            found = inspect_image(connection, base)
             if found is None:
                 message = f"The image {base} is not on the engine. Load it first, or leave --base-image out."
                 raise CommandError(message)
             for context in contexts:
                 if not options["types"] or context.folder.name in options["types"]:
-                    self._build(line, context, base=base, digest=context.digest(found["Id"]), force=options["force"])
+                    self._build(
+                        connection, context, base=base, digest=context.digest(found["Id"]), force=options["force"]
+                    )
         except EngineError as error:
             raise CommandError(str(error)) from error
 
-    def _build(self, line: EngineLine, context: BuildContext, *, base: str, digest: str, force: bool) -> None:
-        if not force and is_current(line, context, digest):
+    def _build(self, connection: Connection, context: BuildContext, *, base: str, digest: str, force: bool) -> None:
+        if not force and is_current(connection, context, digest):
             self._tell(f"{context.image} is up to date.")
             return
         self._tell(f"Building {context.image} on {base}")
         recent: deque[str] = deque(maxlen=20)
         try:
-            for said in build_image(line, context, base=base, digest=digest):
+            for said in build_image(connection, context, base=base, digest=digest):
                 recent.append(said)
                 if said.startswith("Step "):
                     self._tell(f"  {said[:110]}")

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             self.stdout.write(as_script(current_rules()), ending="")
             return
         try:
-            obstacle = get_engine().secure()
+            obstacle = get_engine().ensure_firewall()
         except EngineError as error:
             raise CommandError(str(error)) from error
         if obstacle:

@@ -8,7 +8,7 @@ from projects.watcher.reconcile import reconcile
 
 
 class Command(BaseCommand):
-    help = "Look at every container once, mend what differs from what is wanted, and print what was mended."
+    help = "Look at every container once, repair what differs from what is wanted, and print what was repaired."
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()
@@ -16,11 +16,11 @@ class Command(BaseCommand):
             result = reconcile()
         except EngineUnavailableError as error:
             raise CommandError(str(error)) from error
-        for line in result.mended:
+        for line in result.repaired:
             self.stdout.write(self.style.SUCCESS(line))
         for line in result.failed:
             self.stdout.write(self.style.ERROR(line))
         self.stdout.write(
             f"{result.seen} containers seen, {result.changed} rows updated, "
-            f"{len(result.mended)} mended, {len(result.failed)} could not be mended."
+            f"{len(result.repaired)} repaired, {len(result.failed)} could not be repaired."
         )

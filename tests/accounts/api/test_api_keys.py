@@ -61,7 +61,7 @@ def test_a_key_never_deals_with_keys(call: Call, alice: User, method_and_path: t
     answer = call(method, KEYS + path.format(id=key.pk), {"name": "x", "scope": "read"}, by=plain_key(key))
 
     assert (answer.status_code, answer.json()["code"]) == (403, "permission_denied")
-    assert ApiKey.objects.kept().count() == 1
+    assert ApiKey.objects.unrevoked().count() == 1
 
 
 def test_a_revoked_key_is_refused_at_once_and_gone_from_the_list(call: Call, alice: User) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.errors import TooManyAttemptsError
 from accounts.models import LoginCounter, UsageCounter, User
-from accounts.throttling.login_attempts import ADDRESS_LIMIT, claim_attempt, forgive_attempts
+from accounts.throttling.login_attempts import ADDRESS_LIMIT, check_limit, reset_attempts
 from tests.accounts.conftest import Call
 from tests.canaries import CANARY_PASSWORD
 
@@ -21,12 +21,12 @@ WRONG = {"email": "alice@example.com", "password": "wrong"}
 
 def _fail_ten_times(address: str = "192.0.2.1") -> None:
     for _ in range(10):
-        claim_attempt(email="alice@example.com", address=address)
+        check_limit(email="alice@example.com", address=address)
 
 
 def _is_open(address: str | None, email: str = "alice@example.com") -> bool:
     try:
-        claim_attempt(email=email, address=address)
+        check_limit(email=email, address=address)
     except TooManyAttemptsError:
         return False
     return True
@@ -110,7 +110,7 @@ def test_refused_tries_do_not_prolong_the_wait(db: None) -> None:
     _fail_ten_times()
     _age(10)
     with pytest.raises(TooManyAttemptsError) as refused:
-        claim_attempt(email="alice@example.com", address="192.0.2.1")
+        check_limit(email="alice@example.com", address="192.0.2.1")
 
     assert 290 <= refused.value.retry_after <= 300
     assert "5 minutes" in str(refused.value)
@@ -190,8 +190,8 @@ def test_who_gets_in_closes_nobody_out_who_comes_at_the_same_moment(alice: User)
         together.wait()
         try:
             for _ in range(20):
-                claim_attempt(email=alice.email, address="192.0.2.1")
-                forgive_attempts(email=alice.email, address="192.0.2.1")
+                check_limit(email=alice.email, address="192.0.2.1")
+                reset_attempts(email=alice.email, address="192.0.2.1")
         finally:
             connection.close()
         return 20

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from django.core.cache import caches
 
-from accounts.throttling.rate_limits import Leases
+from accounts.throttling.rate_limits import ReadBudget
 
 
 def free_port() -> int:
@@ -48,13 +48,13 @@ def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[by
     process.wait(20)
 
 
-def spend(subject: str, process: Leases | None = None) -> bool:
-    return (process or Leases()).spend(subject=subject, scope="reads", limit=50).allowed
+def spend(subject: str, process: ReadBudget | None = None) -> bool:
+    return (process or ReadBudget()).spend(subject=subject, scope="reads", limit=50).allowed
 
 
 def test_machines_share_one_count(redis_server: Any) -> None:
     subject = uuid4().hex
-    machines = [Leases(), Leases()]
+    machines = [ReadBudget(), ReadBudget()]
     assert sum(spend(subject, machines[number % 2]) for number in range(80)) == 50
 
 
@@ -74,6 +74,6 @@ def test_while_redis_is_down_the_database_counts(
     redis_server.terminate()
     redis_server.wait(20)
     subject = uuid4().hex
-    machine = Leases()
+    machine = ReadBudget()
     assert sum(spend(subject, machine) for _ in range(60)) == 50
     assert "Redis does not answer" in caplog.text

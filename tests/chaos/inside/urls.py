@@ -26,7 +26,7 @@ def reconcile(_request: HttpRequest) -> JsonResponse:
     """Orphans are removed at any age."""
     orphans.ORPHAN_AGE = timedelta(0)
     result = rounds.reconcile()
-    return JsonResponse({"seen": result.seen, "mended": result.mended, "failed": result.failed})
+    return JsonResponse({"seen": result.seen, "repaired": result.repaired, "failed": result.failed})
 
 
 def rows(_request: HttpRequest) -> JsonResponse:

@@ -44,7 +44,7 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "remove": lambda engine: engine.remove("berth-x", volumes=True),
     "inspect": lambda engine: engine.inspect("berth-x"),
     "observe": lambda engine: engine.observe({}),
-    "kept": lambda engine: engine.kept({}),
+    "kept": lambda engine: engine.list_volumes({}),
     "logs": lambda engine: list(engine.logs("berth-x")),
     "stats": lambda engine: engine.stats("berth-x"),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),
@@ -136,12 +136,12 @@ def test_a_glance_gives_all_its_calls_together_one_short_limit(
     daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "CALL_LIMIT", 3600.0)
-    monkeypatch.setattr(client, "GLANCE_LIMIT", LIMIT)
+    monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
     began = time.monotonic()
-    with engine.glance():
+    with engine.read_deadline():
         for _ in range(FAILURES):
             with pytest.raises(EngineUnavailableError):
                 engine.observe({})
@@ -149,16 +149,16 @@ def test_a_glance_gives_all_its_calls_together_one_short_limit(
 
 
 def test_glances_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "GLANCE_LIMIT", LIMIT)
+    monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
     for _ in range(FAILURES):
-        with engine.glance(), pytest.raises(EngineUnavailableError):
+        with engine.read_deadline(), pytest.raises(EngineUnavailableError):
             engine.observe({})
     daemon.mode = "answer"
     asked = len(daemon.requests)
-    with engine.glance(), pytest.raises(EngineUnavailableError):
+    with engine.read_deadline(), pytest.raises(EngineUnavailableError):
         engine.observe({})
     assert len(daemon.requests) == asked
     engine.ping()

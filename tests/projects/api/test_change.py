@@ -145,8 +145,8 @@ def test_credentials_are_kept_encrypted(change: Change, project: Project) -> Non
     change(apiKey=CANARY_OTHER_API_KEY, telegramToken=CANARY_OTHER_TELEGRAM_TOKEN)
     project.refresh_from_db()
     assert CANARY_OTHER_API_KEY not in project.api_key_ciphertext
-    assert project.open_credential("api_key") == CANARY_OTHER_API_KEY
-    assert project.open_credential("telegram_token") == CANARY_OTHER_TELEGRAM_TOKEN
+    assert project.decrypt_credential("api_key") == CANARY_OTHER_API_KEY
+    assert project.decrypt_credential("telegram_token") == CANARY_OTHER_TELEGRAM_TOKEN
     assert (project.telegram_token_hint, project.api_key_hint) == (
         CANARY_OTHER_TELEGRAM_TOKEN[-4:],
         CANARY_OTHER_API_KEY[-4:],
@@ -214,7 +214,7 @@ def test_a_new_token_of_the_same_bot_is_fine(change: Change, project: Project) -
     renewed = CANARY_TELEGRAM_TOKEN.partition(":")[0] + ":renewed-by-botfather"
     assert change(telegramToken=renewed).status_code == 200
     project.refresh_from_db()
-    assert project.open_credential("telegram_token") == renewed
+    assert project.decrypt_credential("telegram_token") == renewed
 
 
 def test_the_old_bot_is_free_for_others(change: Change, bobs_api: APIClient, body: dict[str, Any]) -> None:

@@ -60,7 +60,7 @@ def test_credentials_are_kept_encrypted_and_answered_as_hints(project: Project, 
     assert detail["telegram_token_hint"] == CANARY_TELEGRAM_TOKEN[-4:]
     assert detail["api_key_hint"] == CANARY_API_KEY[-4:]
     assert CANARY_API_KEY not in project.api_key_ciphertext
-    assert project.open_credential("api_key") == CANARY_API_KEY
+    assert project.decrypt_credential("api_key") == CANARY_API_KEY
 
 
 def test_type_and_plan_have_defaults(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> None:

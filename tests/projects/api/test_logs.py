@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from containers.engine import EngineUnavailableError
 from projects.api import long_requests
-from projects.models import Project, Slot
+from projects.models import LongRequest, Project
 from projects.services.logs import MAX_BYTES
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -72,7 +72,7 @@ def test_a_silent_engine_is_a_503(api: APIClient, project: Project, engine: Memo
     for query in ("", "?follow=true"):
         answer = api.get(f"/api/projects/{project.id}/logs{query}", headers={"Accept": "text/event-stream"})
         assert (answer.status_code, answer["Content-Type"]) == (503, "application/problem+json")
-    assert not Slot.objects.exists()
+    assert not LongRequest.objects.exists()
 
 
 def test_what_is_not_utf_8_is_readable_all_the_same(
@@ -121,7 +121,7 @@ def test_followers_get_lines_as_they_come_and_the_end(
     timer.join()
     engine.exit(project.container_name)
     assert list(events) == ["event: end\ndata: the log has ended"]
-    assert not Slot.objects.exists()
+    assert not LongRequest.objects.exists()
 
 
 def test_a_follower_is_told_that_the_engine_fell_silent(
@@ -142,7 +142,7 @@ def test_silence_is_filled_so_that_a_client_that_left_is_noticed(follow: Any, en
     events = events_of(answer.streaming_content)
     assert [next(events), next(events)] == [": still here"] * 2
     hang_up(answer)
-    assert not Slot.objects.exists()
+    assert not LongRequest.objects.exists()
 
 
 def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: Any) -> None:
@@ -167,7 +167,7 @@ def test_a_quarter_of_the_threads_is_the_limit_for_all(follow: Any, log: Any, mo
 def test_slots_of_a_server_that_was_killed_run_out(follow: Any, project: Project, log: Any) -> None:
     log("something")
     past = timezone.now() - timedelta(seconds=1)
-    Slot.objects.bulk_create(Slot(owner=project.owner, held_until=past) for _ in range(5))
+    LongRequest.objects.bulk_create(LongRequest(owner=project.owner, held_until=past) for _ in range(5))
     assert follow().status_code == 200
 
 

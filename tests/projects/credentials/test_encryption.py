@@ -70,7 +70,7 @@ def test_swapped_columns_of_a_project_are_refused(project: Project) -> None:
     )
     for field in ("api_key", "telegram_token"):
         with pytest.raises(SecretUnreadableError):
-            project.open_credential(field)
+            project.decrypt_credential(field)
 
 
 def test_swapped_rows_are_refused(deploy: Any) -> None:
@@ -78,7 +78,7 @@ def test_swapped_rows_are_refused(deploy: Any) -> None:
     Project.objects.filter(pk=one.pk).update(api_key_ciphertext=two.api_key_ciphertext)
     one.refresh_from_db()
     with pytest.raises(SecretUnreadableError):
-        one.open_credential("api_key")
+        one.decrypt_credential("api_key")
 
 
 def test_every_flipped_byte_is_an_error_and_never_data() -> None:

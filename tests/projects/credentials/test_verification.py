@@ -359,6 +359,6 @@ def test_the_switch_turns_the_questions_off(
 
 
 def test_a_check_shows_no_credential_in_its_repr() -> None:
-    check = verification.check_credentials(telegram_token=TOKEN, api_key=CANARY_API_KEY)
+    check = verification.verify_credentials(telegram_token=TOKEN, api_key=CANARY_API_KEY)
     assert TOKEN.partition(":")[2] not in repr(check)
     assert CANARY_API_KEY not in repr(check)

@@ -8,7 +8,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from projects.models import Canary, Project
+from projects.models import KeyCheck, Project
 from projects.services.key_rotation import check_keys, rotate_secrets
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 
@@ -26,7 +26,7 @@ def rotate() -> str:
 def test_the_first_start_makes_the_canary_and_later_ones_hear_it(db: None) -> None:
     check_keys()
     check_keys()
-    assert Canary.objects.count() == 1
+    assert KeyCheck.objects.count() == 1
 
 
 @pytest.mark.parametrize("command", ["prepare", "serve", "watch", "reconcile"])
@@ -52,8 +52,8 @@ def test_after_a_rotation_the_old_key_is_not_needed(deploy: Any, settings: Any) 
     settings.BERTH_ENCRYPTION_KEYS = [new]
     check_keys()
     for project in Project.objects.all():
-        assert project.open_credential("api_key") == CANARY_API_KEY
-    assert Project.objects.get(bot_id=1).open_credential("telegram_token") == "1:token"
+        assert project.decrypt_credential("api_key") == CANARY_API_KEY
+    assert Project.objects.get(bot_id=1).decrypt_credential("telegram_token") == "1:token"
 
 
 def test_an_interrupted_rotation_is_taken_up_again(deploy: Any, settings: Any) -> None:
@@ -66,17 +66,17 @@ def test_an_interrupted_rotation_is_taken_up_again(deploy: Any, settings: Any) -
     rotate()
     assert Project.objects.order_by("pk")[0].api_key_ciphertext == first  # not written again
     settings.BERTH_ENCRYPTION_KEYS = settings.BERTH_ENCRYPTION_KEYS[:1]
-    assert {project.open_credential("api_key") for project in Project.objects.all()} == {CANARY_API_KEY}
+    assert {project.decrypt_credential("api_key") for project in Project.objects.all()} == {CANARY_API_KEY}
 
 
 def test_what_an_owner_changes_meanwhile_is_not_overwritten(project: Project, settings: Any) -> None:
     settings.BERTH_ENCRYPTION_KEYS = [new_key(), *settings.BERTH_ENCRYPTION_KEYS]
     rotation = rotate_secrets()
     changed = Project.objects.get()
-    fields = changed.seal_credentials(api_key="sk-changed-meanwhile")
+    fields = changed.encrypt_credentials(api_key="sk-changed-meanwhile")
     changed.save(update_fields=fields)
     list(rotation)
-    assert Project.objects.get().open_credential("api_key") == "sk-changed-meanwhile"
+    assert Project.objects.get().decrypt_credential("api_key") == "sk-changed-meanwhile"
 
 
 def test_a_secret_that_no_key_opens_is_told_and_loses_nothing(project: Project, settings: Any) -> None:

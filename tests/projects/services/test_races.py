@@ -86,7 +86,7 @@ def test_a_restart_killed_between_the_old_container_and_the_new_one_is_completed
 ) -> None:
     held(project, "restart", seconds=-1, generation=project.generation + 1)
     engine.vanish(project.container_name)
-    assert reconcile().mended == [f"recreate: {project.container_name}"]
+    assert reconcile().repaired == [f"recreate: {project.container_name}"]
     assert Project.objects.get().operation == ""
     assert status(api, project) == "running"
 
@@ -95,7 +95,7 @@ def test_a_stop_killed_before_it_could_write_leaves_no_operation_behind(
     project: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
     engine.exit(project.container_name)
-    reconcile(mend=False)
+    reconcile(repair=False)
     held(project, "stop", seconds=-1, desired="stopped")
     reconcile()
     assert Project.objects.get().operation == ""
@@ -136,7 +136,7 @@ def test_a_container_is_made_again_however_often_the_engine_falls_silent_meanwhi
         engine.fail("deploy.create", EngineUnavailableError)
         with pytest.raises(EngineUnavailableError):
             reconcile()
-    assert reconcile().mended == [f"recreate: {project.container_name}"]
+    assert reconcile().repaired == [f"recreate: {project.container_name}"]
     assert status(api, project) == "running"
 
 
@@ -151,7 +151,7 @@ def test_an_engine_that_goes_down_again_and_again_does_not_make_an_agent_vanish(
         with pytest.raises(EngineUnavailableError):
             reconcile()
         assert engine.containers[project.container_name].container_id == before
-        assert reconcile().mended == [f"bring back: {project.container_name}"]
+        assert reconcile().repaired == [f"bring back: {project.container_name}"]
         assert status(api, project) == "running"
 
 
@@ -164,7 +164,7 @@ def test_what_an_interrupted_command_took_away_has_not_vanished(
         with pytest.raises(EngineUnavailableError):
             reconcile()
         assert not engine.containers
-        assert reconcile().mended == [f"recreate: {project.container_name}"]
+        assert reconcile().repaired == [f"recreate: {project.container_name}"]
         assert status(api, project) == "running"
 
 
@@ -177,7 +177,7 @@ def test_a_list_from_before_a_restart_does_not_undo_it(
     engine.exit(project.container_name)
     after_list(engine, monkeypatch, lambda: control("start"))
     result = reconcile()
-    assert (result.changed, result.mended) == (0, [])
+    assert (result.changed, result.repaired) == (0, [])
     row = Project.objects.get()
     assert (row.container_state, row.crash_count) == ("running", 0)
     assert generation(engine, project) == row.generation
@@ -187,9 +187,9 @@ def test_the_watcher_does_not_bring_back_what_its_owner_stops_at_that_moment(
     project: Project, engine: MemoryEngine, control: Any
 ) -> None:
     engine.exit(project.container_name)
-    reconcile(mend=False)
+    reconcile(repair=False)
     once(engine, "inspect", lambda: control("stop"))
-    assert reconcile(suspects={project.container_name}).mended == []
+    assert reconcile(changed_names={project.container_name}).repaired == []
     assert not engine.containers[project.container_name].is_up
 
 
@@ -198,7 +198,7 @@ def test_the_watcher_does_not_stop_what_its_owner_starts_at_that_moment(
 ) -> None:
     Project.objects.update(desired="stopped")
     once(engine, "inspect", lambda: control("start"))
-    assert reconcile(suspects={project.container_name}).mended == []
+    assert reconcile(changed_names={project.container_name}).repaired == []
     assert engine.containers[project.container_name].is_up
 
 
@@ -210,7 +210,7 @@ def test_a_project_deleted_in_the_middle_of_a_round_does_not_end_it(
         engine.exit(each.container_name)
     once(engine, "inspect", lambda: api.delete(f"/api/projects/{other.id}"))
     names = {project.container_name, other.container_name}
-    assert reconcile(suspects=names).mended == [f"bring back: {project.container_name}"]
+    assert reconcile(changed_names=names).repaired == [f"bring back: {project.container_name}"]
 
 
 def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
@@ -219,7 +219,7 @@ def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
     engine.exit(project.container_name)
     once(engine, "deploy.confirm", lambda: control("stop"))
     result = reconcile()
-    assert (result.mended, result.failed) == ([], [])
+    assert (result.repaired, result.failed) == ([], [])
     assert not Event.objects.filter(outcome="failed").exists()
 
 
@@ -231,7 +231,7 @@ def test_an_orphan_that_cannot_be_removed_does_not_keep_the_rest_from_being_mend
         orphan.created_at = datetime.now(UTC) - timedelta(minutes=6)
     engine.fail("remove", EngineRefusedError("The device is busy."))
     result = reconcile()
-    assert len(result.failed) == len(result.mended) == 1
+    assert len(result.failed) == len(result.repaired) == 1
 
 
 def test_volumes_that_belong_to_nobody_are_removed_once_they_are_old_enough(
@@ -240,10 +240,10 @@ def test_volumes_that_belong_to_nobody_are_removed_once_they_are_old_enough(
     """A deploy lost to a deletion, and was killed when it had removed its container."""
     theirs = set(engine.volumes)
     engine.volumes |= {"berth-gone-data", "berth-gone-secrets", "other-data"}
-    assert reconcile().mended == []
+    assert reconcile().repaired == []
     engine.volumes_since = datetime.now(UTC) - timedelta(minutes=6)
-    assert reconcile(sweep=False).mended == []
-    assert reconcile().mended == ["remove orphan: berth-gone"]
+    assert reconcile(include_volumes=False).repaired == []
+    assert reconcile().repaired == ["remove orphan: berth-gone"]
     assert engine.volumes == theirs | {"other-data"}
 
 

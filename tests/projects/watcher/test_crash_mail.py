@@ -75,5 +75,5 @@ def test_a_mail_server_that_is_down_keeps_nothing_from_being_mended(
 
     monkeypatch.setattr(crash_mail, "send_mail", refuse)
     engine.crash(project.container_name, exit_code=20, restarting=True)
-    assert reconcile().mended == [f"give up: {project.container_name}"]
+    assert reconcile().repaired == [f"give up: {project.container_name}"]
     assert "could not be sent" in caplog.text

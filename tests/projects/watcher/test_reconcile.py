@@ -29,7 +29,7 @@ def later(project: Project, **fields: object) -> None:
 def test_a_round_over_a_healthy_fleet_changes_nothing(project: Project, engine: MemoryEngine) -> None:
     before = Project.objects.values().get()
     result = reconcile()
-    assert (result.seen, result.changed, result.mended, result.failed) == (1, 0, [], [])
+    assert (result.seen, result.changed, result.repaired, result.failed) == (1, 0, [], [])
     assert Project.objects.values().get() == before
 
 
@@ -48,16 +48,16 @@ def test_an_exit_that_no_restart_mends_is_given_up_at_once(
     reconcile()
     assert engine.containers[project.container_name].state == "exited"
     assert status_of(project) == "crashed"
-    assert reconcile().mended == []
+    assert reconcile().repaired == []
 
 
 def test_a_crash_is_left_to_the_engine_until_it_is_the_fifth(project: Project, engine: MemoryEngine) -> None:
     for _ in range(4):
         engine.crash(project.container_name, exit_code=1, restarting=True)
-        assert reconcile().mended == []
+        assert reconcile().repaired == []
         assert status_of(project) == "restarting"
     engine.crash(project.container_name, exit_code=1, restarting=True)
-    assert reconcile().mended == [f"give up: {project.container_name}"]
+    assert reconcile().repaired == [f"give up: {project.container_name}"]
     project.refresh_from_db()
     assert status_of(project) == "crashed"
     assert "It ended 5 times within 10 minutes." in (project.reason.message if project.reason else "")
@@ -66,7 +66,7 @@ def test_a_crash_is_left_to_the_engine_until_it_is_the_fifth(project: Project, e
 def test_crashes_further_apart_are_not_a_loop(project: Project, engine: MemoryEngine) -> None:
     for _ in range(8):
         engine.crash(project.container_name, exit_code=1, restarting=True)
-        assert reconcile().mended == []
+        assert reconcile().repaired == []
         later(project, crashes_since=timezone.now() - timedelta(minutes=11))
 
 
@@ -86,24 +86,24 @@ def test_a_container_stopped_behind_our_back_is_brought_back(
     exit_code: int, project: Project, engine: MemoryEngine
 ) -> None:
     engine.exit(project.container_name, exit_code)
-    assert reconcile().mended == [f"bring back: {project.container_name}"]
+    assert reconcile().repaired == [f"bring back: {project.container_name}"]
     assert status_of(project) == "running"
     assert Project.objects.get().crash_count == 1
 
 
 def test_a_vanished_container_is_made_again_once_and_then_failed(project: Project, engine: MemoryEngine) -> None:
     engine.vanish(project.container_name)
-    assert reconcile().mended == [f"recreate: {project.container_name}"]
+    assert reconcile().repaired == [f"recreate: {project.container_name}"]
     assert status_of(project) == "running"
     engine.vanish(project.container_name)
-    assert reconcile().mended == [f"declare failed: {project.container_name}"]
+    assert reconcile().repaired == [f"declare failed: {project.container_name}"]
     assert status_of(project) == "failed"
     assert not engine.containers
 
 
 def test_a_paused_container_is_brought_back(project: Project, engine: MemoryEngine) -> None:
     engine.pause(project.container_name)
-    assert reconcile().mended == [f"bring back: {project.container_name}"]
+    assert reconcile().repaired == [f"bring back: {project.container_name}"]
     assert status_of(project) == "running"
 
 
@@ -132,14 +132,14 @@ def test_a_suspended_projects_container_is_kept_down(suspension: str, project: P
     reconcile()
     assert engine.containers[project.container_name].state == "exited"
     assert status_of(project) == "suspended"
-    assert reconcile().mended == []
+    assert reconcile().repaired == []
 
 
 def test_an_operation_in_flight_is_left_alone(project: Project, engine: MemoryEngine) -> None:
     deadline = timezone.now() + timedelta(seconds=30)
     later(project, operation="restart", operation_id=project.id, operation_deadline=deadline)
     engine.vanish(project.container_name)
-    assert reconcile().mended == []
+    assert reconcile().repaired == []
     assert status_of(project) == "restarting"
 
 
@@ -154,7 +154,7 @@ def test_an_expired_operation_is_completed(operation: str, project: Project, eng
         operation_deadline=expired,
         generation=project.generation + 1,
     )
-    assert reconcile().mended == [f"bring back: {project.container_name}"]
+    assert reconcile().repaired == [f"bring back: {project.container_name}"]
     project.refresh_from_db()
     assert (project.operation, status_of(project)) == ("", "running")
     assert engine.containers[project.container_name].observation.generation == project.generation
@@ -188,7 +188,7 @@ def test_an_orphan_is_removed_once_it_is_old_enough(project: Project, engine: Me
     old = engine.foreign("berth-old", labels={"berth.instance": "berth"})
     stranger = engine.foreign("other-old", labels={"berth.instance": "other"})
     old.created_at = stranger.created_at = datetime.now(UTC) - timedelta(minutes=6)
-    assert reconcile().mended == ["remove orphan: berth-old"]
+    assert reconcile().repaired == ["remove orphan: berth-old"]
     assert set(engine.containers) == {project.container_name, young.name, stranger.name}
 
 
@@ -200,7 +200,7 @@ def test_what_cannot_be_mended_is_reported_and_does_not_keep_the_rest_from_it(
     engine.exit(second.container_name)
     engine.fail("deploy.create", EngineRefusedError("The disk is full."))
     result = reconcile()
-    assert len(result.failed) == len(result.mended) == 1
+    assert len(result.failed) == len(result.repaired) == 1
     assert {status_of(first), status_of(second)} == {"running", "failed"}
 
 

@@ -17,7 +17,7 @@ from projects.models import AgentType, Plan, Project, Watch
 from projects.models.event import SYSTEM
 from projects.services import NewProject, create_project
 from projects.watcher import watcher as loop
-from projects.watcher.leader import LEASE, beat, hold_lease, release_lease
+from projects.watcher.leader import LEASE, beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
@@ -132,11 +132,11 @@ def test_what_nobody_foresaw_does_not_end_it(
 ) -> None:
     broken = threading.Event()
 
-    def break_once(**suspects: Any) -> Any:
+    def break_once(**changed_names: Any) -> Any:
         if not broken.is_set():
             broken.set()
             raise RuntimeError("a bug")
-        return reconcile(**suspects)
+        return reconcile(**changed_names)
 
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
     monkeypatch.setattr(loop, "reconcile", break_once)
@@ -160,19 +160,19 @@ def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
 
 
 def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
-    assert hold_lease("one")
-    assert hold_lease("one")
-    assert not hold_lease("two")
+    assert become_leader("one")
+    assert become_leader("one")
+    assert not become_leader("two")
     Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert hold_lease("two")
-    release_lease("one")  # is not its own any more
-    assert not hold_lease("one")
-    release_lease("two")
-    assert hold_lease("one")
+    assert become_leader("two")
+    step_down("one")  # is not its own any more
+    assert not become_leader("one")
+    step_down("two")
+    assert become_leader("one")
 
 
 def test_who_lost_the_lease_cannot_beat() -> None:
-    assert hold_lease("one")
+    assert become_leader("one")
     beat("two", timezone.now())
     assert heartbeat() is None
     beat("one", timezone.now())
@@ -187,7 +187,7 @@ def test_of_many_who_want_the_lease_one_gets_it() -> None:
 
     def take(name: str) -> None:
         barrier.wait()
-        if hold_lease(name):
+        if become_leader(name):
             got.append(name)
         connection.close()
 
@@ -207,7 +207,7 @@ def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(loop, "SECURE_EVERY", 0.0)
+    monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.0)
     engine.insecurity = "Berth is not root and may not set firewall rules."
     watch()
     wait_for(lambda: engine.calls.count(("secure", "")) > 3)
