@@ -1,5 +1,7 @@
 """The Docker engine of the tests: the one that `DOCKER_HOST` names. docker-py's own client does not look at that."""
 
+from ipaddress import ip_network
+
 import docker
 from docker.utils import kwargs_from_env
 
@@ -8,3 +10,14 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
     """`address` is that of another engine than the usual."""
     options = {"base_url": address} if address else kwargs_from_env()
     return docker.APIClient(version="auto", timeout=timeout, **options)
+
+
+def address_of_host() -> str:
+    """The address under which containers reach this machine: that of the engine's default bridge."""
+    client = connect()
+    try:
+        pool = client.inspect_network("bridge")["IPAM"]["Config"][0]
+    finally:
+        client.close()
+    # Older engines do not name the gateway, which is the first address.
+    return str(pool.get("Gateway") or next(ip_network(pool["Subnet"]).hosts()))

@@ -70,10 +70,11 @@ class Answer:
 
 @dataclass
 class Service:
-    """`make run` in `folder`. Everything that it says is kept, for the search for canaries."""
+    """`make run` in `checkout`, with its logs in `folder`. Keeps every answer, for the search for canaries."""
 
     folder: Path
     environment: dict[str, str]
+    checkout: Path
     engine: docker.APIClient = field(default_factory=connect)
     said: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
@@ -92,7 +93,7 @@ class Service:
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
                 ["make", "run"],
-                cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
+                cwd=self.checkout, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + START_LIMIT
@@ -112,6 +113,10 @@ class Service:
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(60)
+
+    def interrupt_if_running(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.interrupt()
 
     def call(self, method: str, path: str, body: Any = None, token: str = "") -> Answer:
         headers = {"Content-Type": "application/json"}
@@ -139,7 +144,9 @@ class Service:
         return str(tables).encode()
 
 
-def make_environment(folder: Path, *, telegram: str, provider: str, allow: list[str]) -> dict[str, str]:
+def make_environment(
+    folder: Path, *, telegram: str, provider: str, allow: list[str], instance: str = "e2e"
+) -> dict[str, str]:
     """What the README's unattended `make run` sets."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL", "PYTEST"))
@@ -151,7 +158,7 @@ def make_environment(folder: Path, *, telegram: str, provider: str, allow: list[
         **({"DATABASE_URL": database} if database else {}),
         "BERTH_PORT": str(free_port()),
         "BERTH_DATA_DIR": str(folder / "var"),
-        "BERTH_INSTANCE": f"e2e-{secrets.token_hex(4)}",
+        "BERTH_INSTANCE": f"{instance}-{secrets.token_hex(4)}",
         "BERTH_ADMIN_EMAIL": EMAIL,
         "BERTH_ADMIN_PASSWORD": CANARY_PASSWORD,
         "BERTH_TELEGRAM_API": telegram,

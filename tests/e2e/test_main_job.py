@@ -1,14 +1,13 @@
 """The README's first page: from an empty folder to an agent that answers, and back."""
 
 from collections.abc import Iterator
-from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN, find_canary
 from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
-from tests.engines import connect
+from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
@@ -20,12 +19,7 @@ ALICE = 1001
 
 @pytest.fixture(scope="module")
 def host() -> str:
-    """The address under which containers reach this machine."""
-    client = connect()
-    pool = client.inspect_network("bridge")["IPAM"]["Config"][0]
-    client.close()
-    # Older engines do not name the gateway of their default bridge, which is the first address.
-    return str(pool.get("Gateway") or next(ip_network(pool["Subnet"]).hosts()))
+    return address_of_host()
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +45,12 @@ def service(
     copy_checkout(folder)
     allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
     environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
-    service = Service(folder, environment)
+    service = Service(folder, environment, checkout=folder)
     try:
         service.start()
         yield service
     finally:
-        if service.process is not None and service.process.poll() is None:
-            service.interrupt()
+        service.interrupt_if_running()
         service.engine.close()
         remove_leftovers(environment)
 

@@ -1,0 +1,106 @@
+"""Berth by hand, without Telegram and without a provider.
+
+    .venv/bin/python -m tests.try_out              deploys an agent and lets you chat with it in this terminal
+    .venv/bin/python -m tests.try_out --say Hello  prints one answer and ends
+
+It runs `make run` with a data directory and an instance of its own, against the fake Bot API and the fake provider of
+the tests. At the end it removes all that it made. A Docker engine must be there, as for `make run`.
+"""
+
+import argparse
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.e2e.service import EMAIL, Service, make_environment
+from tests.engines import address_of_host
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.leftovers import remove_leftovers
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSWORD = "try berth by hand"
+YOU = 1001
+"""The Telegram user that the terminal speaks for."""
+
+
+class Trial:
+    """A running Berth with one deployed agent."""
+
+    def __init__(self, service: Service, telegram: FakeTelegram, token: str) -> None:
+        self.service = service
+        self._telegram = telegram
+        self._bot_token = token
+        self._seen = 0
+
+    def ask(self, text: str) -> str:
+        """What the agent answers within 30 seconds. Raises `TimeoutError`."""
+        self._telegram.say(self._bot_token, YOU, text)
+        answer = self._telegram.wait_for_message(self._bot_token, after=self._seen, timeout=30)
+        self._seen = len(self._telegram.sent(self._bot_token))
+        return answer.text
+
+
+@contextmanager
+def running_trial() -> Iterator[Trial]:
+    bot_token = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}"
+    provider_key = f"sk-try-{secrets.token_hex(16)}"
+    with ExitStack() as stack:
+        host = address_of_host()
+        telegram = stack.enter_context(FakeTelegram(host=host))
+        provider = stack.enter_context(FakeProvider(host=host))
+        telegram.add_bot(bot_token, username="try_berth_bot")
+        provider.add_key(provider_key)
+        data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="berth-try-")))
+        allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
+        environment = make_environment(
+            data, telegram=telegram.url, provider=provider.api_base, allow=allow, instance="try"
+        )
+        environment["BERTH_ADMIN_PASSWORD"] = PASSWORD
+        service = Service(data, environment, checkout=ROOT)
+        stack.callback(service.engine.close)
+        stack.callback(remove_leftovers, environment)
+        stack.callback(service.interrupt_if_running)
+        service.start()
+        deploy(service, bot_token, provider_key)
+        yield Trial(service, telegram, bot_token)
+
+
+def deploy(service: Service, bot_token: str, provider_key: str) -> None:
+    login = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
+    body = {"name": "Try-out", "telegramToken": bot_token, "apiKey": provider_key}
+    answer = service.call("POST", "/api/projects?wait=30", body, login.json["token"])
+    if answer.status != 201 or answer.json["status"] != "running":
+        raise SystemExit(f"The agent does not run: {answer.text}")
+
+
+def chat(trial: Trial) -> None:
+    tell(f"Dashboard: {trial.service.address} ({EMAIL}, password “{PASSWORD}”). Log: {trial.service.log}")
+    tell("The agent runs. Write to it; Ctrl-D ends and removes everything.")
+    for line in sys.stdin:
+        if line.strip():
+            tell(trial.ask(line.strip()))
+
+
+def tell(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Try Berth by hand, with a fake Telegram and a fake provider.")
+    parser.add_argument("--say", metavar="TEXT", help="say this, print the answer and end")
+    options = parser.parse_args()
+    tell("Starting Berth and an agent. The first time this builds the agent's image, which takes minutes.")
+    with running_trial() as trial:
+        if options.say:
+            tell(trial.ask(options.say))
+        else:
+            chat(trial)
+
+
+if __name__ == "__main__":
+    main()
