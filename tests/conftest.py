@@ -17,6 +17,8 @@ from tests import canaries
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
+pytest_plugins = ["tests.clients"]
+
 
 def pytest_configure() -> None:
     stay_inside()

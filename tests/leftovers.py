@@ -4,14 +4,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
 import docker
 import docker.errors
 
 from tests.engines import connect
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:

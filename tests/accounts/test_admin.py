@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from accounts.models import ApiKey, User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, UserFactory, plain_key
 
 USERS = "/admin/accounts/user/"

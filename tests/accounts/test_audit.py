@@ -7,8 +7,9 @@ from django.test import Client
 
 from accounts.models import ApiKey, User
 from config.log_format import JsonFormatter
-from tests.accounts.conftest import Call, Said
+from tests.accounts.conftest import Said
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 from tests.factories import ApiKeyFactory
 
 

@@ -5,15 +5,14 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.paths import ASSISTANT_IMAGE
+from tests.waiting import wait_until
 
-IMAGE = Path(__file__).parents[2] / "containers" / "images" / "assistant"
 PATIENCE = 20.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
 
 
@@ -29,7 +28,7 @@ class Agent:
             "AGENT_UNREACHABLE_SECONDS": "60",
         }
         self.lines: list[str] = []
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
 
@@ -57,25 +56,24 @@ class Agent:
         """Nothing of the test's own environment but what Python needs, so that no proxy or key of it gets in."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSL_CERT_FILE") if name in os.environ}
         places = {f"AGENT_{name.upper()}_DIR": str(self.directory / name) for name in ("secrets", "data", "run")}
-        return kept | places | {"PYTHONPATH": str(IMAGE), "PYTHONUNBUFFERED": "1"} | self.env
+        return kept | places | {"PYTHONPATH": str(ASSISTANT_IMAGE), "PYTHONUNBUFFERED": "1"} | self.env
 
     def _read(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            with self._changed:
+            with self._lock:
                 self.lines.append(line.rstrip("\n"))
-                self._changed.notify_all()
         process.stdout.close()
 
     @property
     def output(self) -> str:
-        with self._changed:
+        with self._lock:
             return "\n".join(self.lines)
 
     @property
     def statuses(self) -> list[dict[str, Any]]:
         """What its AGENT-STATUS lines said, in order."""
-        with self._changed:
+        with self._lock:
             said = [line.removeprefix("AGENT-STATUS ") for line in self.lines if line.startswith("AGENT-STATUS ")]
         return [json.loads(line) for line in said]
 
@@ -91,16 +89,7 @@ class Agent:
             fits = (s for s in self.statuses[after:] if (s["state"], s["code"]) == (state, code))
             return next(fits, None)
 
-        status = self._wait(found)
-        assert status is not None, f"never {state} {code}:\n{self.output}"
-        return status
-
-    def _wait(self, found: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
-        until = time.monotonic() + PATIENCE
-        while (result := found()) is None and time.monotonic() < until:
-            with self._changed:
-                self._changed.wait(0.1)
-        return result
+        return wait_until(found, within=PATIENCE, what=lambda: f"never {state} {code}:\n{self.output}")
 
     def wait_for_exit(self) -> int:
         assert self._process is not None
@@ -127,7 +116,7 @@ class Agent:
         """Exit code and output of the image's health check."""
         env = {"PATH": os.environ["PATH"], "AGENT_RUN_DIR": str(self.directory / "run")}
         probe = subprocess.run(
-            ["/bin/sh", str(IMAGE / "health.sh")],
+            ["/bin/sh", str(ASSISTANT_IMAGE / "health.sh")],
             env=env,
             capture_output=True,
             text=True,

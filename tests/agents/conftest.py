@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.agent import IMAGE, Agent
+from tests.agents.agent import Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.paths import ASSISTANT_IMAGE
 
-sys.path.insert(0, str(IMAGE))  # for the tests of its pure rules
+sys.path.insert(0, str(ASSISTANT_IMAGE))  # for the tests of its pure rules
 
 numbers = count(700_000_001)
 

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import socket
 import statistics
 import subprocess
 import sys
@@ -17,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.leftovers import remove_leftovers
+from tests.paths import ROOT
+from tests.ports import reserve_port
+from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
 EMAIL, PASSWORD = "bench@example.org", "benchmark-password-7"
 SETUP = """
 from projects.models import AgentType, Plan
@@ -56,10 +57,8 @@ class Client:
 @contextmanager
 def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, str] | None = None) -> Iterator[Server]:
     """`manage.py serve`, prepared; ended and removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="berth-bench-") as folder, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+    with tempfile.TemporaryDirectory(prefix="berth-bench-") as folder:
+        port = reserve_port()
         server = Server(port, f"bench-{secrets.token_hex(4)}", {})
         kept = {name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
         server.environment.update(
@@ -93,19 +92,19 @@ def manage(server: Server, *arguments: str) -> None:
 
 
 def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    for _ in range(600):
+    def answers() -> bool:
+        if process.poll() is not None:
+            raise SystemExit(f"The server does not start:\n{log.read_text()}")
         connection = HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", "/healthz")
-            if connection.getresponse().status == 200:
-                return
+            return connection.getresponse().status == 200
         except (OSError, HTTPException):
-            time.sleep(0.1)
+            return False
         finally:
             connection.close()
-        if process.poll() is not None:
-            break
-    raise SystemExit(f"The server does not start:\n{log.read_text()}")
+
+    wait_until(answers, within=60, what=log.read_text)
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, Any]:

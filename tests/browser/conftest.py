@@ -11,7 +11,6 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from tests.canaries import CANARY_PASSWORD
-from tests.factories import UserFactory
 
 CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = [
@@ -79,11 +78,6 @@ def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     assert [text for text in complaints if "Failed to load resource" not in text] == []
-
-
-@pytest.fixture
-def alice(transactional_db: None) -> User:
-    return UserFactory.create(email="alice@example.com")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from accounts.models import User
-from tests.factories import ApiKeyFactory, UserFactory
+from tests.factories import ApiKeyFactory
 
 SignIn = Callable[[User], None]
 
@@ -33,8 +33,7 @@ def test_pages_for_nobody(page: Page, alice: User, path: str) -> None:
         "/admin/accounts/apikey/{key}/change/",
     ],
 )
-def test_pages_for_an_admin(page: Page, alice: User, sign_in: SignIn, path: str) -> None:
-    ada = UserFactory.create(email="ada@example.com", admin=True)
+def test_pages_for_an_admin(page: Page, alice: User, ada: User, sign_in: SignIn, path: str) -> None:
     key = ApiKeyFactory.create(user=ada)
     sign_in(ada)
     answer = page.goto(path.format(key=key.pk, user=alice.pk))

@@ -29,10 +29,10 @@ def fleet(alice: User) -> dict[str, Project]:
     """A project in each of the moods that a list can show."""
     Plan.objects.filter(slug="pro").update(max_projects=20)
     names = ["Harbour pilot", "Night watch", "Tide tables", "x" * 64, "Lost at sea", "Under repair"]
-    return {name: deploy(alice, name, number) for number, name in enumerate(names)}
+    return {name: deploy_named(alice, name, number) for number, name in enumerate(names)}
 
 
-def deploy(owner: User, name: str, number: int, **settings: Any) -> Project:
+def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Project:
     check = CredentialCheck(
         bot_id=BOT + number, bot_username=f"{name[:8].strip().replace(' ', '_')}_bot", provider="openai"
     )

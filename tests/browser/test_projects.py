@@ -38,7 +38,7 @@ def fill_in(page: Page, name: str = "Harbour pilot") -> None:
     page.get_by_label("API key").fill(CANARY_API_KEY)
 
 
-def deploy(page: Page) -> Project:
+def deploy_by_form(page: Page) -> Project:
     fill_in(page)
     page.get_by_role("button", name="Deploy").click()
     expect(page.get_by_role("heading", name="Harbour pilot")).to_be_visible()
@@ -88,7 +88,7 @@ def test_the_keyboard_is_enough_to_deploy_and_the_page_shows_it_get_ready(home: 
 
 
 def test_a_crash_shows_by_itself_with_its_reason_and_log_in_plain_words(home: Page, engine: MemoryEngine) -> None:
-    project = deploy(home)
+    project = deploy_by_form(home)
     expect(home.locator("#status")).to_have_text("Running")
     engine.log(project.container_name, "Unauthorized")
     engine.crash(project.container_name, exit_code=20)
@@ -103,7 +103,7 @@ def test_a_crash_shows_by_itself_with_its_reason_and_log_in_plain_words(home: Pa
 
 
 def test_stop_start_and_restart(home: Page, engine: MemoryEngine) -> None:
-    name = deploy(home).container_name
+    name = deploy_by_form(home).container_name
     expect(home.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     home.get_by_role("button", name="Stop").click()
     expect(home.get_by_text("“Harbour pilot” is stopped.")).to_be_visible()
@@ -119,7 +119,7 @@ def test_stop_start_and_restart(home: Page, engine: MemoryEngine) -> None:
 
 
 def test_a_change_with_a_new_key_and_then_the_end(home: Page, engine: MemoryEngine) -> None:
-    name = deploy(home).container_name
+    name = deploy_by_form(home).container_name
     home.get_by_role("link", name="Change").click()
     home.get_by_label("Name").fill("Night watch")
     home.get_by_label("New API key").fill(CANARY_OTHER_API_KEY)
@@ -164,7 +164,7 @@ def test_everything_works_without_scripts(
     page.get_by_label("Email").fill(alice.email)
     page.get_by_label("Password").fill(CANARY_PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    project = deploy(page)
+    project = deploy_by_form(page)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("“Harbour pilot” is stopped.")).to_be_visible()
     page.goto(f"/projects/{project.pk}/delete")
@@ -178,7 +178,7 @@ def test_everything_works_without_scripts(
 
 
 def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: MemoryEngine) -> None:
-    project = deploy(home)
+    project = deploy_by_form(home)
     home.goto("/")
     link = home.get_by_role("link", name="Harbour pilot")
     link.focus()
@@ -211,7 +211,7 @@ def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
 
 
 def test_the_page_of_a_project_that_is_gone_leads_to_the_list(home: Page) -> None:
-    project = deploy(home)
+    project = deploy_by_form(home)
     Project.objects.filter(pk=project.pk).delete()
     home.clock.run_for(MOMENT)
     expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
@@ -237,7 +237,7 @@ def test_labels_headings_references_and_contrasts_are_as_they_should_be(
     home.get_by_role("button", name="Deploy").click()
     expect(home.get_by_role("alert")).to_be_visible()
     assert home.evaluate(FAULTS) == []
-    project = deploy(home)
+    project = deploy_by_form(home)
     assert home.evaluate(FAULTS) == []
     engine.log(project.container_name, "Unauthorized")
     engine.crash(project.container_name, exit_code=20)
@@ -261,7 +261,7 @@ def test_the_check_finds_what_is_wrong(home: Page) -> None:
 
 @pytest.mark.parametrize("below", [None, "", "/change", "/delete"])
 def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
-    project = deploy(home)
+    project = deploy_by_form(home)
     home.goto("/" if below is None else f"/projects/{project.pk}{below}")
     stops = 0
     while stops < 40:

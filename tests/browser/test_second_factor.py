@@ -15,16 +15,8 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
-from tests.factories import UserFactory
 
 SignIn = Callable[[User], None]
-
-
-@pytest.fixture
-def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
-    phone = Phone()
-    monkeypatch.setattr("django_otp.oath.time", lambda: phone.now)
-    return phone
 
 
 def _type_password(page: Page, user: User) -> None:
@@ -104,8 +96,7 @@ def test_it_works_without_scripts(browser: Browser, live_server: LiveServer, ali
     page.close()
 
 
-def test_the_admin_asks_for_it_too(page: Page, alice: User, phone: Phone) -> None:
-    ada = UserFactory.create(email="ada@example.com", admin=True)
+def test_the_admin_asks_for_it_too(page: Page, ada: User, phone: Phone) -> None:
     phone.enrol(ada)
     page.goto("/admin/accounts/user/")
     page.get_by_label("Email").fill(ada.email)
@@ -160,7 +151,7 @@ def test_every_page_fits_its_screen(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_what_staff_do_for_others_fits_its_screen(
-    page: Page, alice: User, sign_in: SignIn, phone: Phone, tmp_path: Path, width: int, scheme: str
+    page: Page, alice: User, sam: User, sign_in: SignIn, phone: Phone, tmp_path: Path, width: int, scheme: str
 ) -> None:
     pictures = Path(os.environ.get("BERTH_TEST_PICTURES") or tmp_path)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -171,7 +162,7 @@ def test_what_staff_do_for_others_fits_its_screen(
         page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
-    sign_in(UserFactory.create(email="sam@example.com", staff=True))
+    sign_in(sam)
     page.goto("/admin/accounts/user/")
     look("admin-users")
     page.goto(f"/admin/accounts/user/{alice.pk}/change/")

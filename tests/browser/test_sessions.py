@@ -9,7 +9,6 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from tests.canaries import CANARY_PASSWORD
-from tests.factories import UserFactory
 
 SignIn = Callable[[User], None]
 NEW_PASSWORD = "a passphrase, entirely new"
@@ -75,8 +74,10 @@ def test_signing_out_everywhere_includes_here(page: Page, alice: User, sign_in: 
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_staff_add_somebody_and_hand_them_a_link(page: Page, context: BrowserContext, sign_in: SignIn) -> None:
-    sign_in(UserFactory.create(email="sam@example.com", staff=True))
+def test_staff_add_somebody_and_hand_them_a_link(
+    page: Page, context: BrowserContext, sam: User, sign_in: SignIn
+) -> None:
+    sign_in(sam)
     page.get_by_role("link", name="Admin").click()
     page.goto("/admin/accounts/user/add/")
     page.get_by_label("Email").fill("Newcomer@Example.com")

@@ -12,6 +12,7 @@ from containers.engine import INSTANCE_LABEL
 from containers.firewall.iptables import remove_rules
 from tests.chaos.stub import make_image
 from tests.engines import connect
+from tests.waiting import wait_until
 
 PROJECT_LABEL = "berth.project"
 SWEEP_LIMIT = 60.0
@@ -57,15 +58,16 @@ class Corner:
 
     def sweep(self) -> None:
         """Remove all containers and volumes; the engine may still be busy with what a killed server has asked for."""
-        until = time.monotonic() + SWEEP_LIMIT
-        while self.containers() or self.volumes():
-            assert time.monotonic() < until, (self.containers(), self.volumes())
-            for name in self.containers():
-                with suppress(docker.errors.APIError):
-                    self.client.remove_container(name, force=True, v=True)
-            for name in self.volumes():
-                with suppress(docker.errors.APIError):
-                    self.client.remove_volume(name, force=True)
+        wait_until(self._is_swept, within=SWEEP_LIMIT, what=lambda: f"{self.containers()} {self.volumes()}")
+
+    def _is_swept(self) -> bool:
+        for name in self.containers():
+            with suppress(docker.errors.APIError):
+                self.client.remove_container(name, force=True, v=True)
+        for name in self.volumes():
+            with suppress(docker.errors.APIError):
+                self.client.remove_volume(name, force=True)
+        return not (self.containers() or self.volumes())
 
     def close(self) -> None:
         time.sleep(1)  # for what is still under way

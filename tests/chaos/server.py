@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -18,7 +17,11 @@ from typing import Any
 import psycopg
 
 from tests.chaos.corner import Corner
-from tests.e2e.service import ROOT, free_port, make_database
+from tests.chaos.stub import STUB_PROJECT
+from tests.e2e.service import make_database
+from tests.paths import ROOT
+from tests.ports import reserve_port
+from tests.waiting import wait_until
 
 HANG_GUARD = 60.0
 
@@ -81,12 +84,12 @@ class Site:
         return not (self.folder / "trigger").exists()
 
     @contextmanager
-    def holding(self, point: str) -> Iterator[Callable[[], None]]:
+    def holding(self, point: str) -> Iterator[Callable[[], object]]:
         """Whoever comes by the point next waits there until the end of the block. Yields a wait for its arrival."""
         (self.folder / "hold").write_text(point)
         held = self.folder / "held"
         try:
-            yield lambda: wait_until(held.exists)
+            yield lambda: wait_until(held.exists, within=HANG_GUARD, what=f"Nobody came by {point}")
         finally:
             (self.folder / "hold").unlink(missing_ok=True)
             held.unlink(missing_ok=True)
@@ -105,7 +108,7 @@ class Site:
 class Server:
     def __init__(self, site: Site, environment: dict[str, str]) -> None:
         self.site = site
-        self.port = free_port()
+        self.port = reserve_port()
         self._environment = {**site.environment, **environment, "BERTH_PORT": str(self.port)}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -128,12 +131,12 @@ class Server:
             self.start()
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + HANG_GUARD
-        while self.call("GET", "/healthz").status != 200:
-            assert self._process is not None
-            assert self._process.poll() is None, self.log.read_text()
-            assert time.monotonic() < until, self.log.read_text()
-            time.sleep(0.05)
+        wait_until(self._is_ready, within=HANG_GUARD, what=self.log.read_text)
+
+    def _is_ready(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self.log.read_text()
+        return self.call("GET", "/healthz").status == 200
 
     def kill(self) -> None:
         """`kill -9` of the server and all of its workers at once."""
@@ -152,8 +155,7 @@ class Server:
             return Reply(0)
 
     def create(self, name: str = "Stub", **headers: str) -> Reply:
-        body = {"name": name, "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
-        return self.call("POST", "/api/projects", body, **headers)
+        return self.call("POST", "/api/projects", STUB_PROJECT | {"name": name}, **headers)
 
     def control(self, project: str, action: str) -> Reply:
         return self.call("POST", f"/api/projects/{project}/control", {"action": action})
@@ -181,13 +183,6 @@ def _send(request: urllib.request.Request) -> Reply:
     except urllib.error.HTTPError as error:
         with error:
             return Reply(error.code, _read(error.read()))
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + HANG_GUARD
-    while not holds():
-        assert time.monotonic() < until, "It did not happen."
-        time.sleep(0.02)
 
 
 def _read(text: bytes) -> Any:

@@ -5,6 +5,9 @@ import docker
 from tests.busybox import pack_root
 
 REPOSITORY = "berth-test/chaos"
+STUB_PROJECT = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
+"""A good request for a project of the stub (see `tests.chaos.inside.prepare.add_offers`)."""
+
 _APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test")
 
 # What to do is read from a file: one in /tmp is forgotten when the container starts again, one in /data is not.

@@ -13,7 +13,10 @@ from rest_framework.test import APIClient
 from projects.models import Project, Watch
 from projects.watcher.watcher import Watcher
 from tests.chaos.corner import Corner
+from tests.chaos.stub import STUB_PROJECT
+from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.docker,
@@ -82,17 +85,10 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDocker]:
 
 
 @pytest.fixture
-def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> APIClient:
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient) -> APIClient:
     real_engine(proxy.url)
     proxy.requests.clear()
-    return alice_api
-
-
-def deploy(api: APIClient) -> Project:
-    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
-    answer = api.post("/api/projects", body)
-    assert answer.status_code == 201, answer.content
-    return Project.objects.get(pk=answer.json()["id"])
+    return api
 
 
 def grow_old(project: Project) -> None:
@@ -106,20 +102,13 @@ def state_of(corner: Corner, project: Project) -> str:
     return corner.containers().get(project.container_name, "")
 
 
-def until(holds: Callable[[], object], seconds: float = MENDED_WITHIN) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("kind", [kind for kind in DRIFTS if kind not in ONCE])
 def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, corner: Corner) -> None:
     """Without a watcher: the read asks the engine itself. One during which the container changed proves nothing."""
     drift = DRIFTS[kind]
-    project = deploy(api)
+    project = create_project(api, STUB_PROJECT)
     drift.do(corner, project.container_name)
-    until(lambda: state_of(corner, project) == drift.state)
+    wait_until(lambda: state_of(corner, project) == drift.state, within=MENDED_WITHIN)
     told = 0
     while told < reads:
         grow_old(project)
@@ -137,7 +126,7 @@ def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
     drift = DRIFTS[kind]
     watcher()
     for _ in range(mends):
-        project = deploy(api)
+        project = create_project(api, STUB_PROJECT)
         seen: list[tuple[float, str]] = []
         path = f"/api/projects/{project.id}"
         drift.do(corner, project.container_name)
@@ -149,7 +138,7 @@ def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
             assert is_justified(detail["status"], seen), (detail["status"], seen[-8:])
             return is_over(drift, kind, project, detail, seen[-1][1])
 
-        until(is_mended)
+        wait_until(is_mended, within=MENDED_WITHIN)
         assert api.delete(path).status_code == 204
         assert corner.containers() == {}
 
@@ -176,14 +165,14 @@ def is_over(drift: Drift, kind: str, project: Project, detail: dict[str, Any], s
 def test_a_cut_stream_of_events_costs_nothing_but_time(
     api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher]
 ) -> None:
-    project = deploy(api)
+    project = create_project(api, STUB_PROJECT)
     watcher()
-    until(lambda: any("/events" in request for request in proxy.requests))
+    wait_until(lambda: any("/events" in request for request in proxy.requests), within=MENDED_WITHIN)
     assert proxy.cut_streams() >= 1
     corner.client.kill(project.container_name)
-    until(lambda: state_of(corner, project) == "exited" or Project.objects.get().crash_count)
-    until(lambda: state_of(corner, project) == "running")
-    until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running")
+    wait_until(lambda: state_of(corner, project) == "exited" or Project.objects.get().crash_count, within=MENDED_WITHIN)
+    wait_until(lambda: state_of(corner, project) == "running", within=MENDED_WITHIN)
+    wait_until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running", within=MENDED_WITHIN)
     assert Project.objects.get().crash_count == 1
 
 
@@ -191,14 +180,14 @@ def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
     api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 0.5)
-    project = deploy(api)
+    project = create_project(api, STUB_PROJECT)
     watcher()
     path = f"/api/projects/{project.id}"
     proxy.break_("refuse")
     proxy.cut_streams()
     corner.client.kill(project.container_name)
-    until(lambda: api.get(path).json()["status"] == "unknown")
+    wait_until(lambda: api.get(path).json()["status"] == "unknown", within=MENDED_WITHIN)
     assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
     proxy.heal()
-    until(lambda: api.get(path).json()["status"] == "running")
+    wait_until(lambda: api.get(path).json()["status"] == "running", within=MENDED_WITHIN)
     assert state_of(corner, project) == "running"

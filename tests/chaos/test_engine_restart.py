@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,6 +17,9 @@ from rest_framework.test import APIClient
 
 from projects.watcher.watcher import Watcher
 from tests.chaos.corner import Corner
+from tests.chaos.stub import STUB_PROJECT
+from tests.deploying import create_project
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.docker,
@@ -54,7 +56,7 @@ class PrivateEngine:
                 stdout=output,
                 stderr=output,
             )
-        until(self._answers, seconds=90)
+        wait_until(self._answers, within=90)
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -101,38 +103,30 @@ def corner(private: PrivateEngine) -> Iterator[Corner]:
         made.close()
 
 
-def until(holds: Callable[[], object], seconds: float = MENDED_WITHIN) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.2)
-
-
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_an_engine_that_ends_and_comes_back(
     how: signal.Signals,
     private: PrivateEngine,
     corner: Corner,
     real_engine: Callable[[str], None],
-    alice_api: APIClient,
+    api: APIClient,
     watcher: Callable[[], Watcher],
 ) -> None:
     real_engine(private.url)
-    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
-    paths = {alice_api.post("/api/projects", body | {"name": name}).json()["id"]: name for name in ("up", "down")}
-    down = next(project for project, name in paths.items() if name == "down")
-    assert alice_api.post(f"/api/projects/{down}/control", {"action": "stop"}).status_code == 200
+    create_project(api, STUB_PROJECT | {"name": "up"})
+    down = create_project(api, STUB_PROJECT | {"name": "down"}).id
+    assert api.post(f"/api/projects/{down}/control", {"action": "stop"}).status_code == 200
 
     def statuses() -> dict[str, str]:
-        return {project["name"]: project["status"] for project in alice_api.get("/api/projects").json()}
+        return {project["name"]: project["status"] for project in api.get("/api/projects").json()}
 
     watcher()
     for _ in range(3):
-        until(lambda: statuses() == {"up": "running", "down": "stopped"})
+        wait_until(lambda: statuses() == {"up": "running", "down": "stopped"}, within=MENDED_WITHIN)
         private.end(how)
-        until(lambda: statuses() == {"up": "unknown", "down": "unknown"})
-        assert alice_api.post(f"/api/projects/{down}/control", {"action": "start"}).status_code == 503
+        wait_until(lambda: statuses() == {"up": "unknown", "down": "unknown"}, within=MENDED_WITHIN)
+        assert api.post(f"/api/projects/{down}/control", {"action": "start"}).status_code == 503
         private.start()
-        until(lambda: statuses() == {"up": "running", "down": "stopped"})
+        wait_until(lambda: statuses() == {"up": "running", "down": "stopped"}, within=MENDED_WITHIN)
         states = corner.containers()
         assert sorted(states.values()) == ["exited", "running"]

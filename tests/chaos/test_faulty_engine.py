@@ -18,7 +18,9 @@ from projects.models import Project
 from projects.watcher import orphans
 from projects.watcher import reconcile as rounds
 from tests.chaos.corner import Corner
+from tests.chaos.stub import STUB_PROJECT
 from tests.chaos.truth import assert_at_rest
+from tests.deploying import create_project
 from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker
 
 pytestmark = [
@@ -51,9 +53,9 @@ def proxy(tmp_path_factory: pytest.TempPathFactory, is_long: bool) -> Iterator[F
 
 
 @pytest.fixture
-def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> Iterator[APIClient]:
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient) -> Iterator[APIClient]:
     real_engine(proxy.url)
-    yield alice_api
+    yield api
     proxy.heal()
 
 
@@ -90,19 +92,13 @@ def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
 
 def command(api: APIClient, verb: str) -> Callable[[], Any]:
     if verb == "deploy":
-        return lambda: create(api)
-    made = create(api)
-    assert made.status_code == 201, made.content
-    path = f"/api/projects/{made.json()['id']}"
+        return lambda: api.post("/api/projects", STUB_PROJECT)
+    path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"
     if verb == "delete":
         return lambda: api.delete(path)
     if verb == "start":
         assert api.post(f"{path}/control", {"action": "stop"}).status_code == 200
     return lambda: api.post(f"{path}/control", {"action": verb})
-
-
-def create(api: APIClient) -> Any:
-    return api.post("/api/projects", {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"})
 
 
 def assert_is_sensible(answer: Any) -> None:

@@ -45,9 +45,9 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
 
 
 @pytest.fixture
-def api(alice_api: APIClient, settings: Any) -> APIClient:
+def api(api: APIClient, settings: Any) -> APIClient:
     settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
-    return alice_api
+    return api
 
 
 @pytest.fixture

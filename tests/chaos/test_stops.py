@@ -14,7 +14,9 @@ from containers.docker_api.breaker import FAILURES
 from projects.models import Project
 from tests.chaos.corner import Corner
 from tests.chaos.server import Server, Site
+from tests.chaos.stub import STUB_PROJECT
 from tests.chaos.truth import assert_server_at_rest
+from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
@@ -29,16 +31,9 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyDocker]:
 
 
 @pytest.fixture
-def api(proxy: FaultyDocker, real_engine: Callable[[str], None], alice_api: APIClient) -> APIClient:
+def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient) -> APIClient:
     real_engine(proxy.url)
-    return alice_api
-
-
-def deploy(api: APIClient, **settings: str) -> str:
-    body = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub", "settings": settings}
-    answer = api.post("/api/projects", body)
-    assert answer.status_code == 201, answer.content
-    return f"/api/projects/{answer.json()['id']}"
+    return api
 
 
 @pytest.mark.parametrize(
@@ -66,8 +61,8 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
 
 @in_process
 def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(api: APIClient, corner: Corner) -> None:
-    path = deploy(api, instructions="deaf")
-    project = Project.objects.get()
+    project = create_project(api, STUB_PROJECT | {"settings": {"instructions": "deaf"}})
+    path = f"/api/projects/{project.id}"
     began = time.monotonic()
     answer = api.post(f"{path}/control", {"action": "stop"})
     assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
@@ -87,7 +82,7 @@ def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
 ) -> None:
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
     monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
-    path = deploy(api)
+    path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)
     proxy.break_(mode)
@@ -100,7 +95,7 @@ def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
         answer = api.post(f"{path}/control", {"action": action})
         assert (answer.status_code, answer.json()["code"]) == (503, "engine_unavailable")
         assert int(answer["Retry-After"]) >= 1
-    assert api.post("/api/projects", {"name": "Stub", "type": "stub", "plan": "chaos"}).status_code == 503
+    assert api.post("/api/projects", STUB_PROJECT).status_code == 503
     assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
     assert [project["status"] for project in api.get("/api/projects").json()] == ["unknown"]
     assert len(proxy.requests) == asked

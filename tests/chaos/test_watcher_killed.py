@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,7 +11,8 @@ import pytest
 from tests.chaos.corner import Corner
 from tests.chaos.server import Server, Site
 from tests.chaos.truth import assert_server_at_rest
-from tests.e2e.service import ROOT
+from tests.paths import ROOT
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1200)]
 
@@ -45,33 +45,39 @@ def watch(site: Site, is_long: bool) -> Iterator[Callable[[], subprocess.Popen[b
         process.wait(60)
 
 
-def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + MENDED_WITHIN
-    while not holds():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.1)
-
-
 def test_a_watcher_killed_loses_nothing(
-    site: Site, server: Server, corner: Corner, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
+    server: Server, corner: Corner, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
 ) -> None:
     for _ in range(10 if is_long else 1):
-        project = server.create().json["id"]
-        name = f"{corner.instance}-{project}"
-        first = watch()
-        corner.client.kill(name)
-        until(lambda: corner.run_of(name)[0] == "running")  # noqa: B023
-        if not is_long:  # the long version also meets it in the middle of what it does, which costs half a minute
-            until(lambda: not server.call("GET", "/chaos/rows").json["rows"][0]["operation"])
-        os.kill(first.pid, signal.SIGKILL)
-        first.wait(60)
-        corner.client.remove_container(name, force=True)
-        # Its heartbeat is believed for five seconds more, and what it was about when it died for half a minute.
-        until(lambda: server.call("GET", f"/api/projects/{project}").json["status"] in {"crashed", "unknown"})  # noqa: B023
-        second = watch()
-        until(lambda: corner.run_of(name)[0] == "running")  # noqa: B023
-        until(lambda: server.call("GET", f"/api/projects/{project}").json["status"] == "running")  # noqa: B023
-        second.terminate()
-        assert second.wait(60) == 0
-        assert_server_at_rest(server, corner)
-        assert server.delete(project).status == 204
+        kill_and_replace_watcher(server, corner, watch, is_long=is_long)
+
+
+def kill_and_replace_watcher(
+    server: Server, corner: Corner, watch: Callable[[], subprocess.Popen[bytes]], *, is_long: bool
+) -> None:
+    project = server.create().json["id"]
+    name = f"{corner.instance}-{project}"
+
+    def is_running() -> bool:
+        return corner.run_of(name)[0] == "running"
+
+    def status() -> str:
+        return str(server.call("GET", f"/api/projects/{project}").json["status"])
+
+    first = watch()
+    corner.client.kill(name)
+    wait_until(is_running, within=MENDED_WITHIN)
+    if not is_long:  # the long version also meets it in the middle of what it does, which costs half a minute
+        wait_until(lambda: not server.call("GET", "/chaos/rows").json["rows"][0]["operation"], within=MENDED_WITHIN)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait(60)
+    corner.client.remove_container(name, force=True)
+    # Its heartbeat is believed for five seconds more, and what it was about when it died for half a minute.
+    wait_until(lambda: status() in {"crashed", "unknown"}, within=MENDED_WITHIN)
+    second = watch()
+    wait_until(is_running, within=MENDED_WITHIN)
+    wait_until(lambda: status() == "running", within=MENDED_WITHIN)
+    second.terminate()
+    assert second.wait(60) == 0
+    assert_server_at_rest(server, corner)
+    assert server.delete(project).status == 204

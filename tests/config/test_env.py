@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 UNUSABLE = [
     ("DATABASE_URL", "mysql://root@localhost/berth"),

@@ -14,8 +14,7 @@ from django.test import Client
 
 from accounts.throttling import login_attempts
 from config.serving.gunicorn import server_options
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 
 def read_settings(tmp_path: Path, *names: str, **variables: str) -> list[Any]:

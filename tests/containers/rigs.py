@@ -2,10 +2,8 @@
 
 import io
 import tarfile
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 from uuid import uuid4
 
 import docker
@@ -14,23 +12,13 @@ from django.conf import settings
 from containers.docker.engine import DockerEngine
 from containers.engine import INSTANCE_LABEL, ContainerSpec, Engine, Health, Observation
 from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
 
-T = TypeVar("T")
 OWNER = "alice"
 
 
 def yes() -> bool:
     return True
-
-
-def wait_for(find: Callable[[], T | None]) -> T:
-    """What `find` returns once that is true. A hang guard, not a measurement."""
-    until = time.monotonic() + 20
-    while True:
-        if found := find():
-            return found
-        assert time.monotonic() < until, "It did not happen within 20 seconds."
-        time.sleep(0.02)
 
 
 class Rig(Protocol):
@@ -180,7 +168,7 @@ class DockerRig:
     def deploy_healthy(self) -> None:
         deploy(self, image=self.probed_image)
         self.run("touch", "/tmp/well")
-        wait_for(lambda: self.client.inspect_container(self.name)["State"]["Health"]["Status"] == "healthy")
+        wait_until(lambda: self.client.inspect_container(self.name)["State"]["Health"]["Status"] == "healthy")
 
     def run(self, *command: str, name: str = "") -> tuple[int, str]:
         """Exit code and output of a command inside the container."""

@@ -6,8 +6,9 @@ import pytest
 
 from containers.engine import ContainerState, EngineRefusedError, EngineUnavailableError, Health
 from containers.get_engine import get_engine
-from tests.containers.rigs import MemoryRig, deploy, make_spec, wait_for, yes
+from tests.containers.rigs import MemoryRig, deploy, make_spec, yes
 from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_slow_step_lets_others_in_between(rig: MemoryRig) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_for(lambda: rig.name in rig.engine.containers)
+    wait_until(lambda: rig.name in rig.engine.containers)
     rig.engine.remove(rig.name)
     gate.set()
     thread.join(10)

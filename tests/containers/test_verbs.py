@@ -4,7 +4,8 @@ import pytest
 from django.conf import settings
 
 from containers.engine import ContainerState, EngineRefusedError, Health, Observation
-from tests.containers.rigs import OWNER, Rig, deploy, make_spec, wait_for
+from tests.containers.rigs import OWNER, Rig, deploy, make_spec
+from tests.waiting import wait_until
 
 
 def inspect(rig: Rig) -> Observation:
@@ -13,12 +14,12 @@ def inspect(rig: Rig) -> Observation:
     return observation
 
 
-def wait_until(rig: Rig, *states: ContainerState) -> Observation:
+def wait_for_state(rig: Rig, *states: ContainerState) -> Observation:
     def find() -> Observation | None:
         observation = inspect(rig)
         return observation if observation.state in states else None
 
-    return wait_for(find)
+    return wait_until(find)
 
 
 def test_the_engine_answers(rig: Rig) -> None:
@@ -56,7 +57,7 @@ def test_an_agent_that_ignores_sigterm_is_killed(rig: Rig) -> None:
 
 def test_a_container_in_a_crash_loop_is_stopped_for_good(rig: Rig) -> None:
     deploy(rig, mode="crash")
-    looping = wait_until(rig, ContainerState.RESTARTING)
+    looping = wait_for_state(rig, ContainerState.RESTARTING)
     assert looping.exit_code == 3
     assert looping.report
     assert (looping.report.state, looping.report.code) == ("failed", "crash")
@@ -68,7 +69,7 @@ def test_a_container_in_a_crash_loop_is_stopped_for_good(rig: Rig) -> None:
 
 def test_a_container_in_a_crash_loop_can_be_started_at_once(rig: Rig) -> None:
     deploy(rig, mode="crash")
-    waiting = wait_until(rig, ContainerState.RESTARTING)
+    waiting = wait_for_state(rig, ContainerState.RESTARTING)
     rig.engine.start(rig.name)
     again = inspect(rig)
     assert again.started_at
@@ -182,14 +183,14 @@ def test_a_vanished_container_is_absent(rig: Rig) -> None:
 
 def test_a_container_that_runs_out_of_memory_says_so(rig: Rig) -> None:
     deploy(rig, mode="oom")
-    observation = wait_until(rig, ContainerState.RESTARTING)
+    observation = wait_for_state(rig, ContainerState.RESTARTING)
     assert observation.oom_killed is True
     assert observation.exit_code == 137
 
 
 def test_the_agent_reports_that_it_runs_and_that_it_stopped(rig: Rig) -> None:
     deploy(rig)
-    running = wait_for(lambda: inspect(rig).report)
+    running = wait_until(lambda: inspect(rig).report)
     assert running.state == "running"
     rig.engine.stop(rig.name, timeout=5)
     stopped = inspect(rig).report

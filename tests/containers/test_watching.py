@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.containers.rigs import Rig, deploy, wait_for
+from tests.containers.rigs import Rig, deploy
+from tests.waiting import wait_until
 
 
 def texts(lines: list[bytes]) -> list[str]:
@@ -16,7 +17,7 @@ def texts(lines: list[bytes]) -> list[str]:
 @pytest.fixture
 def chatty(rig: Rig) -> Rig:
     deploy(rig, mode="chatty")
-    wait_for(lambda: "line 100" in texts(list(rig.engine.logs(rig.name))))
+    wait_until(lambda: "line 100" in texts(list(rig.engine.logs(rig.name))))
     return rig
 
 

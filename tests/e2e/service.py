@@ -5,9 +5,7 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -19,8 +17,10 @@ import psycopg
 
 from tests.canaries import CANARY_PASSWORD
 from tests.engines import connect
+from tests.paths import ROOT
+from tests.ports import reserve_port
+from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 EMAIL = "harbour@example.org"
 START_LIMIT = 400
 """Seconds that the first `make run` may take: it installs, and may have to build the agent image."""
@@ -37,13 +37,6 @@ def copy_checkout(target: Path) -> None:
         if source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def make_database() -> str:
@@ -96,13 +89,11 @@ class Service:
                 cwd=self.checkout, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        deadline = time.monotonic() + START_LIMIT
-        while not self._is_ready():
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.2)
+        wait_until(self._is_ready, within=START_LIMIT, what=self.log.read_text, every=0.2)
 
     def _is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.log.read_text()
         try:
             return self.call("GET", "/readyz").status == 200
         except OSError:
@@ -156,7 +147,7 @@ def make_environment(
     return {
         **kept,
         **({"DATABASE_URL": database} if database else {}),
-        "BERTH_PORT": str(free_port()),
+        "BERTH_PORT": str(reserve_port()),
         "BERTH_DATA_DIR": str(folder / "var"),
         "BERTH_INSTANCE": f"{instance}-{secrets.token_hex(4)}",
         "BERTH_ADMIN_EMAIL": EMAIL,

@@ -6,20 +6,14 @@ from django.test import Client
 from accounts.models import User
 from projects.models import Event, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
-from tests.projects.conftest import PASSWORD
 
 
 @pytest.fixture
-def staff(db: None) -> User:
-    return User.objects.create_user("staff@example.org", PASSWORD, is_staff=True)
-
-
-@pytest.fixture
-def admin(staff: User) -> Client:
-    client = Client()
-    client.force_login(staff)
-    return client
+def admin(sam: User) -> Client:
+    """The admin as staff see it."""
+    return browser_of(sam)
 
 
 def act(admin: Client, action: str, project: Project) -> str:
@@ -30,7 +24,7 @@ def act(admin: Client, action: str, project: Project) -> str:
 def test_projects_are_listed_with_their_status(admin: Client, project: Project) -> None:
     page = admin.get("/admin/projects/project/").content.decode()
     assert project.name in page
-    assert "alice@example.org" in page
+    assert "alice@example.com" in page
     assert ">Running<" in page
 
 
@@ -63,7 +57,7 @@ def test_staff_start_stop_and_restart_through_the_same_services(
     before = engine.containers[project.container_name].container_id
     act(admin, "restart", project)
     assert engine.containers[project.container_name].container_id != before
-    events = Event.objects.filter(actor="staff@example.org", source="admin").values_list("action", flat=True)
+    events = Event.objects.filter(actor="sam@example.com", source="admin").values_list("action", flat=True)
     assert list(events) == ["restart", "start", "stop"]
 
 
@@ -97,17 +91,15 @@ def test_staff_add_nothing(path: str, admin: Client) -> None:
     assert admin.get(f"/admin/projects/{path}").status_code == 403
 
 
-def test_admins_keep_the_catalogue(db: None) -> None:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+def test_admins_keep_the_catalogue(ada: User) -> None:
+    client = browser_of(ada)
     fields = {"slug": "huge", "memory_mb": 4096, "cpus": "2", "pids": 256, "max_projects": 5, "available": "on"}
     answer = client.post("/admin/projects/plan/add/", fields, follow=True)
     assert "was added successfully" in answer.content.decode()
 
 
-def test_there_is_one_default_plan(db: None) -> None:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+def test_there_is_one_default_plan(ada: User) -> None:
+    client = browser_of(ada)
     fields = {"slug": "huge", "memory_mb": 4096, "cpus": "2", "pids": 256, "max_projects": 5, "is_default": "on"}
     assert "Another row is the default" in client.post("/admin/projects/plan/add/", fields).content.decode()
 
@@ -120,9 +112,8 @@ def test_there_is_one_default_plan(db: None) -> None:
         ('{"properties": {"model": {"$ref": "https://example.org/schema"}}}', "which is not in it"),
     ],
 )
-def test_a_settings_schema_must_be_one(schema: str, sentence: str, db: None) -> None:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root@example.org", PASSWORD))
+def test_a_settings_schema_must_be_one(schema: str, sentence: str, ada: User) -> None:
+    client = browser_of(ada)
     answer = client.post("/admin/projects/agenttype/add/", {"slug": "x", "settings_schema": schema})
     assert sentence in answer.content.decode()
 

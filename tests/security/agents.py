@@ -3,12 +3,11 @@
 import io
 import json
 import tarfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import docker
@@ -21,8 +20,8 @@ from containers.engine import INSTANCE_LABEL, ContainerSpec, Observation
 from containers.firewall.iptables import remove_rules
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.security.inside.main import FOUND
+from tests.waiting import wait_until
 
-T = TypeVar("T")
 INSIDE = Path(__file__).resolve().parent / "inside"
 PACKAGE = "tests/security/inside"
 DOCKERFILE = f"""\
@@ -37,16 +36,6 @@ ENTRYPOINT ["/opt/agent/bin/python3", "-m", "{PACKAGE.replace("/", ".")}.main"]
 """
 SECRETS = {"telegram_bot_token": CANARY_TELEGRAM_TOKEN, "agent_api_key": CANARY_API_KEY}
 MEGABYTE = 1 << 20
-
-
-def wait_for(find: Callable[[], T | None], *, seconds: float = 60) -> T:
-    """What `find` returns once that is true. A hang guard, not a measurement."""
-    until = time.monotonic() + seconds
-    while True:
-        if found := find():
-            return found
-        assert time.monotonic() < until, f"It did not happen within {seconds:.0f} seconds."
-        time.sleep(0.1)
 
 
 def build_probe_image(client: Any, tag: str) -> str:
@@ -118,7 +107,7 @@ class Agents:
                 lines = [line.decode().partition(" ")[2] for line in self.engine.logs(name, tail=2)]
             return next((line for line in lines if line.startswith(FOUND)), None)
 
-        return json.loads(wait_for(find, seconds=seconds).removeprefix(FOUND))
+        return json.loads(wait_until(find, within=seconds, every=0.1).removeprefix(FOUND))
 
     def observe(self, name: str) -> Observation:
         with self.settings():

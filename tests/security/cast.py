@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, Scope, User
 from accounts.services.api_keys import issue_api_key, revoke_api_key
-
-PASSWORD = "correct horse battery"
+from tests.clients import make_person
+from tests.factories import UserFactory
 
 UNKNOWN = ("nobody", "revoked key", "expired key", "inactive user", "signed-out session")
 """Whose credential is none, or none any more."""
@@ -27,9 +27,8 @@ class Cast:
     """Alice and the rest, each with a client of their own."""
 
     def __init__(self) -> None:
-        self.alice = _user("alice")
-        self.bob = _user("bob")
-        carol = _user("carol", is_active=False)
+        self.alice, self.bob = make_person("alice"), make_person("bob")
+        carol = UserFactory.create(is_active=False)
         clients: dict[str, Callable[[], str]] = {
             "nobody": str,
             "revoked key": lambda: self._dead_key(lambda row: revoke_api_key(key_id=row.pk, by=self.alice)),
@@ -38,8 +37,8 @@ class Cast:
             "signed-out session": self._signed_out,
             "stranger session": lambda: issue_session(self.bob),
             "stranger key": lambda: _key(self.bob, Scope.WRITE),
-            "staff": lambda: issue_session(_user("staff", is_staff=True)),
-            "admin": lambda: issue_session(_user("admin", is_staff=True, is_superuser=True)),
+            "staff": lambda: issue_session(make_person("sam")),
+            "admin": lambda: issue_session(make_person("ada")),
             "owner session": lambda: issue_session(self.alice),
             "owner write key": lambda: _key(self.alice, Scope.WRITE),
             "owner read key": lambda: _key(self.alice, Scope.READ),
@@ -62,11 +61,6 @@ class Cast:
         answer = APIClient().post("/api/auth/logout", HTTP_AUTHORIZATION=f"Bearer {token}")
         assert answer.status_code == 204
         return token
-
-
-def _user(name: str, **flags: bool) -> User:
-    user: User = User.objects.create_user(f"{name}@example.org", PASSWORD, **flags)
-    return user
 
 
 def _key(user: User, scope: Scope) -> str:

@@ -6,23 +6,14 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.sessions.models import Session
-from django.test import Client
-from rest_framework.test import APIClient
 
-from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, UsageCounter, User
 from projects.models import Project
-from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
-from tests.factories import ApiKeyFactory, UserFactory
+from tests.clients import api_of, make_person
+from tests.deploying import deploy_project
+from tests.factories import ApiKeyFactory
 from tests.fakes.engine import MemoryEngine
 
-PROJECT = {
-    "name": "Harbour pilot",
-    "type": "assistant",
-    "plan": "pro",
-    "telegramToken": CANARY_TELEGRAM_TOKEN,
-    "apiKey": CANARY_API_KEY,
-}
 ACTS = {"deploy", "start", "stop", "remove"}
 """The engine's verbs that change something."""
 
@@ -38,14 +29,12 @@ class Harbour:
 
     @classmethod
     def make(cls, engine: MemoryEngine) -> "Harbour":
-        alice = UserFactory.create(email="alice@example.org")
-        answer = api_of(alice).post("/api/projects", PROJECT)
-        assert answer.status_code == 201, answer.content
+        alice = make_person("alice")
         return cls(
             alice=alice,
-            staff=UserFactory.create(email="sam@example.org", staff=True),
-            admin=UserFactory.create(email="ada@example.org", admin=True),
-            project=Project.objects.get(pk=answer.json()["id"]),
+            staff=make_person("sam"),
+            admin=make_person("ada"),
+            project=deploy_project(api_of(alice)),
             key=ApiKeyFactory.create(user=alice),
             engine=engine,
         )
@@ -67,16 +56,3 @@ class Harbour:
     def acts(self) -> list[tuple[str, str]]:
         """What the engine was told to change."""
         return [call for call in self.engine.calls if call[0] in ACTS]
-
-
-def api_of(user: User) -> APIClient:
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(user)}")
-    return client
-
-
-def browser_of(user: User | None, **options: Any) -> Client:
-    client = Client(**options)
-    if user is not None:
-        client.force_login(user)
-    return client

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from tests.paths import ROOT
 from tests.security.inside import doors
 from tests.security.inside.doors import GREETING, PORT
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 METADATA, METADATA_6 = "169.254.169.254", "fd00:ec2::254"
 PRIVATE = "10.213.90.1"
 ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "public": "11.22.44.2"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parent.parent
+from tests.paths import TESTS
+
 TABLE = (Path(__file__).parent / "ASVS.md").read_text()
 ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \| ([123]) \| ([^|]+) \| ([^|]+) \|$", TABLE, re.MULTILINE)
 NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", TABLE)))

@@ -15,7 +15,6 @@ from django.core import mail
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from containers.engine import (
     EngineError,
@@ -36,11 +35,12 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.factories import UserFactory
+from tests.clients import api_of, browser_of
+from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.security.harbour import PROJECT, api_of, browser_of
+from tests.people import email_of
 
 VERBS = (
     "ping", "image_exists", "deploy", "deploy.create", "deploy.confirm", "deploy.start", "start", "stop", "remove",
@@ -58,19 +58,13 @@ def _mail_is_configured(settings: Any) -> None:
 
 
 @pytest.fixture
-def alice(db: None) -> User:
-    UserFactory.create(email="sam@example.org", staff=True)
-    return UserFactory.create(email="alice@example.org")
-
-
-@pytest.fixture
-def life(alice: User, engine: MemoryEngine) -> Callable[[], None]:
+def life(alice: User, sam: User, engine: MemoryEngine) -> Callable[[], None]:
     """Everything that can be done with a project, whatever comes of it."""
 
     def live() -> None:
         engine.silence = 0.01
         owner = api_of(alice)
-        page, office = browser_of(alice), browser_of(User.objects.get(email="sam@example.org"))
+        page, office = browser_of(alice), browser_of(sam)
         owner.post("/api/projects/validate", PROJECT)
         owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
         owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
@@ -178,7 +172,7 @@ def test_an_engine_that_fails_gives_nothing_away(
     life: Callable[[], None], alice: User, engine: MemoryEngine, is_long: bool, number: int, verb: str
 ) -> None:
     for error in ERRORS if is_long else [ERRORS[number % 2]]:
-        assert api_of(alice).post("/api/projects", PROJECT).status_code == 201
+        deploy_project(api_of(alice))
         engine.fail(verb, error, times=1000)
         life()
         assert_nothing_leaked(engine)
@@ -194,7 +188,7 @@ def test_nor_does_one_whose_answers_are_lost(life: Callable[[], None], engine: M
 
 
 def test_nor_does_a_silent_one(life: Callable[[], None], alice: User, engine: MemoryEngine) -> None:
-    assert api_of(alice).post("/api/projects", PROJECT).status_code == 201
+    deploy_project(api_of(alice))
     engine.unavailable = True
     life()
     assert_nothing_leaked(engine)
@@ -206,8 +200,8 @@ def test_nor_does_one_that_breaks_its_promises(alice: User, engine: MemoryEngine
     def explode() -> None:
         raise RuntimeError("Nobody foresaw this.")
 
-    client = APIClient(raise_request_exception=False)
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
+    client = api_of(alice)
+    client.raise_request_exception = False
     engine.slow("deploy", explode)
     assert client.post("/api/projects", PROJECT).status_code == 500
     assert_nothing_leaked(engine)
@@ -272,5 +266,5 @@ def test_a_leak_would_be_seen(alice: User, engine: MemoryEngine, life: Callable[
     api_of(alice).post("/api/projects", PROJECT | {"name": CANARY_API_KEY})
     assert "The answer to POST /api/projects holds the credential" in str(canaries.leaks)
     canaries.leaks.clear()
-    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    User.objects.filter(pk=alice.pk).update(email=email_of("alice"))
     Project.objects.all().delete()

@@ -6,8 +6,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from tests.clients import api_of, browser_of
 from tests.config import probe_urls
-from tests.security.harbour import Harbour, api_of, browser_of
+from tests.security.harbour import Harbour
 from tests.security.routes import address_of, every_route
 
 SECRET = "canary-of-an-exception-4711"

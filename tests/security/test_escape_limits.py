@@ -12,7 +12,8 @@ from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from containers.engine import ContainerState
 from tests.factories import UserFactory
-from tests.security.agents import MEGABYTE, Agents, wait_for
+from tests.security.agents import MEGABYTE, Agents
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.django_db, pytest.mark.timeout(900)]
 Answers = Callable[[], bool]
@@ -49,7 +50,7 @@ def test_a_fork_bomb_ends_at_the_plans_number_of_processes(agents: Agents, servi
 def test_more_memory_than_the_plan_gives_is_the_agents_end(agents: Agents, service_answers: Answers) -> None:
     greedy = agents.deploy("memory", nano_cpus=10**9).name
     # The engine starts it again, and it dies again.
-    ended = wait_for(lambda: found if (found := agents.observe(greedy)).exit_code is not None else None)
+    ended = wait_until(lambda: found if (found := agents.observe(greedy)).exit_code is not None else None, within=60)
     assert (ended.oom_killed, ended.exit_code) == (True, 137)
     assert service_answers()
     assert agents.found_by(agents.deploy("memory", memory=768 * MEGABYTE, nano_cpus=10**9).name) == 400
@@ -76,12 +77,12 @@ def test_a_flood_of_log_lines_takes_thirty_megabytes_at_most(
         assert service_answers()
         return str(agents.client.logs(agent, tail=2)).count("FOUND") == 1
 
-    wait_for(has_ended, seconds=600)
+    wait_until(has_ended, within=600, every=0.1)
     assert log_bytes(agents.client, agent) <= 35 * MEGABYTE
     if not is_long:
         # Docker's own default keeps all of it.
         anybody = agents.run_unconfined("log", environment=flood, log_config={"Type": "json-file", "Config": {}})
-        wait_for(lambda: log_bytes(agents.client, anybody) > 60 * MEGABYTE)
+        wait_until(lambda: log_bytes(agents.client, anybody) > 60 * MEGABYTE, within=60)
 
 
 def root_of(client: Any) -> Path:

@@ -16,9 +16,10 @@ from containers.programs import is_root
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.security.agents import Agents, wait_for
+from tests.security.agents import Agents
 from tests.security.inside.doors import PORT
 from tests.security.near import HERE, METADATA, METADATA_6, PRIVATE, ROUTED, Place, cable_to, neighbourhood
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.docker,
@@ -148,7 +149,7 @@ def test_an_agent_that_had_ipv6_would_not_reach_metadata_either(agents: Agents, 
         assert not place.reaches(METADATA_6)
         assert not place.reaches("fd00:213::1")
         with without_rules(agents):
-            wait_for(lambda: place.reaches("fd00:213::1"))
+            wait_until(lambda: place.reaches("fd00:213::1"), within=60)
             assert place.reaches(METADATA_6)
         assert not place.reaches(METADATA_6)
 

@@ -8,7 +8,8 @@ from django.test import Client
 
 from accounts.models import User
 from tests.canaries import CANARY_PASSWORD
-from tests.security.harbour import Harbour, api_of, browser_of
+from tests.clients import api_of, browser_of
+from tests.security.harbour import Harbour
 from tests.security.routes import address_of, every_route, page_routes
 
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")

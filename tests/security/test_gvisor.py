@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,9 +21,10 @@ from django.test import override_settings
 from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError
 from containers.programs import is_root
-from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for, yes
+from tests.containers.rigs import DockerRig, deploy, make_spec, yes
 from tests.containers.rootfs import make_images
 from tests.engines import connect
+from tests.waiting import wait_until
 
 RUNSC = shutil.which("runsc")
 pytestmark = [
@@ -65,11 +65,11 @@ def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) -> None:
-    until = time.monotonic() + 60
-    while not (socket.exists() and "API listen" in log.read_text()):
+    def is_open() -> bool:
         assert engine.poll() is None, log.read_text()[-2000:]
-        assert time.monotonic() < until, log.read_text()[-2000:]
-        time.sleep(0.1)
+        return socket.exists() and "API listen" in log.read_text()
+
+    wait_until(is_open, within=60, what=lambda: log.read_text()[-2000:])
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Do
 def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerRig) -> None:
     assert deploy(rig, memory=256 << 20, pids=128).state is ContainerState.RUNNING
     assert rig.client.inspect_container(rig.name)["HostConfig"]["Runtime"] == "runsc"
-    wait_for(lambda: (found := rig.engine.inspect(rig.name)) and found.report and found.report.state == "running")
+    wait_until(lambda: (found := rig.engine.inspect(rig.name)) and found.report and found.report.state == "running")
 
     # Another kernel than this machine's, the same confinement, and the credentials are there.
     assert rig.run("cat", "/proc/version")[1].split()[2] != platform.release()

@@ -10,10 +10,11 @@ import pytest
 from containers.docker.engine import DockerEngine
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
+from tests.paths import ROOT
 from tests.security.agents import Agents
 
 pytestmark = pytest.mark.docker
-DOCUMENT = Path(__file__).resolve().parent.parent.parent / "SECURITY.md"
+DOCUMENT = ROOT / "SECURITY.md"
 LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT.read_text(), re.MULTILINE))
 
 

@@ -3,11 +3,11 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.paths import ROOT
+
 ROOMS = ("accounts", "config", "containers", "projects")
 IMAGES = ROOT / "containers" / "images"  # runs in an agent's container, not here
 SOURCES = [

@@ -18,20 +18,15 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from accounts.models import ApiKey, Scope
 from accounts.services.api_keys import issue_api_key
 from projects.models import Event, Project
-from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.canaries import CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
+from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine
+from tests.people import email_of
 from tests.problem_document import assert_problem
-from tests.security.cast import EVERYBODY, OTHERS, OWNER, PASSWORD, UNKNOWN, Cast
+from tests.security.cast import EVERYBODY, OTHERS, OWNER, UNKNOWN, Cast
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 SAFE = {"GET", "HEAD", "OPTIONS"}
-PROJECT = {
-    "name": "Harbour pilot",
-    "type": "assistant",
-    "plan": "pro",
-    "telegramToken": CANARY_TELEGRAM_TOKEN,
-    "apiKey": CANARY_API_KEY,
-}
 ANOTHER = PROJECT | {"telegramToken": "555:a-free-bot"}
 
 
@@ -70,7 +65,9 @@ TABLE = {
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
     "/api/plans": Route({"GET": 200}),
     "/api/types": Route({"GET": 200}),
-    "/api/auth/login": Route({"POST": 200}, public=True, body={"email": "alice@example.org", "password": PASSWORD}),
+    "/api/auth/login": Route(
+        {"POST": 200}, public=True, body={"email": email_of("alice"), "password": CANARY_PASSWORD}
+    ),
     "/api/auth/session": Route({"GET": 200}, public=True),
     "/api/auth/logout": Route({"POST": 204}, keys=False),
     "/api/auth/keys": Route({"GET": 200, "POST": 201}, keys=False, body={"name": "New", "scope": "read"}),
@@ -120,10 +117,8 @@ class Scene:
 @pytest.fixture
 def scene(db: None, engine: MemoryEngine) -> Scene:
     cast = Cast()
-    answer = cast.client("owner session").post("/api/projects", PROJECT)
-    assert answer.status_code == 201
+    project = deploy_project(cast.client("owner session"))
     key, _ = issue_api_key(user=cast.alice, name="spare", scope=Scope.READ, lifetime_days=30)
-    project = Project.objects.get(pk=answer.json()["id"])
     engine.log(project.container_name, "Alice's agent says hello")
     return Scene(cast, project, key, engine)
 

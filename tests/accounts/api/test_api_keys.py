@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from accounts.errors import KeyLimitReachedError
 from accounts.models import ApiKey, Scope, User
 from accounts.services.api_keys import LIMIT, issue_api_key
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 
 KEYS = "/api/auth/keys"

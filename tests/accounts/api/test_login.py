@@ -4,8 +4,8 @@ import pytest
 from django.test import override_settings
 
 from accounts.models import LoginCounter, User
-from tests.accounts.conftest import Call
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 from tests.factories import UserFactory
 
 LOGIN = "/api/auth/login"

@@ -3,9 +3,9 @@
 import pytest
 
 from accounts.models import User
-from tests.accounts.conftest import Call
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 
 LOGIN = "/api/auth/login"
 BODY = {"email": "alice@example.com", "password": CANARY_PASSWORD}

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import RevokedSession, User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 
 LOGOUT = "/api/auth/logout"

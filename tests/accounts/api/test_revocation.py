@@ -11,8 +11,8 @@ from accounts.credentials.passwords import BoundedArgon2PasswordHasher
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, User
 from accounts.services.sign_in import set_password, sign_out_everywhere
-from tests.accounts.conftest import Call
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 
 

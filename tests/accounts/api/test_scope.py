@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from accounts.http import Credential
 from accounts.models import ApiKey, Scope, User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 
 SAFE = ["GET", "HEAD", "OPTIONS"]

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Scope, User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, UserFactory, plain_key
 
 SESSION = "/api/auth/session"

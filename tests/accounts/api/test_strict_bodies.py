@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, LoginCounter, User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 
 LOGIN = "/api/auth/login"
 KEYS = "/api/auth/keys"

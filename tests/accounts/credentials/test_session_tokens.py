@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from tests.accounts.conftest import Call
+from tests.clients import Call
 
 Claims = dict[str, Any]
 KEY = settings.BERTH_TOKEN_KEY

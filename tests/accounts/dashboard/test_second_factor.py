@@ -19,9 +19,10 @@ from accounts.credentials.session_tokens import issue_session
 from accounts.errors import SecondFactorExistsError
 from accounts.models import RecoveryCode, SecondFactor, User
 from accounts.services.second_factor import check_second_factor, enrol
-from tests.accounts.conftest import Call, Said
+from tests.accounts.conftest import Said
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 
 BEGIN = "/settings/second-factor"
 CONFIRM, PICTURE, CODES, OFF = (f"{BEGIN}/{name}" for name in ("confirm", "picture.svg", "codes", "off"))

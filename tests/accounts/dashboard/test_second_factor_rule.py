@@ -5,8 +5,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import User
-from tests.accounts.conftest import Call
 from tests.accounts.phone import Phone
+from tests.clients import Call
 
 BEGIN = "/settings/second-factor"
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts.errors import TooManyAttemptsError
 from accounts.models import LoginCounter, UsageCounter, User
 from accounts.throttling.login_attempts import ADDRESS_LIMIT, check_limit, reset_attempts
-from tests.accounts.conftest import Call
 from tests.canaries import CANARY_PASSWORD
+from tests.clients import Call
 
 WRONG = {"email": "alice@example.com", "password": "wrong"}
 

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import UsageCounter, User
 from accounts.throttling.rate_limits import BATCH, ReadBudget, leases
-from tests.accounts.conftest import Call
+from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 from tests.settings import REAL_LIMITS
 

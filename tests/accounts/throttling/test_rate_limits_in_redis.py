@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,19 +13,14 @@ import pytest
 from django.core.cache import caches
 
 from accounts.throttling.rate_limits import ReadBudget
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from tests.ports import reserve_port
+from tests.waiting import wait_until
 
 
 @pytest.fixture
 def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[bytes]"]:
     """A Redis of its own, which the service counts in."""
-    port = free_port()
+    port = reserve_port()
     options = {"--port": str(port), "--bind": "127.0.0.1", "--save": "", "--dir": str(tmp_path)}
     command = ["redis-server", *(word for option in options.items() for word in option)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]})
@@ -37,15 +31,16 @@ def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[by
         }
     }
     settings.BERTH_COUNT_IN_CACHE = True
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
+    wait_until(lambda: listens(port), what="Redis does not listen")
     yield process
     caches["default"].close()
     process.terminate()
     process.wait(20)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def spend(subject: str, process: ReadBudget | None = None) -> bool:

@@ -9,13 +9,13 @@ def main(image: str) -> None:
     django.setup()
     from django.core.management import call_command
 
-    from accounts.models import User
     from projects.models import AgentType, Plan
+    from tests.clients import make_person
     from tests.factories import ApiKeyFactory, plain_key
 
     call_command("migrate", interactive=False, verbosity=0)
     call_command("createcachetable", verbosity=0)
-    alice = User.objects.create_user("alice@example.org")
+    alice = make_person("alice")
     add_offers(AgentType, Plan, image)
     sys.stdout.write(plain_key(ApiKeyFactory.create(user=alice)))
 

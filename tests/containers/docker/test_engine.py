@@ -13,7 +13,8 @@ from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError, Health
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
-from tests.containers.rigs import DockerRig, deploy, make_spec, wait_for
+from tests.containers.rigs import DockerRig, deploy, make_spec
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
 CANARY = "canary-5f0c2d"
@@ -113,7 +114,7 @@ def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_he
         observation = docker_rig.engine.inspect(docker_rig.name)
         return observation.report.detail if observation and observation.report else ""
 
-    assert wait_for(find) == "warming up"
+    assert wait_until(find) == "warming up"
     [listed] = docker_rig.engine.observe({"berth.project": docker_rig.name})
     assert listed.health in {Health.STARTING, Health.UNHEALTHY}
     assert listed.report
@@ -122,7 +123,7 @@ def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_he
 
 def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: DockerRig) -> None:
     deploy(docker_rig, mode="moody")
-    wait_for(lambda: docker_rig.run("test", "-e", "/data/been")[0] == 0)
+    wait_until(lambda: docker_rig.run("test", "-e", "/data/been")[0] == 0)
     docker_rig.engine.stop(docker_rig.name, timeout=5)
     docker_rig.engine.start(docker_rig.name)
 
@@ -132,7 +133,7 @@ def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: Docke
         assert observation.report is None or observation.report.state == "degraded"
         return observation.report.code if observation.report else ""
 
-    assert wait_for(find) == "provider_key"
+    assert wait_until(find) == "provider_key"
 
 
 def test_long_lines_are_cut_and_the_next_one_is_whole(docker_rig: DockerRig) -> None:
@@ -142,7 +143,7 @@ def test_long_lines_are_cut_and_the_next_one_is_whole(docker_rig: DockerRig) -> 
         lines = list(docker_rig.engine.logs(docker_rig.name))
         return lines if lines and lines[-1].endswith(b" end") else []
 
-    long, end = wait_for(find)
+    long, end = wait_until(find)
     assert len(long) == 16 * 1024
     assert set(long.partition(b" ")[2]) == {ord("x")}
     assert end.partition(b" ")[2] == b"end"

@@ -156,7 +156,7 @@ def test_credentials_are_kept_encrypted(change: Change, project: Project) -> Non
 def test_a_change_is_in_the_events_without_its_values(change: Change, project: Project, api: APIClient) -> None:
     change(name="Renamed", apiKey=CANARY_OTHER_API_KEY)
     event = api.get(f"/api/projects/{project.id}/events").json()[0]
-    assert (event["action"], event["outcome"], event["actor"]) == ("update", "done", "alice@example.org")
+    assert (event["action"], event["outcome"], event["actor"]) == ("update", "done", "alice@example.com")
     assert event["detail"] == "changed: api_key, name, provider"
 
 

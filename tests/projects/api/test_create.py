@@ -169,5 +169,5 @@ def test_an_engine_that_falls_silent_in_mid_deploy_leaves_a_deletion_to_finish(
 def test_the_deploy_is_in_the_events(project: Project, api: APIClient) -> None:
     events = api.get(f"/api/projects/{project.id}/events").json()
     assert [(event["actor"], event["source"], event["action"], event["outcome"]) for event in events] == [
-        ("alice@example.org", "session", "deploy", "done")
+        ("alice@example.com", "session", "deploy", "done")
     ]

@@ -17,9 +17,9 @@ from containers.engine import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, IdempotencyRecord, Plan, Project
 from projects.models.idempotency import KEPT_FOR, PENDING_FOR
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
-from tests.projects.conftest import client_of
 
 KEY = "3f1c9f6e-retry"
 
@@ -277,7 +277,7 @@ def test_thirty_requests_with_one_key_make_one_project(alice: User, body: dict[s
     together = threading.Barrier(30)
 
     def insist(_number: int) -> tuple[bytes, int]:
-        client, refused = client_of(alice), 0
+        client, refused = api_of(alice), 0
         together.wait(timeout=60)
         try:
             for _ in range(200):

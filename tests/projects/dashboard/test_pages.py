@@ -184,7 +184,7 @@ def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine
     }
     assert set(engine.secrets_of(project.container_name).values()) == {CANARY_TELEGRAM_TOKEN, CANARY_API_KEY}
     event = Event.objects.get()
-    assert (event.actor, event.source, event.address) == ("alice@example.org", "dashboard", "127.0.0.1")
+    assert (event.actor, event.source, event.address) == ("alice@example.com", "dashboard", "127.0.0.1")
 
 
 def test_the_form_begins_with_the_defaults(dashboard: Client) -> None:
@@ -402,8 +402,8 @@ def test_states_that_need_it_are_explained(
 def test_events_tell_who_did_what_and_from_where(dashboard: Client, page: Callable[[], str], project: Project) -> None:
     press(dashboard, project, "stop")
     text = page()
-    assert "Stop : done alice@example.org dashboard, 127.0.0.1" in text
-    assert "Deploy : done alice@example.org session, 127.0.0.1" in text
+    assert "Stop : done alice@example.com dashboard, 127.0.0.1" in text
+    assert "Deploy : done alice@example.com session, 127.0.0.1" in text
 
 
 # -- start, stop, restart -------------------------------------------------------------------------------------------

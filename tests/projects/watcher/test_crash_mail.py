@@ -27,7 +27,7 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
     (message,) = mail.outbox
-    assert message.to == ["alice@example.org"]
+    assert message.to == ["alice@example.com"]
     assert message.subject == "Harbour pilot needs you"
     assert "Telegram refused the bot token. Paste a new one from @BotFather, then start." in message.body
     assert "token refused [redacted]" in message.body

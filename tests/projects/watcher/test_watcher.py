@@ -21,29 +21,22 @@ from projects.watcher.leader import LEASE, beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HANG_GUARD = 20.0
 
 
-def wait_for(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + HANG_GUARD
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.fixture
-def project(engine: MemoryEngine) -> Project:
-    owner = User.objects.create_user("alice@example.org")
+def project(alice: User, engine: MemoryEngine) -> Project:
     wanted = NewProject(
         name="Pilot",
         agent_type=AgentType.objects.get(),
         plan=Plan.objects.get(slug="free"),
         check=CredentialCheck(bot_id=1),
     )
-    return create_project(owner=owner, wanted=wanted, actor=SYSTEM)
+    return create_project(owner=alice, wanted=wanted, actor=SYSTEM)
 
 
 @pytest.fixture
@@ -81,7 +74,7 @@ def heartbeat() -> Any:
 def test_it_beats_once_the_rows_tell_everything(project: Project, watch: Any) -> None:
     before = timezone.now()
     watch()
-    wait_for(lambda: (heartbeat() or before) > before)
+    wait_until(lambda: (heartbeat() or before) > before)
 
 
 def test_an_event_makes_it_look_at_once(
@@ -89,10 +82,10 @@ def test_an_event_makes_it_look_at_once(
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
     watch()
-    wait_for(lambda: heartbeat() is not None)
-    wait_for(lambda: ("events", "") in engine.calls)
+    wait_until(lambda: heartbeat() is not None)
+    wait_until(lambda: ("events", "") in engine.calls)
     engine.crash(project.container_name, exit_code=20, restarting=True)
-    wait_for(lambda: Project.objects.get().status == "crashed")
+    wait_until(lambda: Project.objects.get().status == "crashed")
 
 
 def test_without_events_the_list_finds_it(
@@ -106,10 +99,10 @@ def test_without_events_the_list_finds_it(
 
     monkeypatch.setattr(engine, "events", nothing)
     watch()
-    wait_for(lambda: heartbeat() is not None)
+    wait_until(lambda: heartbeat() is not None)
     engine.vanish(project.container_name)
-    wait_for(lambda: project.container_name in engine.containers)
-    wait_for(lambda: Project.objects.get().status == "running")
+    wait_until(lambda: project.container_name in engine.containers)
+    wait_until(lambda: Project.objects.get().status == "running")
 
 
 def test_it_survives_an_engine_that_goes_and_comes_back(
@@ -117,14 +110,14 @@ def test_it_survives_an_engine_that_goes_and_comes_back(
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
     watch()
-    wait_for(lambda: heartbeat() is not None)
+    wait_until(lambda: heartbeat() is not None)
     engine.unavailable = True
     time.sleep(0.3)
     silent = heartbeat()
     time.sleep(0.3)
     assert heartbeat() == silent  # no beat without a look
     engine.unavailable = False
-    wait_for(lambda: heartbeat() > silent)
+    wait_until(lambda: heartbeat() > silent)
 
 
 def test_what_nobody_foresaw_does_not_end_it(
@@ -141,7 +134,7 @@ def test_what_nobody_foresaw_does_not_end_it(
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
     monkeypatch.setattr(loop, "reconcile", break_once)
     watch()
-    wait_for(lambda: heartbeat() is not None)
+    wait_until(lambda: heartbeat() is not None)
     assert "a bug" in caplog.text
 
 
@@ -150,13 +143,13 @@ def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
     first, second = watch(), watch()
-    wait_for(lambda: heartbeat() is not None)
+    wait_until(lambda: heartbeat() is not None)
     leader = Watch.objects.get().holder
     time.sleep(0.3)
     assert Watch.objects.get().holder == leader
     other = second if leader == first.name else first
     (first if leader == first.name else second).stop()
-    wait_for(lambda: Watch.objects.get().holder == other.name)
+    wait_until(lambda: Watch.objects.get().holder == other.name)
 
 
 def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
@@ -210,5 +203,5 @@ def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
     monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.0)
     engine.insecurity = "Berth is not root and may not set firewall rules."
     watch()
-    wait_for(lambda: engine.calls.count(("secure", "")) > 3)
+    wait_until(lambda: engine.calls.count(("secure", "")) > 3)
     assert caplog.text.count("may not set firewall rules") == 1

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.service import free_port
-from tests.security.fuzzing.people import PASSWORD, PEOPLE
+from tests.canaries import CANARY_PASSWORD
+from tests.paths import ROOT
+from tests.people import email_of
+from tests.ports import reserve_port
+from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
 FUZZER = "10.0.0.9"
 """Where the fuzzer's own sign-ins come from, apart from the failing ones that it makes up."""
 
@@ -52,7 +54,7 @@ class Outcome:
 @contextmanager
 def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[str]:
     """The address of a server with its own database."""
-    port = free_port()
+    port = reserve_port()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL"))}
     environment = kept | {
         "BERTH_DATA_DIR": str(folder / "var"),
@@ -77,7 +79,7 @@ def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[st
 def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: list[str] | None = None) -> Outcome:
     """About a hundred requests for each of `examples`."""
     counts, people = folder / "counts.json", folder / "people.json"
-    people.write_text(json.dumps({"auth": [_sign_in(name) for name in PEOPLE]}))
+    people.write_text(json.dumps({"auth": [_sign_in("alice"), _sign_in("bob")]}))
     config = folder / "schemathesis.toml"
     config.write_text(CONFIG.read_text().replace("PEOPLE", json.dumps(str(people))))
     command = [
@@ -98,7 +100,7 @@ def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: lis
 
 def _offers(address: str) -> dict[str, object]:
     """What only the catalogue can say of the fields of a project, as pieces of JSON Schema."""
-    login = {"email": PEOPLE["alice"][0], "password": PASSWORD}
+    login = {"email": email_of("alice"), "password": CANARY_PASSWORD}
     token = _call(f"{address}/api/auth/login", {"X-Forwarded-For": FUZZER}, login)["token"]
     headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": FUZZER}
     plans, types = (_call(f"{address}/api/{name}", headers) for name in ("plans", "types"))
@@ -140,9 +142,9 @@ def _sign_in(name: str) -> dict[str, object]:
             "contentType": "application/json",
             "headers": [{"name": "X-Forwarded-For", "value": FUZZER}],
             "payloadUserPwd": {
-                "username": PEOPLE[name][0],
+                "username": email_of(name),
                 "usernameField": "email",
-                "password": PASSWORD,
+                "password": CANARY_PASSWORD,
                 "passwordField": "password",
             },
             "token": {
@@ -157,15 +159,15 @@ def _sign_in(name: str) -> dict[str, object]:
 
 
 def _wait_until_it_answers(address: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    until = time.monotonic() + 60
-    while True:
+    def answers() -> bool:
         assert server.poll() is None, log.read_text()[-3000:]
-        assert time.monotonic() < until, log.read_text()[-3000:]
         try:
             with urllib.request.urlopen(address, timeout=5):
-                return
+                return True
         except OSError:
-            time.sleep(0.1)
+            return False
+
+    wait_until(answers, within=60, what=lambda: log.read_text()[-3000:])
 
 
 def main() -> int:

@@ -7,27 +7,25 @@ import os
 
 import django
 
-from tests.security.fuzzing.people import PASSWORD, PEOPLE
+BOTS = {"alice": (100001, 100002, 100003), "bob": (200001, 200002, 200003)}
+"""Ids of bots by the name of the person who has a project for each."""
 
 
 def prepare() -> None:
     """A database with people, each of whom has projects whose agents run."""
     from django.core.management import call_command
-    from rest_framework.test import APIClient
 
-    from accounts.credentials.session_tokens import issue_session
-    from accounts.models import User
     from containers.get_engine import get_engine
     from projects.models import Plan
+    from tests.clients import api_of, make_person
     from tests.security.fuzzing.engines import WorkingEngine
 
     call_command("migrate", interactive=False, verbosity=0)
     call_command("createcachetable", verbosity=0)
     Plan.objects.update(max_projects=10**6)
-    for person, (email, bots) in PEOPLE.items():
-        client = APIClient()
-        user = User.objects.create_user(email, PASSWORD)
-        client.credentials(HTTP_HOST="localhost", HTTP_AUTHORIZATION=f"Bearer {issue_session(user)}")
+    for person, bots in BOTS.items():
+        client = api_of(make_person(person))
+        client.defaults["HTTP_HOST"] = "localhost"
         for bot in bots:
             body = {
                 "name": f"Of {person}",

@@ -1,0 +1,7 @@
+"""Where things are in the checkout."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+ASSISTANT_IMAGE = ROOT / "containers" / "images" / "assistant"
