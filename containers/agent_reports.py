@@ -5,29 +5,34 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 
+from containers.agent_contract import (
+    CONTRACT_VERSION,
+    LONGEST_CODE,
+    LONGEST_DETAIL,
+    LONGEST_REPORT,
+    STATUS_MARK,
+    AgentState,
+)
 from containers.engine import AgentReport
 
-MARK = b"AGENT-STATUS "
-STATES = frozenset({"starting", "running", "degraded", "failed", "stopped"})
-LONGEST_REPORT = 4096
-LONGEST_CODE = 40
-LONGEST_DETAIL = 300
+_MARK = STATUS_MARK.encode()
+_STATES = frozenset(AgentState)
 
 
 def parse_report(text: bytes | str) -> AgentReport | None:
     """The report in the JSON of a status line or a health probe; None where it is not one of version 1."""
     raw = text.encode(errors="replace") if isinstance(text, str) else text
-    raw = raw.strip().removeprefix(MARK)
+    raw = raw.strip().removeprefix(_MARK)
     if not raw.startswith(b"{") or len(raw) > LONGEST_REPORT:
         return None
     try:
         said = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("v") != 1:
+    if not isinstance(said, dict) or said.get("v") != CONTRACT_VERSION:
         return None
     state = said.get("state")
-    if not isinstance(state, str) or state not in STATES:
+    if not isinstance(state, str) or state not in _STATES:
         return None
     return AgentReport(
         state=state,
@@ -41,7 +46,7 @@ def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[da
     newest = None
     for line in lines:
         stamp, _, text = line.partition(b" ")
-        if not text.startswith(MARK):
+        if not text.startswith(_MARK):
             continue
         at = parse_time(stamp.decode(errors="replace"))
         report = parse_report(text)

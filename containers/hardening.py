@@ -5,11 +5,9 @@ Only the name, the labels, the environment, the volumes and the figures of the p
 
 from typing import Any
 
+from containers.agent_contract import AGENT_USER, DATA_PATH, RUN_PATH, SECRETS_PATH
 from containers.engine import GENERATION_LABEL, ContainerSpec
 
-AGENT_USER = 10001
-STATE_PATH = "/data"
-SECRETS_PATH = "/run/secrets"
 MEBIBYTE = 1024 * 1024
 
 
@@ -44,7 +42,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -
             **_limits(spec),
             "Init": True,
             "Mounts": [
-                _volume(data_volume(spec.name), STATE_PATH, spec),
+                _volume(data_volume(spec.name), DATA_PATH, spec),
                 _volume(secrets_volume(spec.name), SECRETS_PATH, spec),
             ],
             "NetworkMode": network,
@@ -72,7 +70,7 @@ def _confinement() -> dict[str, Any]:
         "PublishAllPorts": False,
         "Tmpfs": {
             "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 - a mount inside the container
-            "/run/agent": f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={AGENT_USER},gid={AGENT_USER}",
+            RUN_PATH: f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={AGENT_USER},gid={AGENT_USER}",
         },
     }
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from django.conf import settings
 
+from containers.agent_contract import SECRETS_PATH
 from containers.docker.containers import Containers
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
@@ -22,7 +23,7 @@ from containers.engine import (
     Observation,
     SupersededError,
 )
-from containers.hardening import SECRETS_PATH, container_payload, data_volume, secrets_volume
+from containers.hardening import container_payload, data_volume, secrets_volume
 
 DEPLOY_LIMIT = 20.0
 """Seconds for a deploy once the older container is away."""

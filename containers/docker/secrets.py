@@ -4,7 +4,7 @@ import io
 import tarfile
 from collections.abc import Mapping
 
-from containers.hardening import AGENT_USER
+from containers.agent_contract import AGENT_USER
 
 
 def pack_secrets(secrets: Mapping[str, str]) -> bytes:

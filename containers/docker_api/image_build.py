@@ -12,11 +12,15 @@ from typing import Any
 
 from docker.utils import exclude_paths
 
+from containers import agent_contract
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError
 from containers.engine import EngineRefusedError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
+CONTRACT = Path(agent_contract.__file__)
+"""Stands beside every image's own files, so that both sides of the contract read the same text."""
+
 CONTEXT_LABEL = "berth.context"
 """Label with the digest of what an image was built from."""
 
@@ -27,7 +31,7 @@ _SILENT_STEP = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """The files of one agent type."""
+    """The files from which the image of one agent type is built: its own, and the agent contract."""
 
     folder: Path
 
@@ -35,27 +39,29 @@ class BuildContext:
     def image(self) -> str:
         return f"berth/{self.folder.name}:latest"
 
-    def files(self) -> list[Path]:
+    def files(self) -> dict[str, Path]:
+        """The files by their names in the build context."""
         ignored = self.folder / ".dockerignore"
         lines = ignored.read_text().splitlines() if ignored.exists() else []
         patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         names = exclude_paths(str(self.folder), patterns, dockerfile="Dockerfile")
-        return sorted(path for name in names if (path := self.folder / name).is_file())
+        own = {name: path for name in sorted(names) if (path := self.folder / name).is_file()}
+        return {**own, CONTRACT.name: CONTRACT}
 
     def digest(self, base_id: str) -> str:
-        """Of all that goes into the image; the certificates do not."""
+        """A digest of everything that goes into the image, which the certificates do not."""
         total = hashlib.sha256(base_id.encode())
-        for path in self.files():
+        for name, path in self.files().items():
             content = hashlib.sha256(path.read_bytes()).hexdigest()
-            total.update(f"{path.relative_to(self.folder)} {_mode(path):o} {content}\n".encode())
+            total.update(f"{name} {_mode(path):o} {content}\n".encode())
         return total.hexdigest()
 
     def pack(self) -> io.BytesIO:
-        """The archive for the engine, with the certificates that downloads are to trust, if there are any."""
+        """The archive for the engine, with the certificates that downloads trust where this host has any."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for path in self.files():
-                _add(archive, str(path.relative_to(self.folder)), path.read_bytes(), _mode(path))
+            for name, path in self.files().items():
+                _add(archive, name, path.read_bytes(), _mode(path))
             if certificates := find_certificates():
                 _add(archive, CERTIFICATES, certificates.read_bytes(), 0o644)
         buffer.seek(0)

@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 from django.db.models import TextChoices
 
+from containers.agent_contract import FATAL_EXIT_CODES
 from containers.engine import ContainerState, Health
 
 FRESH_FOR = timedelta(seconds=5)
@@ -16,9 +17,6 @@ SETTLING = timedelta(seconds=3)
 
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
-
-FATAL_EXIT_CODES = frozenset({20, 21, 30, 31, 32, 40})
-"""Exits that no restart can mend (the agent contract): a credential, a model or the configuration is wrong."""
 
 
 class Desired(TextChoices):

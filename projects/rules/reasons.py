@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from containers.agent_contract import PROBLEM_OF_EXIT
 from projects.rules.lifecycle import Facts, Status
 
 SENTENCES = {
@@ -43,15 +44,7 @@ RETRYING = {
 }
 """What is said instead while the engine tries by itself."""
 
-CODE_OF_EXIT = {
-    20: "telegram_token",
-    21: "telegram_conflict",
-    30: "provider_key",
-    31: "provider_credit",
-    32: "provider_model",
-    40: "missing_secret",
-    75: "telegram_unreachable",
-}
+CODE_OF_EXIT: dict[int, str] = {int(exit_code): str(code) for exit_code, code in PROBLEM_OF_EXIT.items()}
 KILLED = frozenset({137, 143})
 
 

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
+from containers.agent_contract import SecretFile, Variable
 from containers.engine import INSTANCE_LABEL, ContainerSpec
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
@@ -14,8 +15,8 @@ OWNER_LABEL = "berth.owner"
 @sensitive_variables()
 def build_spec(project: Project) -> ContainerSpec:
     secrets = {
-        "telegram_bot_token": project.decrypt_credential(TELEGRAM_TOKEN),
-        "agent_api_key": project.decrypt_credential(API_KEY),
+        SecretFile.TELEGRAM_BOT_TOKEN: project.decrypt_credential(TELEGRAM_TOKEN),
+        SecretFile.AGENT_API_KEY: project.decrypt_credential(API_KEY),
     }
     return ContainerSpec(
         name=project.container_name,
@@ -23,7 +24,7 @@ def build_spec(project: Project) -> ContainerSpec:
         labels=labels_of(project),
         generation=project.generation,
         environment=_environment(project),
-        secrets={name: value for name, value in secrets.items() if value},
+        secrets={file.value: value for file, value in secrets.items() if value},
         memory=project.plan.memory,
         nano_cpus=project.plan.nano_cpus,
         pids=project.plan.pids,
@@ -42,11 +43,11 @@ def labels_of(project: Project) -> dict[str, str]:
 def _environment(project: Project) -> dict[str, str]:
     chosen = project.settings
     environment = {
-        "TELEGRAM_API_BASE": settings.BERTH_TELEGRAM_API,
-        "AGENT_API_BASE": settings.BERTH_PROVIDER_API,
-        "AGENT_PROVIDER": project.provider,
-        "AGENT_MODEL": str(chosen.get("model", "")),
-        "AGENT_INSTRUCTIONS": str(chosen.get("instructions", "")),
-        "AGENT_ALLOWED_USERS": ",".join(str(user) for user in chosen.get("allowed_users", [])),
+        Variable.TELEGRAM_API_BASE: settings.BERTH_TELEGRAM_API,
+        Variable.AGENT_API_BASE: settings.BERTH_PROVIDER_API,
+        Variable.AGENT_PROVIDER: project.provider,
+        Variable.AGENT_MODEL: str(chosen.get("model", "")),
+        Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
+        Variable.AGENT_ALLOWED_USERS: ",".join(str(user) for user in chosen.get("allowed_users", [])),
     }
-    return {name: value for name, value in environment.items() if value}
+    return {variable.value: value for variable, value in environment.items() if value}

@@ -8,16 +8,21 @@ import threading
 from pathlib import Path
 from typing import Any, Self
 
+from containers.agent_contract import STATUS_FILE, STATUS_MARK
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.paths import ASSISTANT_IMAGE
 from tests.waiting import wait_until
 
 PATIENCE = 20.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
 
 
 class Agent:
-    def __init__(self, directory: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str) -> None:
+    """`image` holds the files of the image, `directory` the agent's mounts."""
+
+    def __init__(
+        self, image: Path, directory: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str
+    ) -> None:
+        self.image = image
         self.directory = directory
         self.secrets = {"telegram_bot_token": token, "agent_api_key": key}
         self.env = {
@@ -56,7 +61,7 @@ class Agent:
         """Nothing of the test's own environment but what Python needs, so that no proxy or key of it gets in."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSL_CERT_FILE") if name in os.environ}
         places = {f"AGENT_{name.upper()}_DIR": str(self.directory / name) for name in ("secrets", "data", "run")}
-        return kept | places | {"PYTHONPATH": str(ASSISTANT_IMAGE), "PYTHONUNBUFFERED": "1"} | self.env
+        return kept | places | {"PYTHONPATH": str(self.image), "PYTHONUNBUFFERED": "1"} | self.env
 
     def _read(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
@@ -74,12 +79,12 @@ class Agent:
     def statuses(self) -> list[dict[str, Any]]:
         """What its AGENT-STATUS lines said, in order."""
         with self._lock:
-            said = [line.removeprefix("AGENT-STATUS ") for line in self.lines if line.startswith("AGENT-STATUS ")]
+            said = [line.removeprefix(STATUS_MARK) for line in self.lines if line.startswith(STATUS_MARK)]
         return [json.loads(line) for line in said]
 
     @property
     def file(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.directory / "run" / "status.json").read_text())
+        found: dict[str, Any] = json.loads((self.directory / "run" / STATUS_FILE).read_text())
         return found
 
     def wait_for(self, state: str, code: str | None = None, *, after: int = 0) -> dict[str, Any]:
@@ -116,7 +121,7 @@ class Agent:
         """Exit code and output of the image's health check."""
         env = {"PATH": os.environ["PATH"], "AGENT_RUN_DIR": str(self.directory / "run")}
         probe = subprocess.run(
-            ["/bin/sh", str(ASSISTANT_IMAGE / "health.sh")],
+            ["/bin/sh", str(self.image / "health.sh")],
             env=env,
             capture_output=True,
             text=True,

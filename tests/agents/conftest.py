@@ -1,20 +1,30 @@
-"""The fakes and an agent between them. A token and key of its own per test: a canary that must be nowhere."""
+"""The fakes, and an agent between them. Each test has its own token and key: canaries that must show up nowhere."""
 
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from containers.docker_api.image_build import IMAGES, BuildContext
 from tests.agents.agent import Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.paths import ASSISTANT_IMAGE
-
-sys.path.insert(0, str(ASSISTANT_IMAGE))  # for the tests of its pure rules
 
 numbers = count(700_000_001)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The files of the image as its build lays them out, the agent contract included; tests can import them."""
+    folder = tmp_path_factory.mktemp("image")
+    with tarfile.open(fileobj=BuildContext(folder=IMAGES / "assistant").pack()) as archive:
+        archive.extractall(folder, filter="data")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +58,11 @@ def key(provider: FakeProvider) -> str:
 
 
 @pytest.fixture
-def agent(tmp_path: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str) -> Iterator[Agent]:
+def agent(
+    image: Path, tmp_path: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str
+) -> Iterator[Agent]:
     """Not started: a test starts it when it has set the scene."""
-    agent = Agent(tmp_path, telegram, provider, token, key)
+    agent = Agent(image, tmp_path, telegram, provider, token, key)
     yield agent
     agent.kill()
 

@@ -9,7 +9,6 @@ import pytest
 from tests.agents.agent import Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.paths import ASSISTANT_IMAGE
 
 LOUD = {"AGENT_LOG_LEVEL": "DEBUG", "OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "PYTHONASYNCIODEBUG": "1"}
 
@@ -60,7 +59,7 @@ def test_a_crash_names_no_credential(agent: Agent, tmp_path: Path) -> None:
     (broken / "__init__.py").write_text(
         f"from pathlib import Path\nraise RuntimeError([Path(p).read_text() for p in {[str(s) for s in secrets]!r}])\n"
     )
-    path = f"{tmp_path / 'broken'}:{ASSISTANT_IMAGE}"
+    path = f"{tmp_path / 'broken'}:{agent.image}"
     assert agent.start(PYTHONPATH=path).wait_for_exit() == 1
     assert "RuntimeError" in agent.output
     assert agent.file["code"] == "crash"

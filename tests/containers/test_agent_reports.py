@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from containers.agent_reports import LONGEST_DETAIL, newest_report, parse_report, parse_time
+from containers.agent_contract import LONGEST_DETAIL
+from containers.agent_reports import newest_report, parse_report, parse_time
 from containers.engine import AgentReport
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
+from containers.agent_contract import FATAL_EXIT_CODES
 from containers.engine import ContainerState, Health
 from projects.models import Project
-from projects.rules.lifecycle import FATAL_EXIT_CODES, Desired, Facts, Operation, Status, derive_status
+from projects.rules.lifecycle import Desired, Facts, Operation, Status, derive_status
 from projects.rules.reasons import CODE_OF_EXIT, SENTENCES, explain
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -5,9 +5,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from agent_contract import ProblemCode
 from assistant.config import Config
 from assistant.memory import Message
-from assistant.outcome import Code, Problem
+from assistant.outcome import Problem
 from assistant.providers import Provider, explain_refusal, problem
 
 LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound
@@ -104,5 +105,5 @@ def _explain(error: Exception) -> Problem | None:
     """Both SDKs raise errors with `status_code` and `body`; the rest is a lost connection or a nonsensical answer."""
     status = getattr(error, "status_code", None)
     if not isinstance(status, int):
-        return problem(Code.PROVIDER_DOWN)
+        return problem(ProblemCode.PROVIDER_DOWN)
     return explain_refusal(status, f"{getattr(error, 'code', '')} {getattr(error, 'body', '')} {error}")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from assistant.outcome import Code, ExitCode, FatalError
+from agent_contract import DATA_PATH, SECRETS_PATH, ExitCode, ProblemCode, SecretFile, Variable
+from assistant.outcome import FatalError
 from assistant.providers import DEFAULT_MODELS, PUBLIC_BASES, Provider, guess_provider
 
 DEFAULT_INSTRUCTIONS = "You are a helpful assistant in a Telegram chat. Answer briefly, in plain text without Markdown."
@@ -31,20 +32,20 @@ class Config:
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
     """Raise FatalError (exit 40) that names the variable or file which is missing or unreadable."""
-    secrets = Path(env.get("AGENT_SECRETS_DIR") or "/run/secrets")
-    token = _secret(secrets / "telegram_bot_token")
-    key = _secret(secrets / "agent_api_key")
-    provider = _provider(env.get("AGENT_PROVIDER", "").strip().lower(), key)
+    secrets = Path(env.get("AGENT_SECRETS_DIR") or SECRETS_PATH)
+    token = _secret(secrets / SecretFile.TELEGRAM_BOT_TOKEN)
+    key = _secret(secrets / SecretFile.AGENT_API_KEY)
+    provider = _provider(env.get(Variable.AGENT_PROVIDER, "").strip().lower(), key)
     return Config(
         token=token,
         key=key,
         provider=provider,
-        model=env.get("AGENT_MODEL", "").strip() or DEFAULT_MODELS[provider],
-        api_base=_url(env, "AGENT_API_BASE", PUBLIC_BASES[provider]),
-        telegram_base=_url(env, "TELEGRAM_API_BASE", "https://api.telegram.org"),
-        instructions=env.get("AGENT_INSTRUCTIONS", "").strip() or DEFAULT_INSTRUCTIONS,
-        allowed_users=parse_allowed_users(env.get("AGENT_ALLOWED_USERS", "")),
-        data_dir=Path(env.get("AGENT_DATA_DIR") or "/data"),
+        model=env.get(Variable.AGENT_MODEL, "").strip() or DEFAULT_MODELS[provider],
+        api_base=_url(env, Variable.AGENT_API_BASE, PUBLIC_BASES[provider]),
+        telegram_base=_url(env, Variable.TELEGRAM_API_BASE, "https://api.telegram.org"),
+        instructions=env.get(Variable.AGENT_INSTRUCTIONS, "").strip() or DEFAULT_INSTRUCTIONS,
+        allowed_users=parse_allowed_users(env.get(Variable.AGENT_ALLOWED_USERS, "")),
+        data_dir=Path(env.get("AGENT_DATA_DIR") or DATA_PATH),
         watch_seconds=_seconds(env, "AGENT_WATCH_SECONDS", 60),
         conflict_seconds=_seconds(env, "AGENT_CONFLICT_SECONDS", 30),
         unreachable_seconds=_seconds(env, "AGENT_UNREACHABLE_SECONDS", 300),
@@ -64,7 +65,7 @@ def _secret(path: Path) -> str:
         value = ""
     if not value:
         detail = f"The secret file {path.name} is missing, empty or unreadable."
-        raise FatalError(ExitCode.CONFIGURATION, Code.MISSING_SECRET, detail)
+        raise FatalError(ExitCode.CONFIGURATION, ProblemCode.MISSING_SECRET, detail)
     return value
 
 
@@ -74,7 +75,7 @@ def _provider(named: str, key: str) -> Provider:
     try:
         return Provider(named)
     except ValueError:
-        raise _bad("AGENT_PROVIDER must be anthropic, openrouter or openai.") from None
+        raise _bad(f"{Variable.AGENT_PROVIDER} must be anthropic, openrouter or openai.") from None
 
 
 def _url(env: Mapping[str, str], name: str, default: str) -> str:
@@ -100,4 +101,4 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
 
 
 def _bad(detail: str) -> FatalError:
-    return FatalError(ExitCode.CONFIGURATION, Code.BAD_CONFIGURATION, detail)
+    return FatalError(ExitCode.CONFIGURATION, ProblemCode.BAD_CONFIGURATION, detail)

@@ -9,8 +9,9 @@ from datetime import timedelta
 from telegram import Bot, Update
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
+from agent_contract import ExitCode, ProblemCode
 from assistant.config import Config
-from assistant.outcome import Code, ExitCode, FatalError, Problem
+from assistant.outcome import FatalError, Problem
 from assistant.status import Status
 
 POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the health check
@@ -53,15 +54,15 @@ class Patience:
     def suffer(self, error: TelegramError) -> float:
         """How long to wait before the next try. FatalError where there should be none."""
         if _is_definite(error):
-            raise FatalError(ExitCode.TELEGRAM_TOKEN, Code.TELEGRAM_TOKEN, TOKEN_REJECTED)
+            raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
         if isinstance(error, Conflict):
             return self._suffer_conflict()
         self._failures += 1
         logger.warning("Telegram did not answer: %s", type(error).__name__)
         if self._now() - self._good > self._config.unreachable_seconds:
-            raise FatalError(ExitCode.TELEGRAM_UNREACHABLE, Code.TELEGRAM_UNREACHABLE, UNREACHABLE)
+            raise FatalError(ExitCode.TELEGRAM_UNREACHABLE, ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE)
         if self._failures >= BLIPS:
-            self._status.note_telegram(Problem(Code.TELEGRAM_UNREACHABLE, UNREACHABLE))
+            self._status.note_telegram(Problem(ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE))
         if isinstance(error, RetryAfter):
             return min(_seconds(error.retry_after), LONGEST_PAUSE)
         return min(float(1 << min(self._failures - 1, 10)), LONGEST_PAUSE, self._config.unreachable_seconds / 4)
@@ -71,8 +72,8 @@ class Patience:
         self._conflicts.append(self._now())
         lasted = self._conflicts[-1] - self._conflicts[0]
         if lasted >= self._config.conflict_seconds and len(self._conflicts) >= FEW_CONFLICTS:
-            raise FatalError(ExitCode.TELEGRAM_CONFLICT, Code.TELEGRAM_CONFLICT, ELSEWHERE)
-        self._status.note_telegram(Problem(Code.TELEGRAM_CONFLICT, ELSEWHERE))
+            raise FatalError(ExitCode.TELEGRAM_CONFLICT, ProblemCode.TELEGRAM_CONFLICT, ELSEWHERE)
+        self._status.note_telegram(Problem(ProblemCode.TELEGRAM_CONFLICT, ELSEWHERE))
         return min(float(1 << min(len(self._conflicts) - 1, 3)), self._config.conflict_seconds / 4)
 
 

@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import httpx
 
+from agent_contract import ProblemCode
 from assistant.config import Config
-from assistant.outcome import Code, Problem
+from assistant.outcome import Problem
 from assistant.providers import Provider, explain_refusal, is_header_safe, model_is_listed, problem
 
 LONGEST_PROBE = 8.0  # seconds, for all questions together; the start waits for it
@@ -23,7 +24,7 @@ logger = logging.getLogger(__name__)
 async def probe(config: Config) -> Problem | None:
     """The problem with the provider, None if there is none or if it does not let itself be asked."""
     if not is_header_safe(config.key):
-        return problem(Code.PROVIDER_KEY)
+        return problem(ProblemCode.PROVIDER_KEY)
     try:
         async with (
             asyncio.timeout(LONGEST_PROBE),
@@ -32,7 +33,7 @@ async def probe(config: Config) -> Problem | None:
             return await _ask(client, config)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
         logger.warning("the provider cannot be reached: %s", type(error).__name__)
-        return problem(Code.PROVIDER_DOWN)
+        return problem(ProblemCode.PROVIDER_DOWN)
 
 
 async def _ask(client: httpx.AsyncClient, config: Config) -> Problem | None:
@@ -54,7 +55,7 @@ async def _ask_openrouter_key(client: httpx.AsyncClient, api_base: str) -> Probl
     facts = _json(answer).get("data")
     left = facts.get("limit_remaining") if isinstance(facts, dict) else None
     if answer.is_success and isinstance(left, int | float) and left <= 0:
-        return problem(Code.PROVIDER_CREDIT)
+        return problem(ProblemCode.PROVIDER_CREDIT)
     return None if answer.status_code == 404 else _meaning(answer)  # 404: a gateway without this path
 
 
@@ -62,7 +63,7 @@ async def _ask_list(client: httpx.AsyncClient, config: Config) -> Problem | None
     """A 404 for a model is proof only if the list of models lacks it too: gateways do not have every path."""
     answer = await client.get(f"{config.api_base}/models", params={"limit": "1000"})
     if answer.is_success and model_is_listed(config.model, _json(answer)) is False:
-        return problem(Code.PROVIDER_MODEL)
+        return problem(ProblemCode.PROVIDER_MODEL)
     return None if answer.status_code == 404 else _meaning(answer)
 
 

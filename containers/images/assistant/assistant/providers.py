@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from assistant.outcome import Code, Problem
+from agent_contract import ProblemCode
+from assistant.outcome import Problem
 
 
 class Provider(StrEnum):
@@ -24,18 +25,24 @@ DEFAULT_MODELS = {
 }
 
 DETAILS = {
-    Code.PROVIDER_KEY: "The model provider rejects the API key.",
-    Code.PROVIDER_CREDIT: "The account at the model provider has no credit left.",
-    Code.PROVIDER_MODEL: "The model provider does not offer this model to this API key.",
-    Code.PROVIDER_BUSY: "The model provider is busy or limits how often this key may ask.",
-    Code.PROVIDER_DOWN: "The model provider cannot be reached or answers with errors.",
+    ProblemCode.PROVIDER_KEY: "The model provider rejects the API key.",
+    ProblemCode.PROVIDER_CREDIT: "The account at the model provider has no credit left.",
+    ProblemCode.PROVIDER_MODEL: "The model provider does not offer this model to this API key.",
+    ProblemCode.PROVIDER_BUSY: "The model provider is busy or limits how often this key may ask.",
+    ProblemCode.PROVIDER_DOWN: "The model provider cannot be reached or answers with errors.",
 }
 CHAT_SENTENCES = {
-    Code.PROVIDER_KEY: "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one.",
-    Code.PROVIDER_CREDIT: "I cannot answer: my model provider says that no credit is left. My owner has to top it up.",
-    Code.PROVIDER_MODEL: "I cannot answer: my model provider does not offer my model. My owner has to choose another.",
-    Code.PROVIDER_BUSY: "My model provider is busy right now. Please try again in a minute.",
-    Code.PROVIDER_DOWN: "I cannot reach my model provider right now. Please try again in a few minutes.",
+    ProblemCode.PROVIDER_KEY: (
+        "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one."
+    ),
+    ProblemCode.PROVIDER_CREDIT: (
+        "I cannot answer: my model provider says that no credit is left. My owner has to top it up."
+    ),
+    ProblemCode.PROVIDER_MODEL: (
+        "I cannot answer: my model provider does not offer my model. My owner has to choose another."
+    ),
+    ProblemCode.PROVIDER_BUSY: "My model provider is busy right now. Please try again in a minute.",
+    ProblemCode.PROVIDER_DOWN: "I cannot reach my model provider right now. Please try again in a few minutes.",
 }
 REFUSED_SENTENCE = "My model provider did not accept this message. Shorten it, or use /reset to begin anew."
 
@@ -57,7 +64,7 @@ def is_header_safe(secret: str) -> bool:
     return secret.isascii() and secret.isprintable() and " " not in secret
 
 
-def problem(code: Code) -> Problem:
+def problem(code: ProblemCode) -> Problem:
     return Problem(code, DETAILS[code])
 
 
@@ -65,14 +72,14 @@ def explain_refusal(status: int, text: str) -> Problem | None:
     """What a provider's error answer means; None where only this one message is at fault."""
     words = text.lower()
     if status == 402 or any(sign in words for sign in CREDIT_WORDS):
-        return problem(Code.PROVIDER_CREDIT)
+        return problem(ProblemCode.PROVIDER_CREDIT)
     if status == 401:
-        return problem(Code.PROVIDER_KEY)
+        return problem(ProblemCode.PROVIDER_KEY)
     if status in (403, 404) or (status == 400 and any(sign in words for sign in MODEL_WORDS)):
-        return problem(Code.PROVIDER_MODEL)
+        return problem(ProblemCode.PROVIDER_MODEL)
     if status in (429, 503, 529):
-        return problem(Code.PROVIDER_BUSY)
-    return None if status in (400, 413, 422) else problem(Code.PROVIDER_DOWN)
+        return problem(ProblemCode.PROVIDER_BUSY)
+    return None if status in (400, 413, 422) else problem(ProblemCode.PROVIDER_DOWN)
 
 
 def model_is_listed(model: str, listing: object) -> bool | None:

@@ -10,11 +10,12 @@ from telegram import Bot, BotCommand
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest
 
+from agent_contract import ExitCode, ProblemCode
 from assistant.brain import Brain
 from assistant.config import Config
 from assistant.conversation import Conversation
 from assistant.memory import Memory
-from assistant.outcome import FATAL_AT_START, Code, ExitCode, FatalError, Problem
+from assistant.outcome import FATAL_AT_START, FatalError, Problem
 from assistant.polling import TOKEN_REJECTED, Patience, Poller, sign_in
 from assistant.probing import probe
 from assistant.providers import is_header_safe
@@ -76,7 +77,7 @@ async def _live(config: Config, status: Status) -> None:
 
 def _make_bot(config: Config) -> Bot:
     if not is_header_safe(config.token):  # it could not even be made part of an address
-        raise FatalError(ExitCode.TELEGRAM_TOKEN, Code.TELEGRAM_TOKEN, TOKEN_REJECTED)
+        raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     return Bot(
         config.token,
         base_url=f"{config.telegram_base}/bot",
@@ -91,7 +92,7 @@ def _open_memory(config: Config) -> Memory:
         return Memory(config.data_dir)
     except sqlite3.Error as error:
         detail = f"The chat memory in {config.data_dir} cannot be opened: {error}."
-        raise FatalError(ExitCode.CONFIGURATION, Code.BAD_CONFIGURATION, detail) from None
+        raise FatalError(ExitCode.CONFIGURATION, ProblemCode.BAD_CONFIGURATION, detail) from None
 
 
 def _note_first_look(problem: Problem | None, status: Status) -> None:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from agent_contract import RUN_PATH, AgentState, ExitCode, ProblemCode
 from assistant.config import Config, read_config
-from assistant.outcome import Code, ExitCode, FatalError, Problem
+from assistant.outcome import FatalError, Problem
 from assistant.redaction import redactor, set_up_logging
 from assistant.status import Status
 
@@ -18,7 +19,7 @@ logger = logging.getLogger("assistant")
 def main() -> NoReturn:
     """Leave through os._exit: an orderly interpreter exit would wait for a thread that still imports an SDK."""
     set_up_logging(os.environ.get("AGENT_LOG_LEVEL", ""))
-    status = Status(Path(os.environ.get("AGENT_RUN_DIR") or "/run/agent"))
+    status = Status(Path(os.environ.get("AGENT_RUN_DIR") or RUN_PATH))
     _stop_at_once_on_signal(status)
     code = _run(status)
     logging.shutdown()
@@ -30,7 +31,7 @@ def _stop_at_once_on_signal(status: Status) -> None:
     """Until the event loop listens for it: importing the libraries takes longer than some owners wait."""
 
     def stop(*_: object) -> None:
-        status.note_end("stopped")
+        status.note_end(AgentState.STOPPED)
         os._exit(ExitCode.STOPPED)
 
     signal.signal(signal.SIGTERM, stop)
@@ -43,13 +44,13 @@ def _run(status: Status) -> int:
         _live(read_config(), status)
     except FatalError as error:
         logger.error("%s", error.detail)  # noqa: TRY400 - a sentence says it all, a traceback only frightens
-        status.note_end("failed", Problem(error.code, error.detail))
+        status.note_end(AgentState.FAILED, Problem(error.code, error.detail))
         return error.exit_code
     except Exception:
         logger.exception("the agent has crashed")
-        status.note_end("failed", Problem(Code.CRASH, "The agent has crashed; its log says more."))
+        status.note_end(AgentState.FAILED, Problem(ProblemCode.CRASH, "The agent has crashed; its log says more."))
         return ExitCode.CRASH
-    status.note_end("stopped")
+    status.note_end(AgentState.STOPPED)
     return ExitCode.STOPPED
 
 

@@ -3,23 +3,20 @@
 import json
 import time
 from pathlib import Path
-from typing import Literal
 
+from agent_contract import CONTRACT_VERSION, LONGEST_DETAIL, STATUS_FILE, STATUS_MARK, AgentState
 from assistant.outcome import Problem
 from assistant.redaction import redactor
-
-State = Literal["starting", "running", "degraded", "failed", "stopped"]
-LONGEST_DETAIL = 300  # keeps the file in the 4 KB that an engine keeps of a health check's output
 
 
 class Status:
     """Facts in, state out: nobody sets `running`, it follows from a poll that succeeded and no open problem."""
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / "status.json"
+        self._path = directory / STATUS_FILE
         self._last_poll: int | None = None
         self._since = int(time.time())
-        self._shown: tuple[State, str | None, str | None] | None = None
+        self._shown: tuple[AgentState, str | None, str | None] | None = None
         self._telegram: Problem | None = None
         self._provider: Problem | None = None
 
@@ -28,7 +25,7 @@ class Status:
         return self._provider
 
     def note_start(self) -> None:
-        self._show("starting", None)
+        self._show(AgentState.STARTING, None)
 
     def note_poll(self) -> None:
         """Telegram has answered a getUpdates just now."""
@@ -43,17 +40,17 @@ class Status:
         self._provider = problem
         self._derive()
 
-    def note_end(self, state: Literal["failed", "stopped"], problem: Problem | None = None) -> None:
+    def note_end(self, state: AgentState, problem: Problem | None = None) -> None:
         self._show(state, problem)
 
     def _derive(self) -> None:
         problem = self._telegram or self._provider
         if self._last_poll is None:
-            self._show("starting", self._telegram)
+            self._show(AgentState.STARTING, self._telegram)
         else:
-            self._show("degraded" if problem else "running", problem)
+            self._show(AgentState.DEGRADED if problem else AgentState.RUNNING, problem)
 
-    def _show(self, state: State, problem: Problem | None) -> None:
+    def _show(self, state: AgentState, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
         changed = (state, code, detail) != self._shown
@@ -62,12 +59,18 @@ class Status:
             self._since = int(time.time())
         self._write(state, code, detail)  # first, so that who reads the line finds the file to agree
         if changed:
-            line = {"v": 1, "state": state, "code": code, "detail": detail}
-            print("AGENT-STATUS " + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
+            line = {"v": CONTRACT_VERSION, "state": state, "code": code, "detail": detail}
+            print(STATUS_MARK + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
 
-    def _write(self, state: State, code: str | None, detail: str | None) -> None:
+    def _write(self, state: AgentState, code: str | None, detail: str | None) -> None:
         """health.sh reads this without a JSON parser: one line, `state` and `last_poll` before any free text."""
-        facts = {"v": 1, "state": state, "last_poll": self._last_poll, "since": self._since, "code": code}
+        facts = {
+            "v": CONTRACT_VERSION,
+            "state": state,
+            "last_poll": self._last_poll,
+            "since": self._since,
+            "code": code,
+        }
         draft = self._path.with_suffix(".new")
         draft.write_text(json.dumps(facts | {"detail": detail}, separators=(",", ":")) + "\n")
         draft.replace(self._path)

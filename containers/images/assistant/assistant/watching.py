@@ -2,16 +2,17 @@
 
 import asyncio
 
+from agent_contract import ProblemCode
 from assistant.brain import Brain, RefusedError
 from assistant.config import Config
 from assistant.memory import Message
-from assistant.outcome import Code, Problem
+from assistant.outcome import Problem
 from assistant.probing import probe
 from assistant.status import Status
 
 RELAXED = 10  # times rarer while nothing is wrong
 # Free questions are answered although these are wrong; only asking the model tells.
-ONLY_CHAT_TELLS = (Code.PROVIDER_CREDIT, Code.PROVIDER_MODEL)
+ONLY_CHAT_TELLS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 
 
 async def watch_provider(config: Config, brain: Brain, status: Status) -> None:

@@ -1,0 +1,104 @@
+"""The contract between Berth and the image of an agent: everything that both sides must spell the same way.
+
+Standard library only: the build adds this very file to every image, where it is the module `agent_contract`.
+"""
+
+from enum import IntEnum, StrEnum
+
+CONTRACT_VERSION = 1
+"""Stands in the image's label `berth.agent.contract` and as `v` in every report."""
+
+AGENT_USER = 10001
+"""The number of the user, and of its group, as whom the agent runs."""
+
+DATA_PATH = "/data"
+"""Where the agent keeps its state. It outlives the container."""
+
+SECRETS_PATH = "/run/secrets"
+"""Where the agent finds its credentials: one file for each `SecretFile`, readable by the agent's user only."""
+
+RUN_PATH = "/run/agent"
+"""Where the agent may write what must not outlive the container, such as its `STATUS_FILE`."""
+
+STATUS_FILE = "status.json"
+
+STATUS_MARK = "AGENT-STATUS "
+"""Begins the log line with which an agent reports a change of its state; a JSON object follows."""
+
+LONGEST_REPORT = 4096
+"""Bytes of a report. An engine keeps no more of what a health check prints."""
+
+LONGEST_CODE = 40
+LONGEST_DETAIL = 300
+"""Characters of a report's `code` and `detail`."""
+
+HEALTHY_FOR = 90
+"""Seconds for which an agent is healthy after Telegram has answered it."""
+
+
+class SecretFile(StrEnum):
+    TELEGRAM_BOT_TOKEN = "telegram_bot_token"  # noqa: S105 - the name of a file
+    AGENT_API_KEY = "agent_api_key"
+
+
+class Variable(StrEnum):
+    """The environment of an agent. A variable without a value is not set."""
+
+    TELEGRAM_API_BASE = "TELEGRAM_API_BASE"
+    AGENT_API_BASE = "AGENT_API_BASE"
+    AGENT_PROVIDER = "AGENT_PROVIDER"
+    AGENT_MODEL = "AGENT_MODEL"
+    AGENT_INSTRUCTIONS = "AGENT_INSTRUCTIONS"
+    AGENT_ALLOWED_USERS = "AGENT_ALLOWED_USERS"
+
+
+class AgentState(StrEnum):
+    """The `state` of a report."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class ProblemCode(StrEnum):
+    """The `code` of a report: what is wrong. Berth has a sentence for the owner for each of them."""
+
+    TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - a code, not a token
+    TELEGRAM_CONFLICT = "telegram_conflict"
+    TELEGRAM_UNREACHABLE = "telegram_unreachable"
+    PROVIDER_KEY = "provider_key"
+    PROVIDER_CREDIT = "provider_credit"
+    PROVIDER_MODEL = "provider_model"
+    PROVIDER_BUSY = "provider_busy"
+    PROVIDER_DOWN = "provider_down"
+    MISSING_SECRET = "missing_secret"  # noqa: S105 - a code, not a secret
+    BAD_CONFIGURATION = "bad_configuration"
+    CRASH = "crash"
+
+
+class ExitCode(IntEnum):
+    STOPPED = 0
+    CRASH = 1
+    TELEGRAM_TOKEN = 20
+    TELEGRAM_CONFLICT = 21
+    PROVIDER_KEY = 30
+    PROVIDER_CREDIT = 31
+    PROVIDER_MODEL = 32
+    CONFIGURATION = 40
+    TELEGRAM_UNREACHABLE = 75
+
+
+PROBLEM_OF_EXIT = {
+    ExitCode.TELEGRAM_TOKEN: ProblemCode.TELEGRAM_TOKEN,
+    ExitCode.TELEGRAM_CONFLICT: ProblemCode.TELEGRAM_CONFLICT,
+    ExitCode.PROVIDER_KEY: ProblemCode.PROVIDER_KEY,
+    ExitCode.PROVIDER_CREDIT: ProblemCode.PROVIDER_CREDIT,
+    ExitCode.PROVIDER_MODEL: ProblemCode.PROVIDER_MODEL,
+    ExitCode.CONFIGURATION: ProblemCode.MISSING_SECRET,
+    ExitCode.TELEGRAM_UNREACHABLE: ProblemCode.TELEGRAM_UNREACHABLE,
+}
+
+FATAL_EXIT_CODES = frozenset(PROBLEM_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
+"""Exits after which another start cannot help: a credential, the model or the configuration is wrong."""
