@@ -75,6 +75,7 @@ class ProblemCode(StrEnum):
     PROVIDER_DOWN = "provider_down"
     MISSING_SECRET = "missing_secret"  # noqa: S105 - a code, not a secret
     BAD_CONFIGURATION = "bad_configuration"
+    MEMORY_UNREADABLE = "memory_unreadable"
     CRASH = "crash"
 
 
@@ -90,15 +91,20 @@ class ExitCode(IntEnum):
     TELEGRAM_UNREACHABLE = 75
 
 
-PROBLEM_OF_EXIT = {
-    ExitCode.TELEGRAM_TOKEN: ProblemCode.TELEGRAM_TOKEN,
-    ExitCode.TELEGRAM_CONFLICT: ProblemCode.TELEGRAM_CONFLICT,
-    ExitCode.PROVIDER_KEY: ProblemCode.PROVIDER_KEY,
-    ExitCode.PROVIDER_CREDIT: ProblemCode.PROVIDER_CREDIT,
-    ExitCode.PROVIDER_MODEL: ProblemCode.PROVIDER_MODEL,
-    ExitCode.CONFIGURATION: ProblemCode.MISSING_SECRET,
-    ExitCode.TELEGRAM_UNREACHABLE: ProblemCode.TELEGRAM_UNREACHABLE,
+PROBLEMS_OF_EXIT = {
+    ExitCode.TELEGRAM_TOKEN: (ProblemCode.TELEGRAM_TOKEN,),
+    ExitCode.TELEGRAM_CONFLICT: (ProblemCode.TELEGRAM_CONFLICT,),
+    ExitCode.PROVIDER_KEY: (ProblemCode.PROVIDER_KEY,),
+    ExitCode.PROVIDER_CREDIT: (ProblemCode.PROVIDER_CREDIT,),
+    ExitCode.PROVIDER_MODEL: (ProblemCode.PROVIDER_MODEL,),
+    ExitCode.CONFIGURATION: (
+        ProblemCode.MISSING_SECRET,
+        ProblemCode.BAD_CONFIGURATION,
+        ProblemCode.MEMORY_UNREADABLE,
+    ),
+    ExitCode.TELEGRAM_UNREACHABLE: (ProblemCode.TELEGRAM_UNREACHABLE,),
 }
+"""What an exit may stand for. The agent's last report says which one; without a report it is the first."""
 
-FATAL_EXIT_CODES = frozenset(PROBLEM_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
+FATAL_EXIT_CODES = frozenset(PROBLEMS_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
 """Exits after which another start cannot help: a credential, the model or the configuration is wrong."""

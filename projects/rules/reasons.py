@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
-from containers.agent_contract import PROBLEM_OF_EXIT
+from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.lifecycle import Facts, Status
 
 SENTENCES = {
@@ -18,6 +18,8 @@ SENTENCES = {
     "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
+    "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
+    "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",
     # What the engine reports.
     "out_of_memory": "The agent used more memory than its plan allows. Choose a larger plan, then start.",
     "exited": "The agent ended by itself although it should run. Read the log, then start.",
@@ -44,7 +46,12 @@ RETRYING = {
 }
 """What is said instead while the engine tries by itself."""
 
-CODE_OF_EXIT: dict[int, str] = {int(exit_code): str(code) for exit_code, code in PROBLEM_OF_EXIT.items()}
+CODES_OF_EXIT: dict[int, tuple[str, ...]] = {
+    int(exit_code): tuple(map(str, problems)) for exit_code, problems in PROBLEMS_OF_EXIT.items()
+}
+REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
+"""What an agent may say of itself. That it crashed is for the engine to say."""
+
 KILLED = frozenset({137, 143})
 
 
@@ -108,9 +115,10 @@ def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
         return "exited"
     if facts.exit_code in KILLED:
         return "killed"
-    return CODE_OF_EXIT.get(facts.exit_code) or _known(agent_code) or "crash"
+    meanings = CODES_OF_EXIT.get(facts.exit_code, ("crash", *REPORTED_CODES))
+    return agent_code if agent_code in meanings else meanings[0]
 
 
 def _known(agent_code: str) -> str:
     """The agent's own code where it is one of the contract's; an image may print anything."""
-    return agent_code if agent_code.startswith(("telegram_", "provider_")) and agent_code in SENTENCES else ""
+    return agent_code if agent_code in REPORTED_CODES else ""

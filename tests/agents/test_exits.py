@@ -94,7 +94,7 @@ def test_40_a_setting_makes_no_sense(agent: Agent, name: str, value: str) -> Non
 
 def test_40_memory_cannot_be_opened(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "data" / "history.db").mkdir(parents=True)
-    ends(agent.start(), 40, "bad_configuration")
+    ends(agent.start(), 40, "memory_unreadable")
 
 
 ODD_ANSWERS = {

@@ -16,7 +16,7 @@ from containers.agent_contract import (
     FATAL_EXIT_CODES,
     HEALTHY_FOR,
     LONGEST_REPORT,
-    PROBLEM_OF_EXIT,
+    PROBLEMS_OF_EXIT,
     RUN_PATH,
     SECRETS_PATH,
     STATUS_FILE,
@@ -68,7 +68,8 @@ def test_a_change_of_the_contract_is_a_change_of_every_image(tmp_path: Path, mon
 
 
 def test_every_exit_code_but_stopped_and_crashed_stands_for_a_problem() -> None:
-    assert set(PROBLEM_OF_EXIT) == set(ExitCode) - {ExitCode.STOPPED, ExitCode.CRASH}
+    assert set(PROBLEMS_OF_EXIT) == set(ExitCode) - {ExitCode.STOPPED, ExitCode.CRASH}
+    assert all(PROBLEMS_OF_EXIT.values())
 
 
 def test_the_fatal_exit_codes_are_those_that_the_owner_must_do_something_about() -> None:
@@ -84,7 +85,7 @@ def test_the_readme_tells_the_author_of_an_image_all_of_it() -> None:
     assert any(text.startswith(f'{STATUS_MARK}{{"v":{CONTRACT_VERSION},') for text in quoted)
     assert f"user {AGENT_USER}" in chapter
     assert f"exit code {ExitCode.STOPPED}" in chapter
-    assert {int(number) for number in re.findall(r"\b(\d+)(?=\s\()", chapter)} == set(PROBLEM_OF_EXIT)
+    assert {int(number) for number in re.findall(r"\b(\d+)(?=\s\()", chapter)} == set(PROBLEMS_OF_EXIT)
 
 
 def test_the_health_check_keeps_the_contract() -> None:

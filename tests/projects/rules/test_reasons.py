@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from containers.agent_contract import FATAL_EXIT_CODES
+from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
 from containers.engine import ContainerState, Health
 from projects.models import Project
 from projects.rules.lifecycle import Desired, Facts, Operation, Status, derive_status
-from projects.rules.reasons import CODE_OF_EXIT, SENTENCES, explain
+from projects.rules.reasons import CODES_OF_EXIT, SENTENCES, explain
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.rules.test_lifecycle import ANY_FACTS, EXITED, GONE, RETRYING, facts
@@ -85,8 +85,44 @@ def test_an_exit_code_has_its_reason(base: Facts, exit_code: int, code: str) -> 
 
 
 def test_every_fatal_exit_code_has_a_sentence_of_its_own() -> None:
-    assert set(CODE_OF_EXIT) >= FATAL_EXIT_CODES
-    assert len({SENTENCES[code] for code in CODE_OF_EXIT.values()}) == len(CODE_OF_EXIT)
+    assert set(CODES_OF_EXIT) >= FATAL_EXIT_CODES
+    codes = [code for codes in CODES_OF_EXIT.values() for code in codes]
+    assert len({SENTENCES[code] for code in codes}) == len(codes)
+
+
+def test_exit_codes_mean_what_the_contract_says_and_every_problem_of_it_has_a_sentence() -> None:
+    assert CODES_OF_EXIT == PROBLEMS_OF_EXIT
+    assert SENTENCES.keys() >= set(ProblemCode)
+
+
+@pytest.mark.parametrize(
+    ("agent_code", "code"),
+    [
+        ("bad_configuration", "bad_configuration"),
+        ("memory_unreadable", "memory_unreadable"),
+        ("missing_secret", "missing_secret"),
+        ("", "missing_secret"),
+        ("provider_key", "missing_secret"),
+        ("of another image", "missing_secret"),
+    ],
+)
+def test_where_an_exit_code_may_mean_several_things_the_agents_own_report_says_which(
+    agent_code: str, code: str
+) -> None:
+    assert code_of(facts(EXITED, exit_code=40), agent_code=agent_code) == code
+
+
+@pytest.mark.parametrize("code", ["bad_configuration", "memory_unreadable"])
+def test_only_a_missing_credential_is_to_be_set_again(
+    project: Project, api: APIClient, engine: MemoryEngine, code: str
+) -> None:
+    engine.report(project.container_name, "failed", code)
+    engine.crash(project.container_name, exit_code=40)
+    later(project)
+    detail = api.get(f"/api/projects/{project.id}").json()
+    assert (detail["status"], detail["status_reason"]["code"]) == ("crashed", code)
+    assert "again, then start" not in detail["status_reason"]["message"]
+    assert "token" not in detail["status_reason"]["message"]
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 20, 137])
@@ -118,6 +154,8 @@ def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> Non
         (facts(EXITED, exit_code=1), {"agent_code": "provider_down"}, "provider_down"),
         (facts(EXITED, exit_code=20), {"agent_code": "provider_down"}, "telegram_token"),
         (facts(EXITED, exit_code=1), {"agent_code": "image_missing"}, "crash"),
+        (facts(EXITED, exit_code=1), {"agent_code": "bad_configuration"}, "bad_configuration"),
+        (facts(health=Health.UNHEALTHY), {"agent_code": "crash"}, "unresponsive"),
     ],
 )
 def test_what_else_happened_has_its_reason(known: Facts, seen: dict[str, Any], code: str) -> None:
@@ -129,7 +167,7 @@ def test_an_agent_that_starts_without_trouble_needs_no_reason() -> None:
 
 
 def reports_trouble(agent_code: str) -> bool:
-    return agent_code in SENTENCES and agent_code.startswith(("telegram_", "provider_"))
+    return agent_code in set(ProblemCode) - {ProblemCode.CRASH}
 
 
 @pytest.mark.parametrize(

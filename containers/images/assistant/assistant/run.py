@@ -92,7 +92,7 @@ def _open_memory(config: Config) -> Memory:
         return Memory(config.data_dir)
     except sqlite3.Error as error:
         detail = f"The chat memory in {config.data_dir} cannot be opened: {error}."
-        raise FatalError(ExitCode.CONFIGURATION, ProblemCode.BAD_CONFIGURATION, detail) from None
+        raise FatalError(ExitCode.CONFIGURATION, ProblemCode.MEMORY_UNREADABLE, detail) from None
 
 
 def _note_first_look(problem: Problem | None, status: Status) -> None:
