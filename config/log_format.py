@@ -2,27 +2,12 @@
 
 import json
 import logging
-import re
 from datetime import UTC, datetime
 
-_CREDENTIALS = re.compile(
-    r"""
-      \d{6,}:[A-Za-z0-9_-]{20,}                       # a Telegram bot token, alone or in a URL
-    | berth_[0-9A-Za-z]{16,}                          # an API key of ours
-    | eyJ[\w-]{8,}\.[\w-]+\.[\w-]+                    # a JWT
-    | (?<![a-z])sk-[A-Za-z0-9_-]{12,}                 # a provider's key
-    | (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                 # user and password in a URL
-    | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{8,}   # whatever a client sent as its token
-    """,
-    re.VERBOSE,
-)
+from containers.agent_contract import redact_credentials
+
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
 _AUDIT_FIELDS = ("event", "facts")
-
-
-def redact(text: str) -> str:
-    """The text without anything that looks like a credential. The last line of defence, not the first."""
-    return _CREDENTIALS.sub("[redacted]", text)
 
 
 class TextFormatter(logging.Formatter):
@@ -32,7 +17,7 @@ class TextFormatter(logging.Formatter):
         return _moment(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        return redact_credentials(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
@@ -43,13 +28,13 @@ class JsonFormatter(logging.Formatter):
             "at": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": redact(record.getMessage()),
+            "message": redact_credentials(record.getMessage()),
             "request_id": getattr(record, "request_id", "-"),
         }
         line |= {name: getattr(record, name) for name in _ACCESS_FIELDS if hasattr(record, name)}
         line |= {name: _plain(getattr(record, name)) for name in _AUDIT_FIELDS if hasattr(record, name)}
         if record.exc_info:
-            line["exception"] = redact(self.formatException(record.exc_info))
+            line["exception"] = redact_credentials(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
 
 
@@ -57,7 +42,7 @@ def _plain(value: object) -> object:
     """For a program that reads the line: facts keep their names, numbers stay numbers."""
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
-    return value if value is None or isinstance(value, int | float) else redact(str(value))
+    return value if value is None or isinstance(value, int | float) else redact_credentials(str(value))
 
 
 def _moment(record: logging.LogRecord) -> str:

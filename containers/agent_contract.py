@@ -3,6 +3,7 @@
 Standard library only: the build adds this very file to every image, where it is the module `agent_contract`.
 """
 
+import re
 from enum import IntEnum, StrEnum
 
 CONTRACT_VERSION = 1
@@ -108,3 +109,25 @@ PROBLEMS_OF_EXIT = {
 
 FATAL_EXIT_CODES = frozenset(PROBLEMS_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
 """Exits after which another start cannot help: a credential, the model or the configuration is wrong."""
+
+REDACTED = "[redacted]"
+
+# The first two alternatives end only at a blank, a quote or an @, and so take in any of the others. The last group
+# takes in what stands directly behind a credential: a second one that begins inside the first would otherwise remain.
+_CREDENTIALS = re.compile(
+    r"""
+      (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                           # user and password in a URL
+    | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{8,}             # anything that was sent as a bearer token
+    | (?: \d{6,}(?::|%3[Aa])[\w*-]{20,}                        # a Telegram bot token, alone or in a URL
+        | berth_[0-9A-Za-z]{16,}[\w*-]*                        # an API key of Berth
+        | eyJ[\w-]{8,}\.[\w-]+\.[\w*-]+                        # a JWT
+        | (?<![a-z])sk-[\w*-]{12,} | \b(?i:sk)-[\w*-]{6,}      # a provider's key, or the part that its errors show
+      ) (?:(?::|%3[Aa]|\.)[\w*-]{20,})*
+    """,
+    re.VERBOSE,
+)
+
+
+def redact_credentials(text: str) -> str:
+    """The text without anything that looks like a credential. The last line of defence, not the first."""
+    return _CREDENTIALS.sub(REDACTED, text)

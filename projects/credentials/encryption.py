@@ -5,17 +5,15 @@ row is refused. The first of `BERTH_ENCRYPTION_KEYS` encrypts, all of them decry
 """
 
 import json
-import re
 from uuid import UUID
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
+from containers.agent_contract import REDACTED, redact_credentials
+
 HINT_LENGTH = 4
-REDACTED = "[redacted]"
-_CREDENTIAL = re.compile(r"(?<!\d)\d{6,}:[A-Za-z0-9_-]{20,}|(?<![A-Za-z])sk-[A-Za-z0-9_-]{12,}")
-"""A Telegram bot token, a provider's key."""
 
 
 class SecretUnreadableError(Exception):
@@ -61,4 +59,4 @@ def redact(text: str, secrets: list[str]) -> str:
     parts = {part for secret in secrets for part in (secret, secret.partition(":")[2])}
     for part in sorted((part for part in parts if len(part) >= 2 * HINT_LENGTH), key=len, reverse=True):
         text = text.replace(part, REDACTED)
-    return _CREDENTIAL.sub(REDACTED, text)
+    return redact_credentials(text)

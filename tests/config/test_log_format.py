@@ -6,7 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from config.log_format import JsonFormatter, TextFormatter, redact
+from config.log_format import JsonFormatter, TextFormatter
+from containers.agent_contract import redact_credentials
 
 SECRETS = [
     "123456789:AAabcdefghijklmnopqrstuvwxyz012345678",
@@ -27,13 +28,13 @@ def record(message: str, *args: object, error: BaseException | None = None) -> l
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "https://example.org/{}/getMe", "key={}, next", "Bearer {}"])
 def test_what_looks_like_a_credential_is_redacted(secret: str, around: str) -> None:
-    line = redact(around.format(secret))
+    line = redact_credentials(around.format(secret))
     assert secret not in line
     assert "[redacted]" in line
 
 
 def test_the_password_of_a_url_is_redacted() -> None:
-    assert redact("postgresql://berth:hunter2@db/x") == "postgresql://[redacted]@db/x"
+    assert redact_credentials("postgresql://berth:hunter2@db/x") == "postgresql://[redacted]@db/x"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_the_password_of_a_url_is_redacted() -> None:
     ],
 )
 def test_everything_else_is_left_alone(line: str) -> None:
-    assert redact(line) == line
+    assert redact_credentials(line) == line
 
 
 def test_a_json_line_has_the_message_and_the_request() -> None:

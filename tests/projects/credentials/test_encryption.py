@@ -11,8 +11,8 @@ from django.conf import settings as current
 from hypothesis import given
 from hypothesis import strategies as st
 
+from containers.agent_contract import REDACTED
 from projects.credentials.encryption import (
-    REDACTED,
     SecretUnreadableError,
     decrypt_secret,
     encrypt_secret,

@@ -1,19 +1,17 @@
 """Keeps credentials out of everything the agent writes."""
 
 import logging
-import re
 import sys
 import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from agent_contract import REDACTED, redact_credentials
+
 if TYPE_CHECKING:
     import asyncio  # a tenth of a second at a quarter of a core, before the first status line
 
-# Also what merely looks like a credential: providers echo parts of a key in their errors.
-LOOKS_SECRET = re.compile(r"\b\d{6,}(?::|%3A)[\w-]{20,}|\bsk-[\w*-]{6,}", re.IGNORECASE)
-MARK = "[redacted]"
 CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "anthropic", "asyncio")
 
 logger = logging.getLogger("assistant")
@@ -32,8 +30,8 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         for secret in self._secrets:
-            text = text.replace(secret, MARK)
-        return LOOKS_SECRET.sub(MARK, text)
+            text = text.replace(secret, REDACTED)
+        return redact_credentials(text)  # providers echo parts of a key in their errors
 
 
 redactor = Redactor()
