@@ -1,5 +1,7 @@
 """What can go wrong with people and their tokens, each with a sentence for them. Knows no HTTP."""
 
+from uuid import UUID
+
 
 class AccountError(Exception):
     """Base of everything this app refuses; `str(error)` is the sentence for people."""
@@ -41,6 +43,19 @@ class WrongCodeError(AccountError):
 class SecondFactorExistsError(AccountError):
     def __init__(self) -> None:
         super().__init__("You have a second factor already. Turn it off before you set up another one.")
+
+
+class SecondFactorUnreadableError(AccountError):
+    """The stored secret cannot be decrypted, or is malformed. `operator_detail` says what an operator can do."""
+
+    def __init__(self, user_id: UUID) -> None:
+        self.operator_detail = (
+            f"The second factor of user {user_id} cannot be decrypted. Put the key it was written with into "
+            "BERTH_ENCRYPTION_KEYS, or reset the second factor in the admin."
+        )
+        super().__init__(
+            "Your second factor cannot be read. Use a recovery code, or ask the staff to reset your second factor."
+        )
 
 
 class InvalidTokenError(AccountError):

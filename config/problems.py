@@ -40,6 +40,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.SecondFactorRequiredError: Row(401, "second_factor_required"),
     accounts.WrongCodeError: Row(401, "second_factor_required"),
     accounts.SecondFactorExistsError: Row(409, "second_factor_exists"),
+    accounts.SecondFactorUnreadableError: Row(409, "second_factor_unreadable"),
     accounts.InvalidTokenError: Row(401, "invalid_token"),
     accounts.TooManyAttemptsError: Row(429, "throttled"),
     accounts.KeyExistsError: Row(409, "key_exists"),

@@ -42,7 +42,7 @@ class LoginView(APIView):
         tags=["auth"],
         auth=[],
         request=LoginSerializer,
-        responses={200: LoginAnswerSerializer, **problems(400, 401, 413, 415, 429)},
+        responses={200: LoginAnswerSerializer, **problems(400, 401, 409, 413, 415, 429)},
     )
     def post(self, request: Request) -> Response:
         """Exchange credentials for a session token, which lives for 12 hours.

@@ -1,42 +1,54 @@
-"""Users' secrets at rest: encrypted with BERTH_ENCRYPTION_KEYS, and bound to the user they belong to.
+"""Encrypts everything that is stored secretly, and binds each value to its context.
 
-The plaintext holds the user, and that is checked on read: a ciphertext copied to another row is refused. The first of
-the keys encrypts, all of them decrypt.
+The plaintext is a JSON object that holds the value and the context, such as `{"user": "…", "value": "…"}`. The context
+is checked on read, so that a ciphertext copied to another row is refused. The first of BERTH_ENCRYPTION_KEYS encrypts,
+all of them decrypt.
 """
 
 import json
-from uuid import UUID
+from collections.abc import Mapping
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 
-class SealBrokenError(Exception):
-    """The ciphertext was changed, belongs to another user, or was written with a key that is not configured."""
+class DecryptionError(Exception):
+    """The ciphertext was changed, is malformed, or was written with a key that is not configured."""
 
-    def __init__(self, user_id: UUID) -> None:
-        super().__init__(
-            f"The second factor of user {user_id} cannot be decrypted. Put the key it was written with into "
-            "BERTH_ENCRYPTION_KEYS, or reset the second factor in the admin."
-        )
+
+class WrongContextError(DecryptionError):
+    """The ciphertext was written for another context of the same shape, such as another row."""
 
 
 @sensitive_variables()
-def seal(*, user_id: UUID, value: str) -> str:
-    plaintext = json.dumps({"user": str(user_id), "value": value})
-    return _cipher().encrypt(plaintext.encode()).decode()
+def encrypt(value: str, *, context: Mapping[str, str]) -> str:
+    return _cipher().encrypt(json.dumps({**context, "value": value}).encode()).decode()
 
 
 @sensitive_variables()
-def unseal(*, user_id: UUID, sealed: str) -> str:
+def decrypt(ciphertext: str, *, context: Mapping[str, str]) -> str:
+    """Returns the value that was encrypted in this context. Raises DecryptionError, or its WrongContextError."""
     try:
-        content = json.loads(_cipher().decrypt(sealed.encode()))
+        content = json.loads(_cipher().decrypt(ciphertext.encode()))
+    except (InvalidToken, ValueError, RecursionError):
+        raise DecryptionError from None
+    if not isinstance(content, dict) or content.keys() != {*context, "value"}:
+        raise DecryptionError
+    value = content.pop("value")
+    if not isinstance(value, str):
+        raise DecryptionError
+    if content != context:
+        raise WrongContextError
+    return value
+
+
+def uses_first_key(ciphertext: str) -> bool:
+    try:
+        Fernet(settings.BERTH_ENCRYPTION_KEYS[0]).decrypt(ciphertext.encode())
     except InvalidToken:
-        raise SealBrokenError(user_id) from None
-    if content["user"] != str(user_id):
-        raise SealBrokenError(user_id)
-    return str(content["value"])
+        return False
+    return True
 
 
 def _cipher() -> MultiFernet:

@@ -32,6 +32,16 @@ def make_secret() -> str:
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
+@sensitive_variables("text", "key")
+def is_secret(text: str) -> bool:
+    """Tells whether codes can be computed from the text, as they can from what `make_secret` returns."""
+    try:
+        key = base64.b32decode(text)
+    except ValueError:
+        return False
+    return bool(key)
+
+
 @sensitive_variables("secret")
 def enrolment_url(*, email: str, secret: str) -> str:
     """What the picture says to the app."""

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.dashboard.forms import password_field
 from accounts.dashboard.pending_sign_in import find_user
-from accounts.errors import InvalidCredentialsError, TooManyAttemptsError, WrongCodeError
+from accounts.errors import InvalidCredentialsError, SecondFactorUnreadableError, TooManyAttemptsError, WrongCodeError
 from accounts.http import client_address
 from accounts.models import User
 from accounts.services.second_factor import check_second_factor
@@ -45,7 +45,7 @@ class SignInCodeForm(forms.Form):
         except TooManyAttemptsError as error:
             self.retry_after = error.retry_after
             raise ValidationError(str(error), code="throttled") from None
-        except WrongCodeError as error:
+        except (WrongCodeError, SecondFactorUnreadableError) as error:
             raise ValidationError(str(error), code="wrong") from None
         return code
 
@@ -86,7 +86,7 @@ class PasswordAndCodeForm(PasswordAgainForm):
         if "password" in self.cleaned_data:  # no code is used up for a password that is wrong
             try:
                 check_second_factor(user=self.user, code=code, address=self.address)
-            except (WrongCodeError, TooManyAttemptsError) as error:
+            except (WrongCodeError, SecondFactorUnreadableError, TooManyAttemptsError) as error:
                 raise ValidationError(str(error), code="wrong") from None
         return code
 

@@ -10,13 +10,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
-from accounts.credentials.encryption import seal, unseal
 from accounts.credentials.one_time_codes import draw_enrolment, make_secret
+from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_secret
 from accounts.dashboard.decorators import for_signed_in
 from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
 from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
-from accounts.errors import SecondFactorExistsError, WrongCodeError
+from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.http import SignedInRequest, client_address
 from accounts.services.second_factor import enrol, has_second_factor, renew_recovery_codes, turn_off
 
@@ -34,8 +34,8 @@ def begin_second_factor(request: SignedInRequest) -> HttpResponse:
     if request.method != "POST" or not form.is_valid():
         context = {"form": form, "required": needs_second_factor(request.user)}
         return render(request, "accounts/second_factor_begin.html", context)
-    sealed = seal(user_id=request.user.pk, value=make_secret())
-    set_with_expiry(request.session, _SETUP, sealed, lifetime=_SETUP_LIFETIME)
+    ciphertext = encrypt_secret(make_secret(), user_id=request.user.pk)
+    set_with_expiry(request.session, _SETUP, ciphertext, lifetime=_SETUP_LIFETIME)
     return redirect("accounts:second-factor-confirm")
 
 
@@ -109,7 +109,11 @@ def _show_codes(request: HttpRequest, codes: list[str], *, title: str) -> HttpRe
 
 
 def _secret_being_set_up(request: SignedInRequest) -> str | None:
-    sealed = get_unexpired(request.session, _SETUP)
-    if sealed is None or has_second_factor(request.user):
+    """Returns None where nothing is being set up, or what was cannot be read any more: then it begins again."""
+    ciphertext = get_unexpired(request.session, _SETUP)
+    if ciphertext is None or has_second_factor(request.user):
         return None
-    return unseal(user_id=request.user.pk, sealed=sealed)
+    try:
+        return decrypt_secret(ciphertext, user_id=request.user.pk)
+    except SecondFactorUnreadableError:
+        return None

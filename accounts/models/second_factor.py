@@ -12,7 +12,8 @@ class SecondFactor(models.Model):
     """An authenticator app that has proved to hold the secret. Whoever has this row signs in with its codes."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="second_factor")
-    sealed_secret = models.TextField(editable=False)
+    # The column has its first name: a server of an older version may still use it.
+    secret_ciphertext = models.TextField(db_column="sealed_secret", editable=False)
     # Of the last code that was taken: neither that one nor an older one is taken again.
     last_step = models.PositiveBigIntegerField(editable=False)
     enrolled_at = models.DateTimeField(default=timezone.now, editable=False)

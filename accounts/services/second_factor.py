@@ -10,9 +10,9 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import audit
-from accounts.credentials.encryption import seal, unseal
 from accounts.credentials.one_time_codes import digest_recovery_code, make_recovery_code, matching_step
-from accounts.errors import SecondFactorExistsError, WrongCodeError
+from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_secret
+from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.models import RecoveryCode, SecondFactor, User
 from accounts.throttling.login_attempts import check_code_limit, reset_code_attempts
 
@@ -36,8 +36,8 @@ def enrol(*, user: User, secret: str, code: str) -> list[str]:
         locked = User.objects.select_for_update().get(pk=user.pk)
         if has_second_factor(locked):
             raise SecondFactorExistsError
-        sealed = seal(user_id=locked.pk, value=secret)
-        SecondFactor.objects.create(user=locked, sealed_secret=sealed, last_step=step)
+        ciphertext = encrypt_secret(secret, user_id=locked.pk)
+        SecondFactor.objects.create(user=locked, secret_ciphertext=ciphertext, last_step=step)
         codes = _replace_recovery_codes(locked)
         locked.end_sessions()
         locked.save(update_fields=["session_version"])
@@ -48,12 +48,18 @@ def enrol(*, user: User, secret: str, code: str) -> list[str]:
 
 @sensitive_variables("code")
 def check_second_factor(*, user: User, code: str, address: str | None) -> None:
-    """Take the code of the app, or a recovery code: each one once, even where two come at the same moment.
+    """Accepts a code of the app, or a recovery code: each one once, even if two requests bring it at the same moment.
 
-    Raises WrongCodeError, and TooManyAttemptsError before anything is checked.
+    Raises TooManyAttemptsError before anything is checked, WrongCodeError, and SecondFactorUnreadableError: then only
+    recovery codes are accepted.
     """
     check_code_limit(user=user)
-    if not _take_app_code(user, code) and not _take_recovery_code(user, code):
+    try:
+        correct = _take_recovery_code(user, code) or _take_app_code(user, code)
+    except SecondFactorUnreadableError:
+        audit.record("second_factor_unreadable", level=logging.ERROR, user=user.pk, address=address or "unknown")
+        raise
+    if not correct:
         audit.record("second_factor_failed", level=logging.WARNING, user=user.pk, address=address or "unknown")
         raise WrongCodeError
     reset_code_attempts(user=user)
@@ -80,12 +86,15 @@ def reset(*, user: User, by: User) -> None:
     audit.record("second_factor_reset", level=logging.WARNING, user=user.pk, by=by.pk)
 
 
-def reseal_second_factors() -> Iterator[SecondFactor]:
-    """Write every secret anew with the first of BERTH_ENCRYPTION_KEYS, one at a time; may be repeated."""
+def rotate_second_factors() -> Iterator[SecondFactor]:
+    """Encrypts every secret again with the first of BERTH_ENCRYPTION_KEYS, one at a time. May be repeated.
+
+    Raises SecondFactorUnreadableError.
+    """
     for factor in SecondFactor.objects.order_by("pk").iterator(chunk_size=200):
-        before = factor.sealed_secret
-        after = seal(user_id=factor.pk, value=unseal(user_id=factor.pk, sealed=before))
-        SecondFactor.objects.filter(pk=factor.pk, sealed_secret=before).update(sealed_secret=after)
+        before = factor.secret_ciphertext
+        after = encrypt_secret(decrypt_secret(before, user_id=factor.pk), user_id=factor.pk)
+        SecondFactor.objects.filter(pk=factor.pk, secret_ciphertext=before).update(secret_ciphertext=after)
         yield factor
 
 
@@ -94,7 +103,7 @@ def _take_app_code(user: User, code: str) -> bool:
     factor = SecondFactor.objects.filter(user=user).first()
     if factor is None:
         return False
-    secret = unseal(user_id=factor.pk, sealed=factor.sealed_secret)
+    secret = decrypt_secret(factor.secret_ciphertext, user_id=factor.pk)
     step = matching_step(secret=secret, code=code, after=factor.last_step)
     if step is None:
         return False

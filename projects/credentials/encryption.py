@@ -1,16 +1,10 @@
-"""Credentials at rest: encrypted with MultiFernet, bound to their project and field.
+"""Credentials at rest: encrypted, and bound to their project and field."""
 
-The plaintext holds the project and the field, and both are checked on read, so that a ciphertext copied to another
-row is refused. The first of `BERTH_ENCRYPTION_KEYS` encrypts, all of them decrypt.
-"""
-
-import json
 from uuid import UUID
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.credentials.encryption import DecryptionError, WrongContextError, decrypt, encrypt
 from containers.agent_contract import REDACTED, redact_credentials
 
 HINT_LENGTH = 4
@@ -20,29 +14,29 @@ class SecretUnreadableError(Exception):
     """The ciphertext was changed, belongs to another row, or was written with a key that is not configured."""
 
 
-def _cipher() -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in settings.BERTH_ENCRYPTION_KEYS])
-
-
 @sensitive_variables()
 def encrypt_secret(*, project_id: UUID, field: str, value: str) -> str:
-    plaintext = json.dumps({"project": str(project_id), "field": field, "value": value})
-    return _cipher().encrypt(plaintext.encode()).decode()
+    return encrypt(value, context=_context(project_id, field))
 
 
 @sensitive_variables()
 def decrypt_secret(*, project_id: UUID, field: str, ciphertext: str) -> str:
+    """Returns the value that was encrypted for this project and field. Raises SecretUnreadableError."""
     try:
-        content = json.loads(_cipher().decrypt(ciphertext.encode()))
-        place, value = (content["project"], content["field"]), str(content["value"])
-    except (InvalidToken, ValueError, KeyError, TypeError):
+        return decrypt(ciphertext, context=_context(project_id, field))
+    except WrongContextError:
+        raise SecretUnreadableError(
+            f"The {field} of project {project_id} was written for another row. Set it again."
+        ) from None
+    except DecryptionError:
         raise SecretUnreadableError(
             f"The {field} of project {project_id} cannot be decrypted. Put the key it was written with "
             "into BERTH_ENCRYPTION_KEYS."
         ) from None
-    if place != (str(project_id), field):
-        raise SecretUnreadableError(f"The {field} of project {project_id} was written for another row. Set it again.")
-    return value
+
+
+def _context(project_id: UUID, field: str) -> dict[str, str]:
+    return {"project": str(project_id), "field": field}
 
 
 def hint_of(value: str) -> str:

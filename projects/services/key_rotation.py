@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from uuid import UUID
 
-from cryptography.fernet import Fernet, InvalidToken
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.credentials.encryption import uses_first_key
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
@@ -49,30 +48,21 @@ def rotate_secrets() -> Iterator[tuple[int, int]]:
     May be interrupted and run again at any time: what the first key already opens is left as it is, and what an
     owner changes meanwhile is written with the first key anyway. Raises `SecretUnreadableError`.
     """
-    newest = Fernet(settings.BERTH_ENCRYPTION_KEYS[0])
     rows: QuerySet[Project] = Project.objects.order_by("pk")
     total = rows.count()
     for done, project in enumerate(rows.iterator(chunk_size=BATCH), start=1):
         for field in (TELEGRAM_TOKEN, API_KEY):
-            _rotate(project, field, newest)
+            _rotate(project, field)
         yield done, total
     KeyCheck.objects.update_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})
 
 
 @sensitive_variables("value")
-def _rotate(project: Project, field: str, newest: Fernet) -> None:
+def _rotate(project: Project, field: str) -> None:
     column = f"{field}_ciphertext"
     before: str = getattr(project, column)
-    if not before or _opens(newest, before):
+    if not before or uses_first_key(before):
         return
     value = decrypt_secret(project_id=project.pk, field=field, ciphertext=before)
     after = encrypt_secret(project_id=project.pk, field=field, value=value)
     Project.objects.filter(pk=project.pk, **{column: before}).update(**{column: after})
-
-
-def _opens(key: Fernet, ciphertext: str) -> bool:
-    try:
-        key.decrypt(ciphertext.encode())
-    except InvalidToken:
-        return False
-    return True

@@ -67,7 +67,7 @@ def test_the_admin_says_who_has_one_and_nothing_of_it(
     after = client.get(path.format(user=alice.pk)).content.decode()
 
     assert before.count("icon-yes") + 1 == after.count("icon-yes")
-    for secret in (phone.secret, SecondFactor.objects.get().sealed_secret, *phone.recovery_codes):
+    for secret in (phone.secret, SecondFactor.objects.get().secret_ciphertext, *phone.recovery_codes):
         assert secret not in after
 
 

@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -45,6 +46,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.SecondFactorRequiredError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
     (accounts.WrongCodeError(), 401, "second_factor_required", {"WWW-Authenticate": "Bearer"}),
     (accounts.SecondFactorExistsError(), 409, "second_factor_exists", {}),
+    (accounts.SecondFactorUnreadableError(UUID(int=0)), 409, "second_factor_unreadable", {}),
     (encryption.SecretUnreadableError("The api_key of a project cannot be decrypted."), 409, "secret_unreadable", {}),
     (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
     (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),

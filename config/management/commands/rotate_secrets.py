@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.credentials.encryption import SealBrokenError
-from accounts.services.second_factor import reseal_second_factors
+from accounts.errors import SecondFactorUnreadableError
+from accounts.services.second_factor import rotate_second_factors
 from projects.credentials.encryption import SecretUnreadableError
 from projects.services.key_rotation import rotate_secrets
 
@@ -23,8 +23,8 @@ class Command(BaseCommand):
         except SecretUnreadableError as error:
             raise CommandError(f"{error} {done} projects are done; run this again afterwards.") from None
         try:
-            resealed = sum(1 for _ in reseal_second_factors())
-        except SealBrokenError as error:
-            raise CommandError(str(error)) from None
-        self.stdout.write(f"{resealed} second factors")
+            rotated = sum(1 for _ in rotate_second_factors())
+        except SecondFactorUnreadableError as error:
+            raise CommandError(error.operator_detail) from None
+        self.stdout.write(f"{rotated} second factors")
         self.stdout.write(self.style.SUCCESS("Every credential is written with the first key."))

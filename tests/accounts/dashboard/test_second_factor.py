@@ -13,7 +13,6 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.credentials.encryption import SealBrokenError, seal, unseal
 from accounts.credentials.one_time_codes import enrolment_url, make_recovery_code
 from accounts.credentials.session_tokens import issue_session
 from accounts.errors import SecondFactorExistsError
@@ -202,17 +201,6 @@ def test_a_form_without_its_token_is_refused(alice: User, path: str) -> None:
     client.force_login(alice)
 
     assert client.post(path, PASSWORD).status_code == 403
-
-
-def test_a_sealed_secret_of_another_user_or_another_key_is_refused(alice: User, bob: User, settings: Settings) -> None:
-    sealed = seal(user_id=alice.pk, value="x")
-    with pytest.raises(SealBrokenError):
-        unseal(user_id=bob.pk, sealed=sealed)
-    with pytest.raises(SealBrokenError):
-        unseal(user_id=alice.pk, sealed=sealed[:-10] + "AAAAAAAAAA")
-    settings.BERTH_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-    with pytest.raises(SealBrokenError):
-        unseal(user_id=alice.pk, sealed=sealed)
 
 
 def test_secrets_move_to_a_new_key(alice: User, phone: Phone, settings: Settings) -> None:
