@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Literal
 from uuid import UUID
 
@@ -54,6 +54,17 @@ def client_address(request: HttpRequest | Request) -> str | None:
         return peer
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     return (_address(forwarded[-hops]) if len(forwarded) >= hops else None) or peer
+
+
+def client_network(address: str | None) -> str:
+    """Returns the network that counts as one client: an IPv4 address itself, or the /64 of an IPv6 address.
+
+    One customer of an IPv6 provider has a whole /64, which is 18 million million million addresses.
+    """
+    if address is None:
+        return "unknown"
+    network = ip_network(address)
+    return str(network.supernet(new_prefix=64)) if isinstance(network, IPv6Network) else address
 
 
 def _address(text: str) -> str | None:

@@ -8,12 +8,11 @@ from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.utils import timezone
 
 from accounts import audit
 from accounts.emails import normalise_email
 from accounts.errors import TooManyAttemptsError
-from accounts.http import client_address
+from accounts.http import client_address, client_network
 from accounts.models import User
 from accounts.services.set_password_links import make_set_password_link
 from accounts.throttling import counters
@@ -34,11 +33,11 @@ def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
     mails. Raises `TooManyAttemptsError`.
     """
     address = client_address(request)
-    window = int(timezone.now().timestamp() // HOUR)
-    asker, account = address or "unknown", account_digest(email)
-    if not counters.consume(subject=asker, scope="sign-ups", window=window, amount=1, limit=ASKED_PER_ADDRESS):
-        raise TooManyAttemptsError(retry_after=HOUR)
-    if not counters.consume(subject=account, scope="sign-up-mails", window=window, amount=1, limit=MAILS_PER_ACCOUNT):
+    window = counters.current_window(HOUR)
+    client, account = client_network(address), account_digest(email)
+    if not counters.consume(subject=client, scope="sign-ups", window=window, limit=ASKED_PER_ADDRESS):
+        raise TooManyAttemptsError(retry_after=counters.seconds_until_end(window, HOUR))
+    if not counters.consume(subject=account, scope="sign-up-mails", window=window, limit=MAILS_PER_ACCOUNT):
         return
     user = _find_or_make(normalise_email(email))
     if user.is_active:

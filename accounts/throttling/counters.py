@@ -1,18 +1,31 @@
-"""Counts that all workers share: how much a subject has used in a window of time. Each claim is one atomic statement.
+"""Counters that all processes share: how much a subject has used of something in the current window of time.
 
-A window is a number, such as the minutes since 1970. Of each subject and scope only the latest window is kept, so the
-rows are as many as the users, and an old one counts for nothing.
+A window is a number: how many lengths of it have passed since 1970. Only the latest window of each subject and scope
+is kept, so there are as many rows as users, and an old row counts for nothing. Each change is one atomic statement.
 """
 
+from math import ceil
+
 from django.db.models import F
+from django.utils import timezone
 
 from accounts.models import UsageCounter
 
 
-def consume(*, subject: str, scope: str, window: int, amount: int, limit: int) -> bool:
-    """Take `amount` out of `limit`, whole or not at all.
+def current_window(length: int) -> int:
+    """Returns the current window of `length` seconds."""
+    return int(timezone.now().timestamp() // length)
 
-    A machine whose clock is behind takes from the window that the others are in already.
+
+def seconds_until_end(window: int, length: int) -> int:
+    """Returns the seconds until the window of `length` seconds ends, rounded up, at least 1."""
+    return max(1, ceil((window + 1) * length - timezone.now().timestamp()))
+
+
+def consume(*, subject: str, scope: str, window: int, limit: int, amount: int = 1) -> bool:
+    """Counts the whole `amount` if the limit leaves room for it, else nothing. Returns whether it did.
+
+    A machine whose clock is behind counts in the window that the others are in already.
     """
     counter = UsageCounter.objects.filter(subject=subject, scope=scope)
     room = counter.filter(window__gte=window, spent__lte=limit - amount)
@@ -25,17 +38,18 @@ def consume(*, subject: str, scope: str, window: int, amount: int, limit: int) -
     return room.update(spent=F("spent") + amount) > 0
 
 
-def give_back(*, subject: str, scope: str, window: int, amount: int) -> None:
-    """What was claimed in this window turns out not to count."""
+def give_back(*, subject: str, scope: str, window: int, amount: int = 1) -> None:
+    """Takes back what was consumed in this window and turned out not to count."""
     counter = UsageCounter.objects.filter(subject=subject, scope=scope, window=window, spent__gte=amount)
     counter.update(spent=F("spent") - amount)
 
 
 def count_spent(*, subject: str, scope: str, window: int) -> int:
+    """Returns how much has been consumed in this window, or in a later one that others are in already."""
     counter = UsageCounter.objects.filter(subject=subject, scope=scope, window__gte=window)
     return counter.values_list("spent", flat=True).first() or 0
 
 
 def forget_before(*, scope: str, window: int) -> None:
-    """Clear away the counters of subjects that may never come again, such as addresses."""
+    """Deletes old counters of subjects that may never come again, such as addresses."""
     UsageCounter.objects.filter(scope=scope, window__lt=window).delete()

@@ -1,23 +1,23 @@
-"""How often a password, or a second factor's code, may be tried.
+"""How often a password, or the code of a second factor, may be tried.
 
-Ten times in a row per account and address, then not for 15 minutes; and per address 100 failures in 15 minutes, however
-many accounts they are spread over. A code is tried by somebody who knows the password, so its ten are per account,
-whatever the address: a million codes are few for whoever has a thousand addresses.
+A password: ten times in a row per account and client, then not for 15 minutes; and per client 100 failures in 15
+minutes, however many accounts they are spread over. A code: ten times per account, from anywhere. Only somebody who
+knows the password can try codes, and a million codes are few for an attacker with a thousand addresses.
 
-A try is counted before anything is checked, and by one conditional UPDATE, so that attackers who come at the same
-moment share the ten. Their window starts anew with each try: between two resets lie 15 minutes without any, so there
-are never more than ten checks in any 15 minutes. A refused try does not prolong it.
+An attempt is counted before anything is checked, and by one conditional UPDATE, so that attackers who come at the same
+moment share the ten. The 15 minutes start again with each attempt: between two resets there are 15 minutes without
+any, so there are never more than ten checks in any 15 minutes. A refused attempt does not prolong them.
 """
 
 import hashlib
 from datetime import timedelta
-from ipaddress import IPv6Network, ip_network
 
 from django.db.models import F
 from django.utils import timezone
 
 from accounts.emails import normalise_email
 from accounts.errors import TooManyAttemptsError
+from accounts.http import client_network
 from accounts.models import LoginCounter, User
 from accounts.throttling import counters
 
@@ -25,57 +25,59 @@ LIMIT = 10
 WINDOW = timedelta(minutes=15)
 ADDRESS_LIMIT = 100
 _ADDRESS_SCOPE = "failed_logins"
+_ADDRESS_WINDOW = int(WINDOW.total_seconds())
 _ANYWHERE = "anywhere"
 _ROUNDS = 5
-"""Somebody who gets in clears the counter away, at times just as somebody else begins to count on it."""
+"""A successful sign-in deletes the counter, sometimes just when another request begins to count on it."""
 
 
 def check_limit(*, email: str, address: str | None) -> None:
-    """Take one of the tries of a password. Raises TooManyAttemptsError when none is left."""
-    place = _place(address)
-    _claim(account_digest(email), place)
-    window = _address_window()
-    if not counters.consume(subject=place, scope=_ADDRESS_SCOPE, window=window, amount=1, limit=ADDRESS_LIMIT):
-        raise TooManyAttemptsError(_seconds_left_for_addresses())
+    """Counts an attempt to give the password. Raises TooManyAttemptsError when none is left."""
+    client = client_network(address)
+    _consume_attempt(account_digest(email), client)
+    window = counters.current_window(_ADDRESS_WINDOW)
+    if not counters.consume(subject=client, scope=_ADDRESS_SCOPE, window=window, limit=ADDRESS_LIMIT):
+        raise TooManyAttemptsError(counters.seconds_until_end(window, _ADDRESS_WINDOW))
 
 
 def reset_attempts(*, email: str, address: str | None) -> None:
-    """The password was right: what failed before was its owner's typing, and this was no failure of the address."""
-    place, window = _place(address), _address_window()
-    _forgive(account_digest(email), place)
-    counters.give_back(subject=place, scope=_ADDRESS_SCOPE, window=window, amount=1)
+    """Clears the account's failures after the right password. This attempt does not count against the client either."""
+    client, window = client_network(address), counters.current_window(_ADDRESS_WINDOW)
+    _clear_attempts(account_digest(email), client)
+    counters.give_back(subject=client, scope=_ADDRESS_SCOPE, window=window)
     counters.forget_before(scope=_ADDRESS_SCOPE, window=window)
 
 
 def check_code_limit(*, user: User) -> None:
-    """Take one of the tries of a code. Raises TooManyAttemptsError when none is left."""
-    _claim(_code_digest(user), _ANYWHERE)
+    """Counts an attempt to give a code. Raises TooManyAttemptsError when none is left."""
+    _consume_attempt(_code_digest(user), _ANYWHERE)
 
 
 def reset_code_attempts(*, user: User) -> None:
-    _forgive(_code_digest(user), _ANYWHERE)
+    """Clears the user's failures after a right code."""
+    _clear_attempts(_code_digest(user), _ANYWHERE)
 
 
 def account_digest(email: str) -> str:
-    """Stands for an account that may not exist: what people type into the email field can be a password."""
+    """Returns what stands for an account, which may not exist: people also type passwords into the email field."""
     return hashlib.sha256(normalise_email(email).encode()).hexdigest()
 
 
 def _code_digest(user: User) -> str:
-    """No email is spelled like this."""
+    """Returns what stands for the codes of a user. No email is spelled like this."""
     return hashlib.sha256(f"second factor of {user.pk}".encode()).hexdigest()
 
 
-def _claim(account: str, place: str) -> None:
-    counter = LoginCounter.objects.filter(account=account, address=place)
+def _consume_attempt(account: str, client: str) -> None:
+    counter = LoginCounter.objects.filter(account=account, address=client)
     for _ in range(_ROUNDS):
-        if _take(account, place):
+        if _increment(account, client):
             return
         now = timezone.now()
-        fresh = LoginCounter(account=account, address=place, attempts=0, last_attempt_at=now)
+        fresh = LoginCounter(account=account, address=client, attempts=0, last_attempt_at=now)
         LoginCounter.objects.bulk_create([fresh], ignore_conflicts=True)
         counter.filter(last_attempt_at__lte=now - WINDOW).update(attempts=0, last_attempt_at=now)
-        if _take(account, place):
+        if _increment(account, client):
             return
         last = counter.filter(attempts__gte=LIMIT).values_list("last_attempt_at", flat=True).first()
         if last is not None:
@@ -83,29 +85,12 @@ def _claim(account: str, place: str) -> None:
     raise TooManyAttemptsError(1)
 
 
-def _forgive(account: str, place: str) -> None:
-    LoginCounter.objects.filter(account=account, address=place).delete()
-    LoginCounter.objects.filter(last_attempt_at__lte=timezone.now() - WINDOW).delete()
-
-
-def _take(account: str, place: str) -> bool:
+def _increment(account: str, client: str) -> bool:
     now = timezone.now()
-    counter = LoginCounter.objects.filter(account=account, address=place, attempts__lt=LIMIT)
+    counter = LoginCounter.objects.filter(account=account, address=client, attempts__lt=LIMIT)
     return counter.filter(last_attempt_at__gt=now - WINDOW).update(attempts=F("attempts") + 1, last_attempt_at=now) > 0
 
 
-def _address_window() -> int:
-    return int(timezone.now().timestamp() // WINDOW.total_seconds())
-
-
-def _seconds_left_for_addresses() -> int:
-    length = int(WINDOW.total_seconds())
-    return length - int(timezone.now().timestamp()) % length
-
-
-def _place(address: str | None) -> str:
-    """One customer of an IPv6 provider has a whole /64, which is 18 trillion million addresses."""
-    if address is None:
-        return "unknown"
-    network = ip_network(address)
-    return str(network.supernet(new_prefix=64)) if isinstance(network, IPv6Network) else address
+def _clear_attempts(account: str, client: str) -> None:
+    LoginCounter.objects.filter(account=account, address=client).delete()
+    LoginCounter.objects.filter(last_attempt_at__lte=timezone.now() - WINDOW).delete()

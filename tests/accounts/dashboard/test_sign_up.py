@@ -1,6 +1,7 @@
 """Accounts that people make for themselves."""
 
 import re
+from datetime import UTC, datetime
 from smtplib import SMTPServerDisconnected
 from typing import Any
 
@@ -76,6 +77,23 @@ def test_an_address_asks_ten_times_an_hour() -> None:
     assert [answer.status_code for answer in answers] == [200] * sign_up.ASKED_PER_ADDRESS + [429]
     assert int(answers[-1]["Retry-After"]) > 0
     assert User.objects.count() == sign_up.ASKED_PER_ADDRESS
+
+
+def test_the_addresses_of_one_ipv6_customer_share_the_ten() -> None:
+    addresses = [f"2001:db8:1:2:{number:x}::1" for number in range(sign_up.ASKED_PER_ADDRESS + 1)]
+    answers = [ask(f"person{number}@example.org", REMOTE_ADDR=address) for number, address in enumerate(addresses)]
+
+    assert [answer.status_code for answer in answers] == [200] * sign_up.ASKED_PER_ADDRESS + [429]
+    assert ask("other@example.org", REMOTE_ADDR="2001:db8:1:3::1").status_code == 200
+
+
+@pytest.mark.parametrize(("into_the_hour", "left"), [(0, 3600), (1800.5, 1800), (3590, 10), (3599.9, 1)])
+def test_the_wait_is_what_is_left_of_the_hour(monkeypatch: pytest.MonkeyPatch, into_the_hour: float, left: int) -> None:
+    now = datetime.fromtimestamp(1_800_000_000 + into_the_hour, UTC)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    answers = [ask(f"person{number}@example.org") for number in range(sign_up.ASKED_PER_ADDRESS + 1)]
+
+    assert answers[-1]["Retry-After"] == str(left)
 
 
 @pytest.mark.parametrize("email", ["", "no address", "a@b", "x" * 250 + "@example.org", "new\x00@example.org"])
