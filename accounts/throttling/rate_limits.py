@@ -1,20 +1,19 @@
-"""How much a user may ask of the API in a minute, counted for all workers together, and the headers that tell.
+"""How many requests a user may make in a minute, counted for all processes together, and the headers that say so.
 
-A claim on the shared count is a write, which a read should not cost. So a process claims reads twenty at a time and
-spends them from memory: what has been claimed is never above the limit, hence what is spent is not either. What is left
-unspent at the end of the minute is lost, at most twenty of each process; near the limit they are claimed one by one.
+Each request needs a permit. Permits come from a count that all processes share, and adding to it is a write, which a
+read should not cost. So a process takes permits for reads in batches and grants them from memory. It never grants more
+than it has taken, and all together never take more than the limit. Permits that are left over at the end of the minute
+are lost: at most one batch of each process.
 """
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil
 from threading import Lock
 
 from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from redis.exceptions import RedisError
 
 from accounts.models import User
@@ -24,15 +23,12 @@ logger = logging.getLogger(__name__)
 
 PERIOD = 60
 BATCH = 20
-_ONE_BY_ONE = 100
-"""From this many left on there are no batches."""
-_MANY_LEASES = 10_000
-_STANDING = "berth.standing"
+_META_KEY = "berth.rate_limit"
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitState:
-    """Where a user stands after a request: `remaining` of `limit` requests, and `reset` seconds until all are back."""
+    """The state after a request: `remaining` of `limit` requests, and `reset` seconds until all are back."""
 
     allowed: bool
     scope: str
@@ -42,106 +38,98 @@ class RateLimitState:
 
 
 @dataclass(slots=True)
-class _Lease:
-    """What this process has claimed of a minute and not yet spent.
+class _Permits:
+    """The permits of one user, scope and window: `available` in this process, `remaining` in the shared count.
 
-    Threads of one user take turns at it. None of them waits for a connection while it holds the lock: it has the one
-    over which the user was authenticated.
+    The lock is held while the shared count is asked, so that threads of one user do not take a batch each. None of
+    them waits for a database connection meanwhile: it has the one over which the user was authenticated.
     """
 
     window: int
-    left: int
-    permits: int = 0
-    used_up: bool = False
+    remaining: int
+    available: int = 0
     lock: Lock = field(default_factory=Lock)
 
 
-class ReadBudget:
-    """One for each process."""
+class RateLimiter:
+    """Grants the requests of one process."""
 
     def __init__(self) -> None:
-        self._leases: dict[tuple[str, str], _Lease] = {}
+        self._window = 0
+        self._permits: dict[tuple[str, str], _Permits] = {}
         self._lock = Lock()
 
-    def spend(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
-        """Take one request out of the limit, if it has one left."""
-        now = timezone.now().timestamp()
-        lease = self._find(subject, scope, int(now // PERIOD), limit)
-        with lease.lock:
-            if not lease.permits and not lease.used_up:
-                _claim(lease, subject, scope, limit)
-            allowed = lease.permits > 0
+    def acquire(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
+        """Uses up one of the subject's requests of this minute, if one is left."""
+        permits = self._find(subject, scope, limit)
+        with permits.lock:
+            if not permits.available and permits.remaining:
+                permits.available, permits.remaining = _take(subject, scope, permits.window, limit)
+            allowed = permits.available > 0
             if allowed:
-                lease.permits -= 1
-            remaining = lease.left + lease.permits
-        reset = max(1, ceil((lease.window + 1) * PERIOD - now))
-        return RateLimitState(allowed, scope, limit, remaining, reset)
+                permits.available -= 1
+            remaining = permits.available + permits.remaining
+        return RateLimitState(allowed, scope, limit, remaining, counters.seconds_until_end(permits.window, PERIOD))
 
-    def _find(self, subject: str, scope: str, window: int, limit: int) -> _Lease:
+    def _find(self, subject: str, scope: str, limit: int) -> _Permits:
         with self._lock:
-            lease = self._leases.get((subject, scope))
-            if lease is None or lease.window < window:
-                if len(self._leases) >= _MANY_LEASES:
-                    self._leases = {key: kept for key, kept in self._leases.items() if kept.window >= window}
-                lease = self._leases[subject, scope] = _Lease(window, left=limit)
-            return lease
+            window = counters.current_window(PERIOD)
+            if window != self._window:
+                self._window, self._permits = window, {}
+            return self._permits.setdefault((subject, scope), _Permits(window, remaining=limit))
 
 
-def _claim(lease: _Lease, subject: str, scope: str, limit: int) -> None:
-    """Fill the lease, and learn how much is left for others, too."""
-    counted = (
-        _claim_in_cache(f"limit:{scope}:{subject}:{lease.window}", limit) if settings.BERTH_COUNT_IN_CACHE else None
+def _take(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
+    """Takes permits from the shared count. Returns how many it got, and how many remain for all processes."""
+    if settings.BERTH_COUNT_IN_CACHE:
+        try:
+            return _take_from_cache(subject, scope, window, limit)
+        except RedisError:
+            logger.warning("Redis does not answer; requests are counted in the database.")
+    return _take_from_database(subject, scope, window, limit)
+
+
+def _take_from_cache(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
+    """Always takes one permit: Redis counts so cheaply that there is no need for batches."""
+    key = f"limit:{scope}:{subject}:{window}"
+    cache.add(key, 0, timeout=2 * PERIOD)
+    count = cache.incr(key)
+    return int(count <= limit), max(0, limit - count)
+
+
+def _take_from_database(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
+    sizes = (BATCH, 1) if scope == "reads" else (1,)
+    taken = (
+        size
+        for size in sizes
+        if counters.consume(subject=subject, scope=scope, window=window, limit=limit, amount=size)
     )
-    claimed, spent = counted or _claim_in_database(lease, subject, scope, limit)
-    lease.permits, lease.used_up, lease.left = claimed, not claimed, limit - spent
+    return next(taken, 0), limit - counters.count_spent(subject=subject, scope=scope, window=window)
 
 
-def _claim_in_database(lease: _Lease, subject: str, scope: str, limit: int) -> tuple[int, int]:
-    """How many have been claimed, and how many are spent."""
-
-    def claim(amount: int) -> int:
-        claimed = counters.consume(subject=subject, scope=scope, window=lease.window, amount=amount, limit=limit)
-        return amount if claimed else 0
-
-    in_batches = scope == "reads" and lease.left > _ONE_BY_ONE
-    claimed = (in_batches and claim(BATCH)) or claim(1)
-    return claimed, counters.count_spent(subject=subject, scope=scope, window=lease.window)
+rate_limiter = RateLimiter()
 
 
-def _claim_in_cache(key: str, limit: int) -> tuple[int, int] | None:
-    """As in the database, but None where Redis is down. It adds atomically and cheaply: no need of batches."""
-    try:
-        cache.add(key, 0, timeout=2 * PERIOD)
-        count = cache.incr(key)
-    except RedisError:
-        logger.warning("Redis does not answer; requests are counted in the database.")
-        return None
-    return (1 if count <= limit else 0), min(count, limit)
-
-
-leases = ReadBudget()
-
-
-def count_request(facts: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
-    """Count a request of the user, and note in its META where they stand, for the headers. None without a limit."""
+def count_request(meta: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
+    """Counts a request of the user, and stores the state in its META for the headers. Returns None without a limit."""
     limit = settings.BERTH_LIMITS.get(scope)
     if limit is None:
         return None
-    standing = leases.spend(subject=user.pk.hex, scope=scope, limit=limit)
-    facts[_STANDING] = standing
-    return standing
+    state = rate_limiter.acquire(subject=user.pk.hex, scope=scope, limit=limit)
+    meta[_META_KEY] = state
+    return state
 
 
 class RateLimitHeadersMiddleware:
-    """Every counted request is told, in the headers of draft-ietf-httpapi-ratelimit-headers, where its user stands."""
+    """Adds the headers of draft-ietf-httpapi-ratelimit-headers to the answer of every counted request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        standing = request.META.get(_STANDING)
-        if isinstance(standing, RateLimitState):
-            response["RateLimit-Policy"] = f'"{standing.scope}";q={standing.limit};w={PERIOD}'
-            response["RateLimit"] = f'"{standing.scope}";r={standing.remaining};t={standing.reset}'
+        state = request.META.get(_META_KEY)
+        if isinstance(state, RateLimitState):
+            response["RateLimit-Policy"] = f'"{state.scope}";q={state.limit};w={PERIOD}'
+            response["RateLimit"] = f'"{state.scope}";r={state.remaining};t={state.reset}'
         return response

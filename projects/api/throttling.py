@@ -22,23 +22,23 @@ _DEPLOYS = frozenset({"projects", "project-validate"})
 class UserThrottle(BaseThrottle):
     """Counts every request that carries a valid token. The others are refused, or are nobody's."""
 
-    standing: RateLimitState | None = None
+    state: RateLimitState | None = None
 
     def allow_request(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - DRF's signature
         if not isinstance(request.user, User):
             return True
-        self.standing = count_request(request.META, user=request.user, scope=_scope(request))
-        return self.standing is None or self.standing.allowed
+        self.state = count_request(request.META, user=request.user, scope=_scope(request))
+        return self.state is None or self.state.allowed
 
     def wait(self) -> float | None:
-        return self.standing.reset if self.standing else None
+        return self.state.reset if self.state else None
 
 
 def count_form(request: SignedInRequest, scope: str) -> None:
     """A form of the dashboard counts like a request of the API. Raises `TooManyRequestsError`."""
-    standing = count_request(request.META, user=request.user, scope=scope)
-    if standing is not None and not standing.allowed:
-        raise TooManyRequestsError(retry_after=standing.reset)
+    state = count_request(request.META, user=request.user, scope=scope)
+    if state is not None and not state.allowed:
+        raise TooManyRequestsError(retry_after=state.reset)
 
 
 def _scope(request: Request) -> str:

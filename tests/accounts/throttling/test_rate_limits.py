@@ -13,7 +13,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import UsageCounter, User
-from accounts.throttling.rate_limits import BATCH, ReadBudget, leases
+from accounts.throttling.rate_limits import BATCH, RateLimiter, rate_limiter
 from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 from tests.settings import REAL_LIMITS
@@ -41,14 +41,14 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("accounts.throttling.rate_limits.timezone.now", clock)
+    monkeypatch.setattr("django.utils.timezone.now", clock)
     return clock
 
 
-def _spend(subject: str, limit: int, *, scope: str = "reads", times: int, process: ReadBudget | None = None) -> int:
+def _spend(subject: str, limit: int, *, scope: str = "reads", times: int, process: RateLimiter | None = None) -> int:
     """How many of the times were allowed."""
-    process = process or ReadBudget()
-    return sum(process.spend(subject=subject, scope=scope, limit=limit).allowed for _ in range(times))
+    process = process or RateLimiter()
+    return sum(process.acquire(subject=subject, scope=scope, limit=limit).allowed for _ in range(times))
 
 
 def test_the_601st_read_of_a_minute_is_refused(client: Client, clock: Clock, alice: User) -> None:
@@ -166,7 +166,7 @@ def test_nobody_is_told_nothing_and_counts_for_nothing(call: Call, db: None) -> 
 def test_the_session_is_always_told_and_can_always_be_ended(call: Call, clock: Clock, alice: User) -> None:
     for _ in range(61):
         call("DELETE", A_PROJECT, by=alice)
-    leases.spend(subject=alice.pk.hex, scope="reads", limit=0)
+    rate_limiter.acquire(subject=alice.pk.hex, scope="reads", limit=0)
 
     assert call("GET", READ, by=alice).status_code == 429
     assert call("GET", SESSION, by=alice).status_code == 200
@@ -186,14 +186,14 @@ def test_most_reads_are_counted_without_the_database(
 
 
 def test_who_is_refused_costs_no_further_queries(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    process = ReadBudget()
+    process = RateLimiter()
     assert _spend("x", 3, scope="commands", times=4, process=process) == 3
     with django_assert_num_queries(0):
         assert _spend("x", 3, scope="commands", times=100, process=process) == 0
 
 
 def test_processes_share_one_count_and_lose_no_more_than_a_batch_each(clock: Clock, db: None) -> None:
-    processes = [ReadBudget() for _ in range(4)]
+    processes = [RateLimiter() for _ in range(4)]
     allowed = 0
     for _ in range(3):
         allowed += sum(_spend("x", 600, times=70, process=process) for process in processes)
@@ -202,7 +202,7 @@ def test_processes_share_one_count_and_lose_no_more_than_a_batch_each(clock: Clo
 
 
 def test_taking_turns_they_lose_none(clock: Clock, db: None) -> None:
-    processes = [ReadBudget() for _ in range(2)]
+    processes = [RateLimiter() for _ in range(2)]
 
     assert sum(_spend("x", 600, times=1, process=processes[turn % 2]) for turn in range(620)) == 600
 
@@ -224,7 +224,7 @@ def test_any_limit_is_kept_to_the_last(clock: Clock, db: None, limit: int) -> No
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("scope", "limit"), [("reads", 600), ("commands", 60), ("deploys", 20)])
 def test_fifty_threads_in_five_processes_never_get_more(clock: Clock, scope: str, limit: int) -> None:
-    processes = [ReadBudget() for _ in range(5)]
+    processes = [RateLimiter() for _ in range(5)]
     together = threading.Barrier(50)
 
     def ask(thread: int) -> int:
@@ -259,15 +259,14 @@ def test_fifty_requests_at_once_get_twenty_deploys_between_them(clock: Clock, al
     assert (statuses.count(400), statuses.count(429)) == (20, 30)
 
 
-def test_old_leases_are_forgotten(clock: Clock, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accounts.throttling.rate_limits._MANY_LEASES", 3)
-    process = ReadBudget()
+def test_permits_of_an_earlier_minute_are_forgotten(clock: Clock, db: None) -> None:
+    process = RateLimiter()
     for subject in "abc":
         _spend(subject, 5, times=1, process=process)
     clock.seconds = 70
     _spend("d", 5, times=1, process=process)
 
-    assert [subject for subject, _ in process._leases] == ["d"]
+    assert [subject for subject, _ in process._permits] == ["d"]
 
 
 class TestInTheCache:
@@ -288,13 +287,13 @@ class TestInTheCache:
         assert not UsageCounter.objects.exists()
 
     def test_the_next_minute_begins_with_all_of_it(self, clock: Clock) -> None:
-        process = ReadBudget()
+        process = RateLimiter()
         assert _spend("x", 20, times=30, process=process) == 20
         clock.seconds = 60
         assert _spend("x", 20, times=30, process=process) == 20
 
     def test_fifty_threads_in_five_processes_get_all_and_no_more(self, clock: Clock) -> None:
-        processes = [ReadBudget() for _ in range(5)]
+        processes = [RateLimiter() for _ in range(5)]
         together = threading.Barrier(50)
 
         def ask(thread: int) -> int:
