@@ -91,6 +91,7 @@ class LogoutView(APIView):
 
 class ApiKeyViewSet(ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
+    throttle_scope = "commands"
 
     @extend_schema(
         operation_id="list_keys",

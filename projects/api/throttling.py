@@ -1,4 +1,4 @@
-"""Which limit a request counts against: reads, deploys, or commands. The counting is in `accounts`."""
+"""Which limit a request counts against: reads, commands or deploys. The counting is in `accounts`."""
 
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,21 @@ if TYPE_CHECKING:
     # The REST framework imports its default throttles, this module, while it makes APIView.
     from rest_framework.views import APIView
 
-_DEPLOYS = frozenset({"projects", "project-validate"})
-"""Names of the routes whose POST asks Telegram, the provider and the engine for a new agent."""
-
 
 class UserThrottle(BaseThrottle):
-    """Counts every request that carries a valid token. The others are refused, or are nobody's."""
+    """Counts every request of a user: safe methods as reads, all others against the view's `throttle_scope`.
+
+    Requests without a valid token are not counted: they are refused, or the view is open to everybody.
+    """
 
     state: RateLimitState | None = None
 
-    def allow_request(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - DRF's signature
+    def allow_request(self, request: Request, view: "APIView") -> bool:
         if not isinstance(request.user, User):
             return True
-        self.state = count_request(request.META, user=request.user, scope=_scope(request))
+        safe = request.method in SAFE_METHODS
+        scope: str = "reads" if safe else view.throttle_scope  # type: ignore[attr-defined]  # each of our views has it
+        self.state = count_request(request.META, user=request.user, scope=scope)
         return self.state is None or self.state.allowed
 
     def wait(self) -> float | None:
@@ -35,14 +37,7 @@ class UserThrottle(BaseThrottle):
 
 
 def count_form(request: SignedInRequest, scope: str) -> None:
-    """A form of the dashboard counts like a request of the API. Raises `TooManyRequestsError`."""
+    """Counts a form of the dashboard like a request of the API. Raises `TooManyRequestsError`."""
     state = count_request(request.META, user=request.user, scope=scope)
     if state is not None and not state.allowed:
         raise TooManyRequestsError(retry_after=state.reset)
-
-
-def _scope(request: Request) -> str:
-    if request.method in SAFE_METHODS:
-        return "reads"
-    route = request.resolver_match.url_name if request.resolver_match else None
-    return "deploys" if route in _DEPLOYS else "commands"

@@ -62,6 +62,11 @@ class ProjectViewSet(GenericViewSet[Project]):
     lookup_field = "id"
     request: AuthenticatedRequest
 
+    @property
+    def throttle_scope(self) -> str:
+        """Both of these ask Telegram and the provider about a new agent."""
+        return "deploys" if self.action in {"create", "validate"} else "commands"
+
     def get_queryset(self) -> QuerySet[Project]:
         if getattr(self, "swagger_fake_view", False):
             return Project.objects.none()
@@ -246,6 +251,8 @@ class ProjectLogsView(ProjectViewSet):
 
 
 class PlanViewSet(ViewSet):
+    throttle_scope = "commands"
+
     @extend_schema(
         operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
     )
@@ -255,6 +262,8 @@ class PlanViewSet(ViewSet):
 
 
 class AgentTypeViewSet(ViewSet):
+    throttle_scope = "commands"
+
     @extend_schema(
         operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
     )

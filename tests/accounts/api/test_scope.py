@@ -20,6 +20,8 @@ UNSAFE = ["POST", "PUT", "PATCH", "DELETE"]
 class AnyView(APIView):
     """Stands for every view that does not choose its permissions."""
 
+    throttle_scope = "commands"
+
     def get(self, request: Request) -> Response:
         return Response({"label": cast("Credential", request.auth).label})
 
