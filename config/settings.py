@@ -216,7 +216,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api.openapi.complete_problems",
     ],
-    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.rules.lifecycle.Status"},
+    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.rules.statuses.Status"},
 }
 
 # -- headers and cookies ----------------------------------------------------------------------------------------------

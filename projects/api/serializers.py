@@ -13,7 +13,8 @@ from projects.credentials.verification import CredentialCheck, parse_bot_id, ver
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Plan, Project
 from projects.models.project import API_KEY
-from projects.rules.lifecycle import Action, Status
+from projects.rules.lifecycle import Action
+from projects.rules.statuses import Status
 from projects.services import NewProject, ProjectChange
 
 TOKEN_LENGTH = 256

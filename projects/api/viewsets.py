@@ -42,7 +42,8 @@ from projects.api.serializers import (
 )
 from projects.api.wait import wait_until_settled
 from projects.models import Actor, AgentType, Event, Plan, Project
-from projects.rules.lifecycle import Action, Status
+from projects.rules.lifecycle import Action
+from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
 from projects.services.stats import read_usage
@@ -205,7 +206,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         form.is_valid(raise_exception=True)
         action = Action(form.validated_data["action"])
         project = control_project(project=project, action=action, actor=_actor(request))
-        accepted = action == Action.STOP and project.status not in {Status.STOPPED, Status.SUSPENDED}
+        accepted = action == Action.STOP and project.status.traits.condition != Condition.DOWN
         return Response(_detail(project, wait=0 if accepted else wait), status=202 if accepted else 200)
 
     @extend_schema(

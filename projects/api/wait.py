@@ -5,7 +5,6 @@ import time
 from projects.api.long_requests import acquire_lease
 from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.models import Project
-from projects.rules.lifecycle import SETTLED
 from projects.services.observation import refresh
 
 POLL_SECONDS = 0.25
@@ -22,7 +21,7 @@ def wait_until_settled(project: Project, *, seconds: float) -> Project:
 
 def _wait(project: Project, *, seconds: float) -> Project:
     until = time.monotonic() + seconds
-    while project.status not in SETTLED and time.monotonic() < until:
+    while not project.status.traits.is_settled and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
         rows = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type")
         found = rows.filter(pk=project.pk).first()

@@ -6,30 +6,24 @@ from typing import Any, NamedTuple
 from containers.engine import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Event, Project
-from projects.rules.lifecycle import Action, Operation, Status, Verdict, judge_action
+from projects.rules.control import is_sensible
+from projects.rules.lifecycle import Action, Facts
+from projects.rules.statuses import Condition, Status
 from projects.services.logs import TAIL, read_logs
 
 LOG_LINES = 100
 EVENTS = 50
 
-UP = frozenset({Status.RUNNING, Status.STARTING, Status.DEGRADED, Status.RESTARTING, Status.UNKNOWN})
-ENDED = frozenset({Status.CRASHED, Status.FAILED})
-NOTES = {
-    Status.DEPLOYING: "The container is being made.",
-    Status.STARTING: "The container runs, and the agent is getting ready.",
-    Status.RUNNING: "The agent is ready.",
-    Status.RESTARTING: "The container is being replaced by a new one.",
-    Status.STOPPING: "The agent is being stopped. It gets a few seconds to finish.",
-    Status.STOPPED: "The agent does not run. Its memory and its settings are kept.",
-    Status.DELETING: "The container, its state and its credentials are being removed. The project is gone as soon as "
-    "the engine confirms that they are.",
-}
-"""For a status that needs no reason, what it means."""
-
 
 class LogLine(NamedTuple):
     at: datetime | None
     text: str
+
+
+class Button(NamedTuple):
+    action: Action
+    is_sensible: bool
+    is_primary: bool
 
 
 def describe_project(project: Project) -> dict[str, Any]:
@@ -38,35 +32,27 @@ def describe_project(project: Project) -> dict[str, Any]:
     reason = project.status_reason
     log, silence = _read_log(project)
     tail: list[LogLine] = []
-    if reason and status in ENDED:
+    if reason and status.traits.condition == Condition.ENDED:
         # The watcher keeps the end of the log; where it has not seen the crash yet, the engine still has it.
         tail = [split_line(line) for line in reason["log_tail"]] or log[-TAIL:]
     return {
         "project": project,
         "status": status,
         "reason": reason,
-        "note": NOTES.get(status, ""),
+        "is_unknown": status.traits.condition == Condition.UNKNOWN,
         "tail": tail,
-        "buttons": [(action, is_sensible(action, project)) for action in Action],
+        "buttons": [_make_button(action, status, project.facts()) for action in Action],
         "log": log,
         "silence": silence,
         "events": [(event, event.outcome.replace("_", " ")) for event in _newest_events(project)],
     }
 
 
-def is_sensible(action: Action, project: Project) -> bool:
-    """Whether to offer the action. The service may still refuse it: the project may have moved on."""
-    facts, status = project.facts(), project.status
-    verdict = judge_action(action, status=status, operation=facts.operation, suspended=facts.suspended)
-    if verdict != Verdict.PROCEED:
-        return False
-    match action:
-        case Action.RESTART:
-            return status in UP
-        case Action.STOP:
-            return status not in {Status.STOPPED, Status.SUSPENDED} and facts.operation != Operation.STOP
-        case _:
-            return True
+def _make_button(action: Action, status: Status, facts: Facts) -> Button:
+    sensible = is_sensible(action, status=status, facts=facts)
+    return Button(
+        action, sensible, sensible and action == Action.START and status.traits.condition != Condition.UNKNOWN
+    )
 
 
 def split_line(line: str) -> LogLine:

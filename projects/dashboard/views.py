@@ -21,7 +21,8 @@ from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProje
 from projects.dashboard.project_page import describe_project
 from projects.errors import ProjectError
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action, Status
+from projects.rules.lifecycle import Action
+from projects.rules.statuses import Condition
 from projects.services import control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
 
@@ -80,7 +81,7 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     except REFUSALS as error:
         messages.error(request, str(error))
         return _refused(request, "projects/show.html", describe_project(_own_project(request, project_id)), error)
-    if action == Action.STOP and project.status not in {Status.STOPPED, Status.SUSPENDED}:
+    if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
         messages.warning(request, f"The engine does not answer. “{project.name}” is stopped as soon as it does.")
     else:
         messages.success(request, f"“{project.name}” {DONE[action]}.")

@@ -18,8 +18,10 @@ from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
-from projects.rules.lifecycle import Desired, Facts, Status, derive_status
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Desired, Facts
 from projects.rules.reasons import Reason, StatusReason, explain
+from projects.rules.statuses import Status
 
 TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - the name of a field
 API_KEY = "api_key"

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import TypedDict
 
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.lifecycle import Facts, Status
+from projects.rules.lifecycle import Facts
+from projects.rules.statuses import Status
 
 SENTENCES = {
     # What the agent reports, and what its exit codes mean (the agent contract).

@@ -5,7 +5,8 @@ from django.utils import timezone
 from containers.engine import EngineError, EngineUnavailableError
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action, Desired, Operation, Verdict, judge_action
+from projects.rules.control import Verdict, judge_action
+from projects.rules.lifecycle import Action, Desired, Operation
 from projects.services.observation import observe_now
 from projects.services.operations import (
     CLEAN_SLATE,

@@ -14,6 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from containers.engine import Health
 from projects.models import Project
+from projects.rules.statuses import Look
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
@@ -245,9 +246,9 @@ def test_labels_headings_references_and_contrasts_are_as_they_should_be(
     for path in ("/", *(f"/projects/{project.pk}{below}" for below in ("", "/change", "/delete"))):
         home.goto(path)
         assert home.evaluate(FAULTS) == [], path
-    badge = "(h1, mood) => h1.insertAdjacentHTML('afterend', `<p><b class='badge status ${mood}'>${mood}</b></p>`)"
-    for mood in ("deploying", "degraded", "stopped", "suspended", "unknown", "failed"):
-        home.locator("h1").evaluate(badge, mood)
+    badge = "(h1, look) => h1.insertAdjacentHTML('afterend', `<p><b class='badge status ${look}'>${look}</b></p>`)"
+    for look in Look:
+        home.locator("h1").evaluate(badge, look)
     assert home.evaluate(FAULTS) == []
 
 

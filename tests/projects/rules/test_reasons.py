@@ -13,8 +13,10 @@ from rest_framework.test import APIClient
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
 from containers.engine import ContainerState, Health
 from projects.models import Project
-from projects.rules.lifecycle import Desired, Facts, Operation, Status, derive_status
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Desired, Facts, Operation
 from projects.rules.reasons import CODES_OF_EXIT, SENTENCES, explain
+from projects.rules.statuses import Status
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.rules.test_lifecycle import ANY_FACTS, EXITED, GONE, RETRYING, facts

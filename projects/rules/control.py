@@ -1,0 +1,37 @@
+"""Which commands a project takes: the control table, and the buttons that a page offers."""
+
+from enum import Enum, auto
+
+from projects.rules.lifecycle import Action, Facts, Operation
+from projects.rules.statuses import Condition, Status
+
+
+class Verdict(Enum):
+    """What a command leads to. `NOTHING` is a success for which nothing has to be done."""
+
+    PROCEED = auto()
+    NOTHING = auto()
+    CONFLICT = auto()
+    SUSPENDED = auto()
+
+
+def judge_action(action: Action, *, status: Status, operation: Operation, suspended: bool) -> Verdict:
+    """The control table (`operation` is the one in flight)."""
+    if status == Status.DELETING:
+        return Verdict.CONFLICT
+    if action == Action.STOP:
+        return Verdict.PROCEED
+    if suspended:
+        return Verdict.SUSPENDED
+    if operation:
+        return Verdict.CONFLICT
+    if action == Action.START and status.traits.condition == Condition.UP:
+        return Verdict.NOTHING
+    return Verdict.PROCEED
+
+
+def is_sensible(action: Action, *, status: Status, facts: Facts) -> bool:
+    """Whether to offer the action. The service may still refuse it: the project may have moved on."""
+    verdict = judge_action(action, status=status, operation=facts.operation, suspended=facts.suspended)
+    stops_already = facts.operation == Operation.STOP
+    return verdict == Verdict.PROCEED and action in status.traits.buttons and not stops_already

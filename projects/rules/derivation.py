@@ -1,0 +1,51 @@
+"""Which status follows from the facts about a project."""
+
+from datetime import timedelta
+
+from containers.agent_contract import FATAL_EXIT_CODES
+from containers.engine import ContainerState, Health
+from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
+from projects.rules.statuses import TRAITS, Status
+
+SETTLING = timedelta(seconds=3)
+"""How long a container without a health check is `starting`."""
+
+WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
+"""The status while an operation is in flight."""
+
+
+def derive_status(facts: Facts) -> Status:
+    if facts.desired == Desired.DELETED:
+        return Status.DELETING
+    if facts.operation:
+        return WHILE_IN_FLIGHT[facts.operation]
+    if facts.checked_at is None or facts.now - facts.checked_at > FRESH_FOR:
+        return Status.UNKNOWN
+    if facts.suspended:
+        return Status.STOPPING if facts.is_up else Status.SUSPENDED
+    if facts.desired == Desired.STOPPED:
+        return Status.STOPPING if facts.is_up else Status.STOPPED
+    return _status_when_wanted(facts)
+
+
+def _status_when_wanted(facts: Facts) -> Status:
+    if facts.state == ContainerState.RUNNING:
+        return _status_when_up(facts)
+    if facts.state == ContainerState.PAUSED:
+        return Status.DEGRADED
+    if facts.state == ContainerState.RESTARTING:
+        return Status.CRASHED if facts.exit_code in FATAL_EXIT_CODES or facts.gave_up else Status.RESTARTING
+    return Status.FAILED if facts.failed else Status.CRASHED
+
+
+def _status_when_up(facts: Facts) -> Status:
+    if facts.health == Health.HEALTHY:
+        return Status.RUNNING
+    if facts.health == Health.UNHEALTHY or facts.agent_state in {"degraded", "failed"}:
+        return Status.DEGRADED
+    if facts.agent_state == "running":
+        return Status.RUNNING
+    if facts.health == Health.STARTING:
+        return Status.STARTING
+    settled = facts.started_at is not None and facts.now - facts.started_at >= SETTLING
+    return Status.RUNNING if settled else Status.STARTING

@@ -1,0 +1,199 @@
+"""The statuses of a project, and one table of everything that varies with them.
+
+A new status is a member of `Status` and a row of `TRAITS`. It needs a rule in berth.css only where none of the looks
+fits it. When it applies is decided in `projects.rules.derivation`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from django.db.models import TextChoices
+
+from projects.rules.lifecycle import Action, Operation
+
+
+class Status(TextChoices):
+    DEPLOYING = "deploying"
+    STARTING = "starting"
+    RUNNING = "running"
+    DEGRADED = "degraded"
+    RESTARTING = "restarting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    CRASHED = "crashed"
+    FAILED = "failed"
+    SUSPENDED = "suspended"
+    UNKNOWN = "unknown"
+    DELETING = "deleting"
+
+    @property
+    def traits(self) -> "Traits":
+        return TRAITS[self]
+
+
+class Condition(StrEnum):
+    """How the agent is. A start has nothing to do where it is up; a stop has been carried out where it is down."""
+
+    CHANGING = "changing"
+    UP = "up"
+    DOWN = "down"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+class Look(StrEnum):
+    """The class of a status on the pages: its icon and its colours. Each has one rule in berth.css."""
+
+    MOVING = "moving"
+    WELL = "well"
+    TROUBLE = "trouble"
+    ENDED = "ended"
+    HELD = "held"
+    STILL = "still"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """A row of the table. No field has a default, so that the type checker names each that a new status lacks.
+
+    `in_flight` is the operation that the status stands for while it is carried out. A settled status does not change
+    by itself within the next moments. `buttons` are the actions to offer where no operation is in flight.
+    `reason_level` is the class of the message that says why. `meaning` is shown where there is no reason to show.
+    The README repeats `meaning` and `next_step`.
+    """
+
+    in_flight: Operation
+    condition: Condition
+    is_settled: bool
+    buttons: frozenset[Action]
+    look: Look
+    reason_level: Literal["info", "warning", "error"]
+    meaning: str
+    next_step: str
+
+
+TRAITS = {
+    Status.DEPLOYING: Traits(
+        in_flight=Operation.DEPLOY,
+        condition=Condition.CHANGING,
+        is_settled=False,
+        buttons=frozenset({Action.STOP}),
+        look=Look.MOVING,
+        reason_level="info",
+        meaning="The container is being made.",
+        next_step="Wait.",
+    ),
+    Status.STARTING: Traits(
+        in_flight=Operation.START,
+        condition=Condition.UP,
+        is_settled=False,
+        buttons=frozenset({Action.STOP, Action.RESTART}),
+        look=Look.MOVING,
+        reason_level="info",
+        meaning="The container runs, and the agent is getting ready.",
+        next_step="Wait.",
+    ),
+    Status.RUNNING: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.UP,
+        is_settled=True,
+        buttons=frozenset({Action.STOP, Action.RESTART}),
+        look=Look.WELL,
+        reason_level="info",
+        meaning="The agent is ready.",
+        next_step="Write to its bot.",
+    ),
+    Status.DEGRADED: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.UP,
+        is_settled=True,
+        buttons=frozenset({Action.STOP, Action.RESTART}),
+        look=Look.TROUBLE,
+        reason_level="warning",
+        meaning="The agent runs, but its provider or Telegram gives it trouble.",
+        next_step="Read `status_reason`.",
+    ),
+    Status.RESTARTING: Traits(
+        in_flight=Operation.RESTART,
+        condition=Condition.CHANGING,
+        is_settled=False,
+        buttons=frozenset(Action),
+        look=Look.MOVING,
+        reason_level="warning",
+        meaning="The container is being replaced by a new one.",
+        next_step="Wait. Where the agent crashed and is tried again, `status_reason` says why.",
+    ),
+    Status.STOPPING: Traits(
+        in_flight=Operation.STOP,
+        condition=Condition.CHANGING,
+        is_settled=False,
+        buttons=frozenset({Action.START, Action.STOP}),
+        look=Look.MOVING,
+        reason_level="info",
+        meaning="The agent is being stopped. It gets a few seconds to finish.",
+        next_step="Wait.",
+    ),
+    Status.STOPPED: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.DOWN,
+        is_settled=True,
+        buttons=frozenset({Action.START}),
+        look=Look.STILL,
+        reason_level="info",
+        meaning="The agent does not run. Its memory and its settings are kept.",
+        next_step="Start it.",
+    ),
+    Status.CRASHED: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.ENDED,
+        is_settled=True,
+        buttons=frozenset({Action.START, Action.STOP}),
+        look=Look.ENDED,
+        reason_level="error",
+        meaning="The agent ended for good, or five times in ten minutes.",
+        next_step="Read `status_reason`, remove the cause, start.",
+    ),
+    Status.FAILED: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.ENDED,
+        is_settled=True,
+        buttons=frozenset({Action.START, Action.STOP}),
+        look=Look.ENDED,
+        reason_level="error",
+        meaning="The container could not be made.",
+        next_step="Read `status_reason`, start.",
+    ),
+    Status.SUSPENDED: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.DOWN,
+        is_settled=True,
+        buttons=frozenset(),
+        look=Look.HELD,
+        reason_level="warning",
+        meaning="The staff stopped the project.",
+        next_step="Ask them.",
+    ),
+    Status.UNKNOWN: Traits(
+        in_flight=Operation.NONE,
+        condition=Condition.UNKNOWN,
+        is_settled=True,
+        buttons=frozenset(Action),
+        look=Look.UNKNOWN,
+        reason_level="warning",
+        meaning="The engine does not answer.",
+        next_step="Wait. `last_known_status` is the status before that.",
+    ),
+    Status.DELETING: Traits(
+        in_flight=Operation.DELETE,
+        condition=Condition.CHANGING,
+        is_settled=False,
+        buttons=frozenset(),
+        look=Look.MOVING,
+        reason_level="info",
+        meaning="The container, its state and its credentials are being removed. The project is gone as soon as the "
+        "engine confirms that they are.",
+        next_step="",
+    ),
+}
