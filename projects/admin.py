@@ -14,6 +14,7 @@ from accounts.http import client_address
 from containers.engine import EngineError
 from projects.errors import ProjectError
 from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
@@ -59,7 +60,7 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     actions = ("start", "stop", "restart", "suspend", "lift", "delete_projects")
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
-        *("current_status", "current_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
+        *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
         *("container_name", "container_id", "container_state", "health", "exit_code", "oom_killed", "restarts"),
         *("started_at", "finished_at", "observed_at", "created_at", "updated_at"),
     )
@@ -82,9 +83,12 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     def current_status(self, project: Project) -> str:
         return project.status.label
 
-    @admin.display(description="reason")
-    def current_reason(self, project: Project) -> str:
-        return project.reason.message if project.reason else ""
+    @admin.display(description="status")
+    def status_and_reason(self, project: Project) -> str:
+        """Both in one field, because they are derived from one moment."""
+        snapshot = take_snapshot(project)
+        label = str(snapshot.status.label)
+        return f"{label}: {snapshot.reason['message']}" if snapshot.reason else label
 
     @admin.action(description="Start")
     def start(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:

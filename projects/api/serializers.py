@@ -13,6 +13,7 @@ from projects.credentials.verification import CredentialCheck, parse_bot_id, ver
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Plan, Project
 from projects.models.project import API_KEY
+from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Status
 from projects.services import NewProject, ProjectChange
@@ -21,14 +22,14 @@ TOKEN_LENGTH = 256
 KEY_LENGTH = 1024
 
 
-class ProjectSerializer(serializers.Serializer[Project]):
+class ProjectSerializer(serializers.Serializer[Snapshot]):
     """The five fields of the list."""
 
-    id = serializers.UUIDField(read_only=True)
-    name = serializers.CharField(read_only=True)
+    id = serializers.UUIDField(source="project.id", read_only=True)
+    name = serializers.CharField(source="project.name", read_only=True)
     status = serializers.ChoiceField(choices=Status.choices, read_only=True)
-    plan = serializers.CharField(source="plan_id", read_only=True)
-    created_at = serializers.DateTimeField(read_only=True)
+    plan = serializers.CharField(source="project.plan_id", read_only=True)
+    created_at = serializers.DateTimeField(source="project.created_at", read_only=True)
 
 
 class BotSerializer(serializers.Serializer[Any]):
@@ -47,18 +48,18 @@ class StatusReasonSerializer(serializers.Serializer[Any]):
 
 
 class ProjectDetailSerializer(ProjectSerializer):
-    type = serializers.CharField(source="agent_type_id", read_only=True)
-    settings = serializers.DictField(read_only=True)
-    bot = BotSerializer(read_only=True, allow_null=True)
-    provider = serializers.CharField(read_only=True)
-    telegram_token_hint = serializers.CharField(read_only=True)
-    api_key_hint = serializers.CharField(read_only=True)
-    status_reason = StatusReasonSerializer(read_only=True, allow_null=True)
+    type = serializers.CharField(source="project.agent_type_id", read_only=True)
+    settings = serializers.DictField(source="project.settings", read_only=True)
+    bot = BotSerializer(source="project.bot", read_only=True, allow_null=True)
+    provider = serializers.CharField(source="project.provider", read_only=True)
+    telegram_token_hint = serializers.CharField(source="project.telegram_token_hint", read_only=True)
+    api_key_hint = serializers.CharField(source="project.api_key_hint", read_only=True)
+    status_reason = StatusReasonSerializer(source="reason", read_only=True, allow_null=True)
     status_checked_at = serializers.DateTimeField(source="checked_at", read_only=True, allow_null=True)
     last_known_status = serializers.ChoiceField(choices=Status.choices, read_only=True)
-    restarts = serializers.IntegerField(read_only=True)
-    started_at = serializers.DateTimeField(read_only=True, allow_null=True)
-    updated_at = serializers.DateTimeField(read_only=True)
+    restarts = serializers.IntegerField(source="project.restarts", read_only=True)
+    started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
+    updated_at = serializers.DateTimeField(source="project.updated_at", read_only=True)
 
 
 class ValidationSerializer(serializers.Serializer[Any]):

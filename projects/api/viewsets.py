@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ViewSet
@@ -42,6 +43,7 @@ from projects.api.serializers import (
 )
 from projects.api.wait import wait_until_settled
 from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
@@ -58,7 +60,7 @@ LOG_EVENT = {
 class ProjectViewSet(GenericViewSet[Project]):
     """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
 
-    serializer_class = ProjectDetailSerializer
+    serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # for OPTIONS; it describes a snapshot
     pagination_class = LinkPagination
     lookup_field = "id"
     request: AuthenticatedRequest
@@ -95,8 +97,8 @@ class ProjectViewSet(GenericViewSet[Project]):
         page = self.paginate_queryset(self.get_queryset())
         projects = page if page is not None else list(self.get_queryset())
         refresh(projects)
-        row = ProjectSerializer()
-        data = [row.to_representation(project) for project in projects]
+        row, now = ProjectSerializer(), timezone.now()
+        data = [row.to_representation(take_snapshot(project, now=now)) for project in projects]
         return Response(data) if page is None else self.get_paginated_response(data)
 
     @extend_schema(
@@ -117,7 +119,7 @@ class ProjectViewSet(GenericViewSet[Project]):
             if project is None:
                 wanted = form.verify_and_build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
-            return _detail(project, wait=wait)
+            return _detail(_settle(project, wait))
 
         if key is None:
             body = deploy(uuid4())
@@ -150,7 +152,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         """Show one project."""
         project = self.get_object()
         refresh([project])
-        return Response(_detail(project))
+        return Response(_detail(take_snapshot(project)))
 
     @extend_schema(
         operation_id="change_project",
@@ -168,7 +170,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         if restart:
             control_project(project=project, action=Action.RESTART, actor=_actor(request))
         refresh([project])
-        return Response(_detail(project))
+        return Response(_detail(take_snapshot(project)))
 
     @extend_schema(
         operation_id="delete_project",
@@ -184,7 +186,7 @@ class ProjectViewSet(GenericViewSet[Project]):
         project = self.get_object()
         if delete_project(project=project, actor=_actor(request)):
             return Response(status=204)
-        return Response(_detail(project), status=202)
+        return Response(_detail(take_snapshot(project)), status=202)
 
     @extend_schema(
         operation_id="control_project",
@@ -206,8 +208,10 @@ class ProjectViewSet(GenericViewSet[Project]):
         form.is_valid(raise_exception=True)
         action = Action(form.validated_data["action"])
         project = control_project(project=project, action=action, actor=_actor(request))
-        accepted = action == Action.STOP and project.status.traits.condition != Condition.DOWN
-        return Response(_detail(project, wait=0 if accepted else wait), status=202 if accepted else 200)
+        snapshot = take_snapshot(project)
+        if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
+            return Response(_detail(snapshot), status=202)
+        return Response(_detail(_settle(project, wait) if wait else snapshot))
 
     @extend_schema(
         operation_id="show_project_stats",
@@ -273,10 +277,13 @@ class AgentTypeViewSet(ViewSet):
         return Response(AgentTypeSerializer(AgentType.objects.filter(available=True), many=True).data)
 
 
-def _detail(project: Project, *, wait: int = 0) -> dict[str, Any]:
-    if wait:
-        project = wait_until_settled(project, seconds=wait)
-    return dict(ProjectDetailSerializer(project).data)
+def _settle(project: Project, wait: int) -> Snapshot:
+    """The project as it is now, or when its status has settled, at most `wait` seconds later."""
+    return take_snapshot(wait_until_settled(project, seconds=wait) if wait else project)
+
+
+def _detail(snapshot: Snapshot) -> dict[str, Any]:
+    return dict(ProjectDetailSerializer(snapshot).data)
 
 
 def _actor(request: AuthenticatedRequest) -> Actor:

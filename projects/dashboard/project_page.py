@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from containers.engine import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Event, Project
+from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.control import is_sensible
-from projects.rules.lifecycle import Action, Facts
-from projects.rules.statuses import Condition, Status
+from projects.rules.lifecycle import Action
+from projects.rules.statuses import Condition
 from projects.services.logs import TAIL, read_logs
+from projects.services.observation import refresh
 
 LOG_LINES = 100
 EVENTS = 50
@@ -27,32 +29,34 @@ class Button(NamedTuple):
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """The context of its page. Asks the engine for the log."""
-    status = project.status
-    reason = project.status_reason
+    """The context of its page. Asks the engine for the log, and then for the status.
+
+    Reading the log may take seconds. The snapshot is taken after that, so that it is as of the moment of the answer.
+    """
     log, silence = _read_log(project)
+    refresh([project])
+    snapshot = take_snapshot(project)
+    traits, reason = snapshot.status.traits, snapshot.reason
     tail: list[LogLine] = []
-    if reason and status.traits.condition == Condition.ENDED:
+    if reason and traits.condition == Condition.ENDED:
         # The watcher keeps the end of the log; where it has not seen the crash yet, the engine still has it.
         tail = [split_line(line) for line in reason["log_tail"]] or log[-TAIL:]
     return {
         "project": project,
-        "status": status,
-        "reason": reason,
-        "is_unknown": status.traits.condition == Condition.UNKNOWN,
+        "snapshot": snapshot,
+        "is_unknown": traits.condition == Condition.UNKNOWN,
         "tail": tail,
-        "buttons": [_make_button(action, status, project.facts()) for action in Action],
+        "buttons": [_make_button(action, snapshot) for action in Action],
         "log": log,
         "silence": silence,
         "events": [(event, event.outcome.replace("_", " ")) for event in _newest_events(project)],
     }
 
 
-def _make_button(action: Action, status: Status, facts: Facts) -> Button:
-    sensible = is_sensible(action, status=status, facts=facts)
-    return Button(
-        action, sensible, sensible and action == Action.START and status.traits.condition != Condition.UNKNOWN
-    )
+def _make_button(action: Action, snapshot: Snapshot) -> Button:
+    sensible = is_sensible(action, status=snapshot.status, facts=snapshot.facts)
+    is_known = snapshot.status.traits.condition != Condition.UNKNOWN
+    return Button(action, sensible, is_primary=sensible and is_known and action == Action.START)
 
 
 def split_line(line: str) -> LogLine:

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.views import APIView
@@ -21,6 +22,7 @@ from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProje
 from projects.dashboard.project_page import describe_project
 from projects.errors import ProjectError
 from projects.models import Actor, Project
+from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import control_project, create_project, delete_project, update_project
@@ -36,7 +38,9 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 def list_projects(request: SignedInRequest) -> HttpResponse:
     projects = list(_own_projects(request))
     refresh(projects)
-    return render(request, "projects/list.html", {"projects": projects})
+    now = timezone.now()
+    snapshots = [take_snapshot(project, now=now) for project in projects]
+    return render(request, "projects/list.html", {"snapshots": snapshots})
 
 
 @login_required
@@ -60,7 +64,7 @@ def new_project(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    return render(request, "projects/show.html", describe_project(_own_project(request, project_id)))
+    return render(request, "projects/show.html", describe_project(_find_project(request, project_id)))
 
 
 @login_required
@@ -80,7 +84,7 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         project = control_project(project=project, action=action, actor=_actor(request))
     except REFUSALS as error:
         messages.error(request, str(error))
-        return _refused(request, "projects/show.html", describe_project(_own_project(request, project_id)), error)
+        return _refused(request, "projects/show.html", describe_project(_find_project(request, project_id)), error)
     if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
         messages.warning(request, f"The engine does not answer. “{project.name}” is stopped as soon as it does.")
     else:
@@ -135,11 +139,17 @@ def _own_projects(request: SignedInRequest) -> Any:
     return Project.objects.owned_by(request.user).with_heartbeat().select_related("owner", "plan", "agent_type")
 
 
-def _own_project(request: SignedInRequest, project_id: UUID) -> Project:
-    """As of this moment. Somebody else's does not exist."""
+def _find_project(request: SignedInRequest, project_id: UUID) -> Project:
+    """The project as its row says. Raises `Http404`, also for somebody else's."""
     project: Project | None = _own_projects(request).filter(pk=project_id).first()
     if project is None:
         raise Http404
+    return project
+
+
+def _own_project(request: SignedInRequest, project_id: UUID) -> Project:
+    """The project as of this moment. Raises `Http404`, also for somebody else's."""
+    project = _find_project(request, project_id)
     refresh([project])
     return project
 

@@ -20,7 +20,7 @@ from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Desired, Facts
-from projects.rules.reasons import Reason, StatusReason, explain
+from projects.rules.reasons import Reason, explain
 from projects.rules.statuses import Status
 
 TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - the name of a field
@@ -135,31 +135,15 @@ class Project(Claimable, Observed):
         return derive_status(self.facts())
 
     @property
-    def last_known_status(self) -> Status:
-        """The status as of `checked_at`, which is what there is to say while the engine is silent."""
-        return derive_status(self.facts(self.checked_at))
-
-    @property
     def bot(self) -> Bot | None:
         return describe_bot(self.bot_id, self.bot_username)
 
     @property
-    def status_reason(self) -> StatusReason | None:
-        reason = self.reason
-        if reason is None:
-            return None
-        return StatusReason(
-            code=reason.code,
-            message=reason.message,
-            exit_code=self.exit_code,
-            oom_killed=self.oom_killed,
-            at=self.failed_at or self.finished_at,
-            log_tail=self.log_tail.splitlines(),
-        )
-
-    @property
     def reason(self) -> Reason | None:
-        facts = self.facts()
+        return self.explain(self.facts())
+
+    def explain(self, facts: Facts) -> Reason | None:
+        """Why the status is what it is by these facts. Returns None where there is nothing to explain."""
         return explain(
             derive_status(facts),
             facts,

@@ -1,0 +1,55 @@
+"""What there is to say of a project at one moment."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from projects.models.project import Project
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Facts
+from projects.rules.reasons import StatusReason
+from projects.rules.statuses import Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The status of a project and everything that goes with it, all derived from the facts of one moment.
+
+    A page or an answer takes one and reads nothing else. A status that is derived twice may differ: an observation
+    that was fresh the first time is too old the second time.
+    """
+
+    project: Project
+    facts: Facts
+
+    @cached_property
+    def status(self) -> Status:
+        return derive_status(self.facts)
+
+    @cached_property
+    def reason(self) -> StatusReason | None:
+        reason = self.project.explain(self.facts)
+        if reason is None:
+            return None
+        return StatusReason(
+            code=reason.code,
+            message=reason.message,
+            exit_code=self.facts.exit_code,
+            oom_killed=self.project.oom_killed,
+            at=self.project.failed_at or self.project.finished_at,
+            log_tail=self.project.log_tail.splitlines(),
+        )
+
+    @property
+    def checked_at(self) -> datetime | None:
+        """The last moment at which the facts were true of the engine."""
+        return self.facts.checked_at
+
+    @cached_property
+    def last_known_status(self) -> Status:
+        """The status as of `checked_at`, which is what there is to say while the engine is silent."""
+        return derive_status(self.project.facts(self.checked_at or self.facts.now))
+
+
+def take_snapshot(project: Project, *, now: datetime | None = None) -> Snapshot:
+    return Snapshot(project=project, facts=project.facts(now))
