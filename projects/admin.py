@@ -1,5 +1,6 @@
 """Projects and the catalogue in the admin. What it does to a project it does through the services."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,14 @@ from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
+
+BATCH_SECONDS = 30.0
+"""How long an action goes on to a next project. The last one may take 26 seconds more, and a proxy waits for 60."""
+
+BATCH_SIZE = 100
+"""How many projects an action reaches at most, however fast it is: as many as a page lists."""
+
+NAMES_SHOWN = 50
 
 
 def _actor(request: HttpRequest) -> Actor:
@@ -119,16 +128,30 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
         self._each(request, chosen, lambda project: control_project(project=project, action=action, actor=actor))
 
     def _each(self, request: HttpRequest, chosen: QuerySet[Project], act: Callable[[Project], object]) -> None:
-        """One after the other; what cannot be done to one is said and does not keep the others from it."""
-        done = 0
-        for project in chosen:
+        """Acts on one project after the other while there is time. Messages say what was refused and what is left."""
+        projects = list(chosen)
+        until = time.monotonic() + BATCH_SECONDS
+        reached = done = 0
+        for project in projects[:BATCH_SIZE]:
+            if time.monotonic() >= until:
+                break
+            reached += 1
             try:
                 act(project)
                 done += 1
             except (ProjectError, EngineError) as error:
                 self.message_user(request, format_html("{}: {}", project.name, error), messages.ERROR)
         if done:
-            self.message_user(request, f"Done: {done} of {chosen.count() or done}.", messages.SUCCESS)
+            self.message_user(request, f"Done: {done} of {len(projects)}.", messages.SUCCESS)
+        if reached < len(projects):
+            self.message_user(request, _describe_unreached(projects, reached), messages.WARNING)
+
+
+def _describe_unreached(projects: list[Project], reached: int) -> str:
+    unreached = projects[reached:]
+    names = ", ".join(project.name for project in unreached[:NAMES_SHOWN])
+    more = f" and {len(unreached) - NAMES_SHOWN} more" if len(unreached) > NAMES_SHOWN else ""
+    return f"Not reached: {len(unreached)} of {len(projects)}. Select them again: {names}{more}."
 
 
 @admin.register(Event)

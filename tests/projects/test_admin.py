@@ -1,10 +1,16 @@
 """Projects and the catalogue in the admin."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from django.test import Client
 
 from accounts.models import User
+from projects.admin import BATCH_SECONDS
 from projects.models import Event, Project
+from projects.services.operations import ANSWER_WITHIN
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
@@ -125,3 +131,54 @@ def test_events_are_append_only(admin: Client, project: Project) -> None:
     with pytest.raises(TypeError):
         event.delete()
     assert admin.get("/admin/projects/event/").status_code == 200
+
+
+# -- many at once -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fleet(deploy: Callable[..., Project]) -> list[Project]:
+    """Four projects, as the list of the admin has them: the newest first."""
+    tokens = [f"{number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}" for number in range(1, 5)]
+    return [deploy(name=f"Ship {number}", telegramToken=token) for number, token in enumerate(tokens)][::-1]
+
+
+def act_on_all(admin: Client, action: str) -> str:
+    data = {"action": action, "_selected_action": [str(pk) for pk in Project.objects.values_list("pk", flat=True)]}
+    return admin.post("/admin/projects/project/", data, follow=True).content.decode()
+
+
+def test_an_action_ends_with_its_time_and_says_what_it_has_not_reached(
+    admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = [0.0]
+    monkeypatch.setattr("projects.admin.time", SimpleNamespace(monotonic=lambda: sum(seconds)))
+    engine.slow("stop", lambda: seconds.append(20))
+    page = act_on_all(admin, "stop")
+    assert "Done: 2 of 4." in page
+    assert "Not reached: 2 of 4. Select them again: Ship 1, Ship 0." in page
+    states = [engine.containers[project.container_name].state for project in fleet]
+    assert states == ["exited", "exited", "running", "running"]
+
+
+def test_what_was_not_reached_can_be_run_again(
+    admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.admin.BATCH_SIZE", 3)
+    assert "Not reached: 1 of 4. Select them again: Ship 0." in act_on_all(admin, "delete_projects")
+    page = act_on_all(admin, "delete_projects")
+    assert "Done: 1 of 1." in page
+    assert "Not reached" not in page
+    assert not Project.objects.exists()
+
+
+def test_a_long_list_of_what_was_not_reached_is_cut_short(
+    admin: Client, fleet: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.admin.BATCH_SIZE", 1)
+    monkeypatch.setattr("projects.admin.NAMES_SHOWN", 2)
+    assert "Not reached: 3 of 4. Select them again: Ship 2, Ship 1 and 1 more." in act_on_all(admin, "stop")
+
+
+def test_an_action_and_the_command_that_it_ends_with_fit_into_one_request(settings: Any) -> None:
+    assert BATCH_SECONDS + ANSWER_WITHIN < 60 < settings.BERTH_WORKER_TIMEOUT
