@@ -176,28 +176,6 @@ class ControlSerializer(StrictSerializer):
     action = StrictChoiceField(choices=Action.values)
 
 
-class PlanSerializer(serializers.ModelSerializer[Plan]):
-    cpus = serializers.FloatField()
-
-    class Meta:
-        model = Plan
-        fields = ["slug", "memory_mb", "cpus", "max_projects", "is_default"]
-
-
-class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):
-    class Meta:
-        model = AgentType
-        fields = [
-            "slug",
-            "title",
-            "needs_telegram_token",
-            "needs_api_key",
-            "settings_schema",
-            "min_memory_mb",
-            "is_default",
-        ]
-
-
 class EventSerializer(serializers.ModelSerializer[Event]):
     class Meta:
         model = Event

@@ -2,7 +2,9 @@
 
 from django.urls import path
 
-from projects.api.viewsets import AgentTypeViewSet, PlanViewSet, ProjectLogsView, ProjectViewSet
+from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
+from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
+from projects.api.viewsets import ProjectViewSet
 
 urlpatterns = [
     path("projects", ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
@@ -13,9 +15,9 @@ urlpatterns = [
         name="project",
     ),
     path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
-    path("projects/<str:id>/events", ProjectViewSet.as_view({"get": "events"}), name="project-events"),
+    path("projects/<str:id>/events", ProjectReportsViewSet.as_view({"get": "events"}), name="project-events"),
     path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),
-    path("projects/<str:id>/stats", ProjectViewSet.as_view({"get": "stats"}), name="project-stats"),
+    path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
     path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
 ]

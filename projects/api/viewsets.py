@@ -3,89 +3,40 @@
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet, ViewSet
 
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest, client_address
 from projects.api.idempotency import answer_once
-from projects.api.log_stream import AnyAccept, follow, text_of
-from projects.api.pagination import LinkPagination
-from projects.api.parameters import (
-    FOLLOW,
-    IDEMPOTENCY_KEY,
-    RESTART,
-    SINCE,
-    TAIL,
-    WAIT,
-    read_flag,
-    read_idempotency_key,
-    read_since,
-    read_tail,
-    read_wait,
-)
+from projects.api.own_projects import OwnProjectsViewSet
+from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
 from projects.api.serializers import (
-    AgentTypeSerializer,
     ControlSerializer,
-    EventSerializer,
     NewProjectSerializer,
-    PlanSerializer,
     ProjectChangeSerializer,
     ProjectDetailSerializer,
     ProjectSerializer,
-    UsageSerializer,
     ValidationSerializer,
 )
 from projects.api.wait import wait_until_settled
-from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models import Actor, Project
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
-from projects.services.stats import read_usage
-
-LOG_EVENT = {
-    "type": "object",
-    "required": ["data"],
-    "properties": {"data": {"type": "string"}, "event": {"enum": ["end", "error"]}},
-}
 
 
-class ProjectViewSet(GenericViewSet[Project]):
-    """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
-
+class ProjectViewSet(OwnProjectsViewSet):
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # for OPTIONS; it describes a snapshot
-    pagination_class = LinkPagination
-    lookup_field = "id"
-    request: AuthenticatedRequest
 
     @property
     def throttle_scope(self) -> str:
         """Both of these ask Telegram and the provider about a new agent."""
         return "deploys" if self.action in {"create", "validate"} else "commands"
-
-    def get_queryset(self) -> QuerySet[Project]:
-        if getattr(self, "swagger_fake_view", False):
-            return Project.objects.none()
-        rows = Project.objects.owned_by(self.request.user).with_heartbeat()
-        found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type")
-        return found
-
-    def get_object(self) -> Project:
-        text = self.kwargs["id"]
-        try:
-            project = self.get_queryset().filter(id=UUID(text)).first()
-        except ValueError:
-            project = None
-        if project is None or str(project.id) != text.lower():
-            raise Http404
-        return project
 
     @extend_schema(
         operation_id="list_projects",
@@ -212,69 +163,6 @@ class ProjectViewSet(GenericViewSet[Project]):
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
             return Response(_detail(snapshot), status=202)
         return Response(_detail(_settle(project, wait) if wait else snapshot))
-
-    @extend_schema(
-        operation_id="show_project_stats",
-        tags=["projects"],
-        responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
-    )
-    def stats(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell what the agent uses at this moment; all null while it does not run."""
-        usage = read_usage(self.get_object())
-        return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
-
-    @extend_schema(
-        operation_id="list_project_events",
-        tags=["projects"],
-        responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
-    )
-    def events(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell who did what to the project, when and from where: the newest 200."""
-        events = Event.objects.filter(project_id=self.get_object().id)[:200]
-        return Response(EventSerializer(events, many=True).data)
-
-
-class ProjectLogsView(ProjectViewSet):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(
-        operation_id="read_project_logs",
-        tags=["projects"],
-        parameters=[TAIL, SINCE, FOLLOW],
-        responses={
-            (200, "text/plain"): OpenApiResponse({"type": "string"}, description="One line each, with its time."),
-            (200, "text/event-stream"): OpenApiResponse(LOG_EVENT, description="With `follow=true`: one event each."),
-            **problems(400, 401, 404, 429, 502, 503),
-        },
-    )
-    def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
-        """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
-        project, tail, since = self.get_object(), read_tail(request), read_since(request)
-        if read_flag(request, "follow"):
-            return follow(project, tail=tail, since=since)
-        return HttpResponse(text_of(project, tail=tail, since=since), content_type="text/plain; charset=utf-8")
-
-
-class PlanViewSet(ViewSet):
-    throttle_scope = "commands"
-
-    @extend_schema(
-        operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
-    )
-    def list(self, request: AuthenticatedRequest) -> Response:
-        """List the plans."""
-        return Response(PlanSerializer(Plan.objects.filter(available=True), many=True).data)
-
-
-class AgentTypeViewSet(ViewSet):
-    throttle_scope = "commands"
-
-    @extend_schema(
-        operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
-    )
-    def list(self, request: AuthenticatedRequest) -> Response:
-        """List the kinds of agent."""
-        return Response(AgentTypeSerializer(AgentType.objects.filter(available=True), many=True).data)
 
 
 def _settle(project: Project, wait: int) -> Snapshot:

@@ -1,0 +1,32 @@
+"""The catalogue under /api: the plans and the kinds of agent that may be chosen."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from accounts.api.openapi import problems
+from accounts.http import AuthenticatedRequest
+from projects.api.catalogue_serializers import AgentTypeSerializer, PlanSerializer
+from projects.models import AgentType, Plan
+
+
+class PlanViewSet(ViewSet):
+    throttle_scope = "commands"
+
+    @extend_schema(
+        operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List the plans."""
+        return Response(PlanSerializer(Plan.objects.filter(available=True), many=True).data)
+
+
+class AgentTypeViewSet(ViewSet):
+    throttle_scope = "commands"
+
+    @extend_schema(
+        operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
+    )
+    def list(self, request: AuthenticatedRequest) -> Response:
+        """List the kinds of agent."""
+        return Response(AgentTypeSerializer(AgentType.objects.filter(available=True), many=True).data)

@@ -1,0 +1,41 @@
+"""Finding the caller's own projects, for every view under /api/projects."""
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework.viewsets import GenericViewSet
+
+from accounts.http import AuthenticatedRequest
+from projects.api.pagination import LinkPagination
+from projects.models import Project
+
+
+class OwnProjectsViewSet(GenericViewSet[Project]):
+    """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
+
+    pagination_class = LinkPagination
+    lookup_field = "id"
+    request: AuthenticatedRequest
+
+    @property
+    def throttle_scope(self) -> str:
+        """The limit that all but safe methods count against."""
+        return "commands"
+
+    def get_queryset(self) -> QuerySet[Project]:
+        if getattr(self, "swagger_fake_view", False):
+            return Project.objects.none()
+        rows = Project.objects.owned_by(self.request.user).with_heartbeat()
+        found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type")
+        return found
+
+    def get_object(self) -> Project:
+        text = self.kwargs["id"]
+        try:
+            project = self.get_queryset().filter(id=UUID(text)).first()
+        except ValueError:
+            project = None
+        if project is None or str(project.id) != text.lower():
+            raise Http404
+        return project

@@ -1,0 +1,63 @@
+"""What a project tells of itself under /api: its log, its use of the machine, and its events."""
+
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.response import Response
+
+from accounts.api.openapi import problems
+from accounts.http import AuthenticatedRequest
+from projects.api.log_stream import AnyAccept, follow, text_of
+from projects.api.own_projects import OwnProjectsViewSet
+from projects.api.parameters import FOLLOW, SINCE, TAIL, read_flag, read_since, read_tail
+from projects.api.serializers import EventSerializer, UsageSerializer
+from projects.models import Event
+from projects.services.stats import read_usage
+
+LOG_EVENT = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {"data": {"type": "string"}, "event": {"enum": ["end", "error"]}},
+}
+
+
+class ProjectReportsViewSet(OwnProjectsViewSet):
+    @extend_schema(
+        operation_id="show_project_stats",
+        tags=["projects"],
+        responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
+    )
+    def stats(self, request: AuthenticatedRequest, id: str) -> Response:
+        """Tell what the agent uses at this moment; all null while it does not run."""
+        usage = read_usage(self.get_object())
+        return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
+
+    @extend_schema(
+        operation_id="list_project_events",
+        tags=["projects"],
+        responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
+    )
+    def events(self, request: AuthenticatedRequest, id: str) -> Response:
+        """Tell who did what to the project, when and from where: the newest 200."""
+        events = Event.objects.filter(project_id=self.get_object().id)[:200]
+        return Response(EventSerializer(events, many=True).data)
+
+
+class ProjectLogsView(OwnProjectsViewSet):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="read_project_logs",
+        tags=["projects"],
+        parameters=[TAIL, SINCE, FOLLOW],
+        responses={
+            (200, "text/plain"): OpenApiResponse({"type": "string"}, description="One line each, with its time."),
+            (200, "text/event-stream"): OpenApiResponse(LOG_EVENT, description="With `follow=true`: one event each."),
+            **problems(400, 401, 404, 429, 502, 503),
+        },
+    )
+    def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
+        """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
+        project, tail, since = self.get_object(), read_tail(request), read_since(request)
+        if read_flag(request, "follow"):
+            return follow(project, tail=tail, since=since)
+        return HttpResponse(text_of(project, tail=tail, since=since), content_type="text/plain; charset=utf-8")
