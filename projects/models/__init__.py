@@ -2,6 +2,7 @@
 
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
+from projects.models.event_cursor import EventCursor
 from projects.models.idempotency import IdempotencyRecord
 from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
@@ -12,6 +13,7 @@ __all__ = [
     "Actor",
     "AgentType",
     "Event",
+    "EventCursor",
     "IdempotencyRecord",
     "KeyCheck",
     "LongRequest",

@@ -1,4 +1,8 @@
-"""Who did what to a project, when and from where. Rows are added and never changed."""
+"""Who did what to a project, when and from where.
+
+An event is written in the same transaction as the outcome it tells of, so there is never one without the other. Mail
+and other readers follow the table, each with a cursor of its own.
+"""
 
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -20,7 +24,9 @@ SYSTEM = Actor(label="system", source="system")
 
 
 class Event(models.Model):
-    project_id = models.UUIDField(db_index=True)  # no foreign key: the story outlives the project
+    """Rows are added and never changed. Only retention deletes them, in batches."""
+
+    project_id = models.UUIDField()  # no foreign key: the events outlive the project
     owner_id = models.UUIDField()
     at = models.DateTimeField(default=timezone.now)
     actor = models.CharField(max_length=254)
@@ -32,6 +38,7 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["-at", "-pk"]
+        indexes = [models.Index(fields=["project_id", "-at", "-id"], name="event_by_project")]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor}: {self.action} {self.outcome}"

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from projects.errors import ProjectGoneError
+from projects.models.event import Event
 from projects.rules.lifecycle import Desired, Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to work on a project. `contested` where another operation was under way, and may still act."""
+    """The right to work on a project. `contested`: another operation was in flight, and its process may still act."""
 
     id: uuid.UUID
     generation: int
@@ -24,7 +25,10 @@ class Claim:
 
 
 class Claimable(models.Model):
-    """What is wanted, and the operation in flight: who holds its id may write, past its deadline anybody may claim."""
+    """What is wanted, and the operation in flight.
+
+    Only the holder of `operation_id` may record an outcome. Past the deadline any process may claim the project.
+    """
 
     desired = models.CharField(max_length=10, choices=Desired, default=Desired.RUNNING, editable=False)
     generation = models.PositiveIntegerField(default=1, editable=False)
@@ -49,24 +53,26 @@ class Claimable(models.Model):
         preempting: frozenset[Operation] = frozenset(),
         unchanged: bool = False,
         renew: bool = True,
-        **wants: Any,
+        **values: Any,
     ) -> "Claim | None":
-        """Take the project for an operation by one conditional UPDATE; None where somebody else holds it.
+        """Takes the project for an operation by one conditional UPDATE; returns None where another one holds it.
 
-        `wants` are further fields to set in the same statement. With `unchanged` it is also None where another
-        operation has begun since this object was read: what was decided on that ground may be wrong by now. With
-        `renew` a new generation begins, so that what an earlier operation still does on the engine can be told from
-        what this one does; without, the container that is there may stay. Raises `ProjectGoneError`.
+        `lasting`: how long the claim holds; after that anybody may take the project.
+        `preempting`: kinds of operation in flight that give way to this one.
+        `unchanged`: also None where another operation has begun since this object was read.
+        `renew`: begin a new generation, so that the container is replaced; without, the existing one may stay.
+        `values`: further fields to set in the same statement.
+
+        Raises `ProjectGoneError`.
         """
         now = timezone.now()
         claim_id = uuid.uuid4()
-        values = {
+        values |= {
             "operation": operation,
             "operation_id": claim_id,
             "operation_deadline": now + lasting,
             "generation": F("generation") + int(renew),
             "updated_at": now,
-            **wants,
         }
         rows = self._row()
         if operation != Operation.DELETE:
@@ -84,17 +90,33 @@ class Claimable(models.Model):
     def holds(self, claim: "Claim") -> bool:
         return self._row().filter(operation_id=claim.id).exists()
 
-    def record(self, claim: "Claim", *, fields: Iterable[str] = (), **values: Any) -> bool:
-        """End the operation and write what came of it; False, and nothing written, where it was lost to another."""
-        written = {field: getattr(self, field) for field in fields} | values | _at_rest()
-        if not self._row().filter(operation_id=claim.id).update(**written):
-            return False
+    def record(self, claim: "Claim", *, events: Iterable[Event] = (), **values: Any) -> bool:
+        """Ends the operation and writes its outcome and events in one transaction.
+
+        Returns False, and writes nothing, where another operation has taken the project.
+        """
+        written = values | _at_rest()
+        with transaction.atomic():
+            if not self._row().filter(operation_id=claim.id).update(**written):
+                return False
+            Event.objects.bulk_create(events)
         for field, value in written.items():
             setattr(self, field, value)
         return True
 
+    def record_deletion(self, claim: "Claim", *, events: Iterable[Event] = ()) -> bool:
+        """Deletes the row and writes the events in one transaction. Returns False, and does neither, as `record`."""
+        with transaction.atomic():
+            deleted, _ = self._row().filter(operation_id=claim.id).delete()
+            if deleted:
+                Event.objects.bulk_create(events)
+        return bool(deleted)
+
     def release_expired(self, **values: Any) -> bool:
-        """End an operation whose time is over, and write `values`: whoever still carries it out holds nothing now."""
+        """Ends an operation past its deadline and writes `values`; the process that carried it out loses its claim.
+
+        Returns False where it has ended or was renewed since this object was read.
+        """
         written = values | _at_rest()
         rows = self._row().filter(operation_id=self.operation_id, operation_deadline__lte=timezone.now())
         if not rows.update(**written):
@@ -114,7 +136,7 @@ class Claimable(models.Model):
 
 
 def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> bool | None:
-    """Write the claim into a row at rest (False) or over an operation that gives way (True); None where none does."""
+    """Writes the claim. Returns whether an operation gave way to it, or None where one is in flight that does not."""
     free = Q(operation=Operation.NONE)
     giving_way = ~free & over
     while True:
@@ -128,7 +150,7 @@ def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> 
 
 
 def _at_rest() -> dict[str, Any]:
-    """No operation, as of now."""
+    """The fields of a row without an operation, as of now."""
     return {
         "operation": Operation.NONE,
         "operation_id": None,
@@ -138,7 +160,7 @@ def _at_rest() -> dict[str, Any]:
 
 
 def operation_is_whole(name: str) -> models.CheckConstraint:
-    """There is an operation with its id and its deadline, or none of the three."""
+    """The constraint that an operation, its id and its deadline are set together or not at all."""
     kinds = [value for value in Operation.values if value]
     none = Q(operation=Operation.NONE, operation_id=None, operation_deadline=None)
     whole = Q(operation__in=kinds, operation_id__isnull=False, operation_deadline__isnull=False)

@@ -153,9 +153,9 @@ class Project(Claimable, Observed):
             crash_count=self.crash_count,
         )
 
-    def note(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> None:
-        """Add to the project's story."""
-        Event.objects.create(
+    def event(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> Event:
+        """An event of this project, to be saved together with the outcome that it tells of."""
+        return Event(
             project_id=self.pk,
             owner_id=self.owner_id,
             actor=actor.label,

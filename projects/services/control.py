@@ -1,78 +1,100 @@
 """Start, stop and restart."""
 
-from django.utils import timezone
-
 from containers.engine import EngineError, EngineUnavailableError
+from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project
+from projects.models.operation import Claim
 from projects.rules.control import Verdict, judge_action
 from projects.rules.lifecycle import Action, Desired, Operation
 from projects.services.observation import observe_now
 from projects.services.operations import (
-    CLEAN_SLATE,
+    NO_FAILURES,
     bring_up,
     claim_stop,
     command_deadline,
+    failure,
     failure_code,
-    in_progress,
+    operation_in_progress,
+    record_outcome,
     take_down,
     time_allowed,
 )
 
 ATTEMPTS = 5
-"""How often a start looks anew because another operation came and went while it looked."""
+"""How often a start looks again because another operation began or ended while it looked."""
 
 
 def control_project(*, project: Project, action: Action, actor: Actor) -> Project:
-    """Carry out the command, and return the project as it is then.
+    """Carries out the command and returns the project as it is then.
 
-    A stop that the engine cannot carry out now is recorded and carried out when it can: the status is `unknown` then.
-    Raises `ProjectSuspendedError`, `OperationInProgressError`, `OperationLostError` and `EngineError`.
+    A stop that the engine cannot carry out now is recorded, and carried out when the engine answers: until then the
+    status is `unknown`. Raises `ProjectSuspendedError`, `OperationInProgressError`, `OperationLostError`,
+    `SecretUnreadableError` and `EngineError`.
     """
-    outcome = "failed"
     try:
         with command_deadline(project.agent_type):
-            outcome = _stop(project) if action == Action.STOP else _start(project, action)
-    finally:
-        project.note(actor, action, outcome)
+            error = _stop(project, actor) if action == Action.STOP else _start(project, action, actor)
+    except Exception:
+        # It was refused or lost to another command. No outcome was recorded, so the event stands alone.
+        project.event(actor, action, "failed").save()
+        raise
+    if error is not None:
+        raise error
     return project
 
 
-def _start(project: Project, action: Action) -> str:
+def _start(project: Project, action: Action, actor: Actor) -> EngineError | SecretUnreadableError | None:
+    """Returns the error that was recorded as the outcome, if any."""
     for _ in range(ATTEMPTS):
         observe_now(project)
         if _has_nothing_to_do(project, action):
-            return "nothing to do"
-        operation = Operation.RESTART if project.facts().is_up and action == Action.RESTART else Operation.START
-        before, wants = Desired(project.desired), {"desired": Desired.RUNNING, **CLEAN_SLATE}
-        claim = project.claim(operation, lasting=time_allowed(project), unchanged=True, **wants)
+            project.event(actor, action, "nothing to do").save()
+            return None
+        before, claim = Desired(project.desired), _claim_start(project, action)
         if claim is not None:
-            bring_up(project, claim, otherwise=before)
-            return "done"
+            outcome = bring_up(project, claim, desired_if_silent=before)
+            event = project.event(actor, action, "failed" if outcome.error else "done")
+            record_outcome(project, claim, outcome, events=[event])
+            return outcome.error
         project.refresh_from_db()
-    raise in_progress(project)
+    raise operation_in_progress(project)
+
+
+def _claim_start(project: Project, action: Action) -> Claim | None:
+    is_restart = action == Action.RESTART and project.facts().is_up
+    return project.claim(
+        Operation.RESTART if is_restart else Operation.START,
+        lasting=time_allowed(project),
+        unchanged=True,
+        desired=Desired.RUNNING,
+        **NO_FAILURES,
+    )
 
 
 def _has_nothing_to_do(project: Project, action: Action) -> bool:
-    """By the control table; what stands in the way is raised."""
+    """Follows the control table. Raises what it has against the command."""
     facts = project.facts()
     match judge_action(action, status=project.status, operation=facts.operation, suspended=facts.suspended):
         case Verdict.SUSPENDED:
             raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
         case Verdict.CONFLICT:
-            raise in_progress(project)
+            raise operation_in_progress(project)
         case verdict:
             return verdict == Verdict.NOTHING
 
 
-def _stop(project: Project) -> str:
+def _stop(project: Project, actor: Actor) -> EngineError | SecretUnreadableError | None:
+    """Returns the error that was recorded as the outcome, but for a silent engine: then the stop stands recorded."""
     claim = claim_stop(project, desired=Desired.STOPPED)
-    try:
-        take_down(project, claim)
-    except EngineUnavailableError:
-        project.record(claim)
-        return "recorded"
-    except EngineError as error:
-        project.record(claim, failure_code=failure_code(error), failed_at=timezone.now())
-        raise
-    return "done"
+    outcome = take_down(project, claim)
+    match outcome.error:
+        case None:
+            record_outcome(project, claim, outcome, events=[project.event(actor, Action.STOP, "done")])
+        case EngineUnavailableError():
+            record_outcome(project, claim, outcome, events=[project.event(actor, Action.STOP, "recorded")])
+            return None
+        case EngineError() as error:
+            event = project.event(actor, Action.STOP, "failed")
+            record_outcome(project, claim, outcome, events=[event], **failure(failure_code(error)))
+    return outcome.error

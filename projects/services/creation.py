@@ -13,13 +13,14 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.models import User
 from containers.engine import EngineError, ImageMissingError
 from containers.get_engine import get_engine
+from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
-from projects.models import Actor, AgentType, Plan, Project
+from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
-from projects.services.deletion import claim_deletion, finish_deletion
-from projects.services.operations import bring_up, command_deadline, failure_code, time_allowed
+from projects.services.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.operations import bring_up, command_deadline, failure_code, record_outcome, time_allowed
 
 log = logging.getLogger(__name__)
 
@@ -40,25 +41,35 @@ class NewProject:
 
 @sensitive_variables("wanted")
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
-    """Deploy a project and return it; whatever stands in the way is raised, and leaves nothing behind.
+    """Deploys a project and returns it. Where it raises, nothing of the project is left.
 
-    Raises `PlanLimitReachedError`, `BotInUseError` and `EngineError`.
+    Raises `PlanLimitReachedError`, `BotInUseError`, `OperationLostError` and `EngineError`.
     """
     with command_deadline(wanted.agent_type):
         check_engine(wanted.agent_type)
-        project, claim = _claim_place(owner=owner, wanted=wanted)
+        project, claim = _insert_claimed(owner=owner, wanted=wanted)
         try:
-            bring_up(project, claim, otherwise=Desired.DELETED)
+            outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
+            events = _deploy_events(project, actor, wanted.check, outcome.error)
+            record_outcome(project, claim, outcome, events=events)
         except OperationLostError as error:
-            _accept_loss(project, error)
-        except EngineError as error:
-            _leave_nothing(project)
-            project.note(actor, "deploy", failure_code(error))
-            raise
-    project.note(actor, "deploy", "done")
-    for warning in wanted.check.warnings:
-        project.note(actor, "deploy", "warning", detail=warning)
+            _check_it_still_exists(project, error)
+            Event.objects.bulk_create(_deploy_events(project, actor, wanted.check))
+            return project
+        if outcome.error is not None:
+            _clean_up(project)
+            raise outcome.error
     return project
+
+
+def _deploy_events(
+    project: Project, actor: Actor, check: CredentialCheck, error: EngineError | SecretUnreadableError | None = None
+) -> list[Event]:
+    if error is not None:
+        code = failure_code(error) if isinstance(error, EngineError) else "secret_unreadable"
+        return [project.event(actor, "deploy", code)]
+    warnings = [project.event(actor, "deploy", "warning", detail=warning) for warning in check.warnings]
+    return [project.event(actor, "deploy", "done"), *warnings]
 
 
 def check_creation(*, owner: User, wanted: NewProject) -> None:
@@ -84,8 +95,8 @@ def check_engine(agent_type: AgentType) -> None:
 
 
 @sensitive_variables("wanted")
-def _claim_place(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
-    """The row, held by the deploy from its first moment on."""
+def _insert_claimed(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
+    """Inserts the row, already claimed by the deploy."""
     claim = Claim(id=uuid4(), generation=1, contested=False)
     project = Project(
         id=wanted.project_id,
@@ -132,20 +143,20 @@ def bot_in_use() -> BotInUseError:
     )
 
 
-def _accept_loss(project: Project, error: OperationLostError) -> None:
-    """A stop during the deploy leaves a project, which is the answer then; a deletion leaves none."""
+def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
+    """A stop during the deploy leaves a project, which is the answer then. After a deletion `error` is raised."""
     try:
         project.refresh_from_db()
     except ProjectGoneError:
         raise error from None
 
 
-def _leave_nothing(project: Project) -> None:
-    """Remove whatever the failed deploy made; what a silent engine keeps, the watcher removes when it answers."""
+def _clean_up(project: Project) -> None:
+    """Removes what a failed deploy has made. Where the engine is silent, the watcher removes it later."""
     try:
         claim = claim_deletion(project)
         if claim is not None:
-            finish_deletion(project, claim)
+            finish_deletion(project, claim, remove_container(project))
     except ProjectGoneError:
         return
     except EngineError:

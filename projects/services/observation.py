@@ -6,7 +6,6 @@ competes with an operation. Only operations and the watcher write.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -91,14 +90,3 @@ def observe_now(project: Project) -> None:
     """Ask the engine about one container, whatever the row says. Raises `EngineError` where it does not answer."""
     observation = get_engine().inspect(project.container_name)
     project.apply_observation(observation, at=timezone.now())
-
-
-def save_observation(project: Project, observation: Observation | None, *, at: datetime, **values: Any) -> bool:
-    """Write what was seen at `at`, unless an operation is in flight or the row knows something newer."""
-    if project.observed_at is not None and project.observed_at >= at:
-        return False
-    before, generation = project.observed_at, project.generation
-    fields = project.apply_observation(observation, at=at)
-    written = {field: getattr(project, field) for field in fields} | values
-    rows = Project.objects.filter(pk=project.pk, observed_at=before, generation=generation, operation="")
-    return bool(rows.update(**written))

@@ -1,17 +1,29 @@
-"""The two acts that operations share: bring a claimed project's container up, and take it down."""
+"""The two acts that operations share: starting a claimed project's container, and stopping it.
+
+Every operation has three steps: claim the project, act on the engine, and record the outcome with its event.
+"""
 
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
-from containers.engine import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
+from containers.engine import (
+    EngineError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+    Observation,
+    SupersededError,
+)
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError
-from projects.models import AgentType, Project
+from projects.models import AgentType, Event, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.services.container_spec import build_spec
@@ -20,15 +32,15 @@ ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
 
 AFTER_STOP = 12.0
-"""Seconds apart from the stop timeout, where that is so long that the answer cannot come within 30."""
+"""Seconds beyond the stop timeout, where that is so long that the answer cannot come within 30."""
 
 RECORD_WITHIN = 3.0
-"""Seconds to write what came of it. A claim lasts no longer than that, so that what a killed process leaves is taken
-over soon."""
+"""Seconds to record the outcome. A claim ends this long after the engine's time, so that the watcher soon takes over
+what a killed process has left."""
 
 POLL_SECONDS = 0.1
 
-CLEAN_SLATE: dict[str, Any] = {
+NO_FAILURES: dict[str, Any] = {
     "failure_code": "",
     "failed_at": None,
     "recreated_at": None,
@@ -37,7 +49,15 @@ CLEAN_SLATE: dict[str, Any] = {
     "crashes_since": None,
     "log_tail": "",
 }
-"""What an owner's start or restart forgets."""
+"""The fields that an owner's start or restart resets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an act on the engine led to: the fields to write, and the error if it failed."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    error: EngineError | SecretUnreadableError | None = None
 
 
 def time_allowed(project: Project) -> timedelta:
@@ -46,7 +66,7 @@ def time_allowed(project: Project) -> timedelta:
 
 
 def command_deadline(agent_type: AgentType) -> AbstractContextManager[None]:
-    """Inside, an engine that is slow at every call makes nobody wait for the sum of them."""
+    """Limits all engine calls inside together, so that an engine that is slow at each call delays nobody for long."""
     return get_engine().deadline(answer_within(agent_type))
 
 
@@ -64,80 +84,92 @@ def failure_code(error: EngineError) -> str:
             return "engine_refused"
 
 
-def bring_up(project: Project, claim: Claim, *, otherwise: Desired, **values: Any) -> None:
-    """Afterwards a container of the claim's generation has been started, and the row says so, with `values`.
+def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> Outcome:
+    """Starts a container of the claim's generation.
 
-    Where the engine falls silent the project is wanted as it was before (`otherwise`): the caller is told 503.
-    What was wanted then comes about when it answers again: an agent that was down stays down, one that was up is up,
-    maybe as the new container. Where it refuses, the refusal is recorded. Both are raised.
+    Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
+    is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
+    outcome holds the failure. Raises `OperationLostError`.
     """
     try:
         seen = get_engine().deploy(build_spec(project), confirm=lambda: project.holds(claim))
     except SupersededError:
-        raise lost(project) from None
-    except EngineUnavailableError:
-        # It may have taken the old container away: if that is gone, it did not vanish by itself.
-        if not project.record(claim, desired=otherwise, recreated_at=None):
-            raise lost(project) from None
-        raise
-    except SecretUnreadableError:
-        project.record(claim, failure_code="secret_unreadable", failed_at=timezone.now())
-        raise
+        raise operation_lost(project) from None
+    except EngineUnavailableError as error:
+        # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
+        return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
+    except SecretUnreadableError as error:
+        return Outcome(error=error, values=failure("secret_unreadable"))
     except EngineError as error:
-        fields = _look_again(project)
-        if not project.record(claim, fields=fields, failure_code=failure_code(error), failed_at=timezone.now()):
-            raise lost(project) from None
-        raise
-    fields = project.apply_observation(seen, at=timezone.now())
-    if not project.record(claim, fields=fields, **values):
-        raise lost(project)
+        return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
+    return Outcome(values=_observed(project, seen))
 
 
-def claim_stop(project: Project, **wants: Any) -> Claim:
-    """Take the project for a stop: from a deploy, start or restart at once, from another stop when that has ended.
+def claim_stop(project: Project, **values: Any) -> Claim:
+    """Claims the project for a stop: a deploy, start or restart gives way at once, another stop is waited for.
 
-    Raises `OperationInProgressError` for a project that is being deleted.
+    `values` are further fields to set with the claim. Raises `OperationInProgressError` for a project that is being
+    deleted.
     """
     lasting = time_allowed(project)
     until = time.monotonic() + answer_within(project.agent_type)
     while True:
-        claim = project.claim(Operation.STOP, lasting=lasting, preempting=PREEMPTED_BY[Operation.STOP], **wants)
+        claim = project.claim(Operation.STOP, lasting=lasting, preempting=PREEMPTED_BY[Operation.STOP], **values)
         if claim is not None:
             return claim
         project.refresh_from_db()
         if project.desired == Desired.DELETED or time.monotonic() >= until:
-            raise in_progress(project)
+            raise operation_in_progress(project)
         time.sleep(POLL_SECONDS)
 
 
-def take_down(project: Project, claim: Claim, **values: Any) -> None:
-    """Afterwards no process of the container runs, and the row says so. Raises `EngineError`, the claim still held."""
+def take_down(project: Project, claim: Claim) -> Outcome:
+    """Stops the container, so that no process of it runs."""
     engine = get_engine()
-    engine.stop(project.container_name, timeout=project.agent_type.stop_timeout)
-    if claim.contested:
-        # The operation that lost may be about to start what it made: a container that is gone cannot be started.
-        engine.remove(project.container_name)
-    fields = project.apply_observation(engine.inspect(project.container_name), at=timezone.now())
-    if not project.record(claim, fields=fields, **values):
-        raise lost(project)
-
-
-def _look_again(project: Project) -> list[str]:
     try:
-        seen = get_engine().inspect(project.container_name)
-    except EngineError:
-        return []
-    return project.apply_observation(seen, at=timezone.now())
+        engine.stop(project.container_name, timeout=project.agent_type.stop_timeout)
+        if claim.contested:
+            # The operation that lost may be about to start its container: one that is removed cannot be started.
+            engine.remove(project.container_name)
+        return Outcome(values=_observed(project, engine.inspect(project.container_name)))
+    except EngineError as error:
+        return Outcome(error=error)
 
 
-def lost(project: Project) -> OperationLostError:
+def record_outcome(
+    project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = (), **values: Any
+) -> None:
+    """Ends the operation: writes the outcome, `values` and the events together.
+
+    Raises `OperationLostError`, having written nothing, where another operation has taken the project.
+    """
+    if not project.record(claim, events=events, **outcome.values, **values):
+        raise operation_lost(project)
+
+
+def failure(code: str) -> dict[str, Any]:
+    return {"failure_code": code, "failed_at": timezone.now()}
+
+
+def operation_lost(project: Project) -> OperationLostError:
     return OperationLostError(f"A stop or a deletion of “{project.name}” came in meanwhile and won. Look at it again.")
 
 
-def in_progress(project: Project) -> OperationInProgressError:
+def operation_in_progress(project: Project) -> OperationInProgressError:
     deadline = project.operation_deadline or timezone.now()
     left = int((deadline - timezone.now()).total_seconds())
     return OperationInProgressError(
         f"Another command is being carried out on “{project.name}”. Try again in a few seconds.",
         retry_after=min(max(left, 1), 5),
     )
+
+
+def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
+    return project.observed_values(seen) | {"observed_at": timezone.now()}
+
+
+def _inspect_after_failure(project: Project) -> dict[str, Any]:
+    try:
+        return _observed(project, get_engine().inspect(project.container_name))
+    except EngineError:
+        return {}

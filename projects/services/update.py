@@ -8,10 +8,10 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.verification import CredentialCheck
-from projects.models import Actor, Plan, Project
+from projects.models import Actor, Event, Plan, Project
 from projects.rules.lifecycle import Desired
 from projects.services.creation import bot_in_use, check_plan_limit
-from projects.services.operations import in_progress
+from projects.services.operations import operation_in_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +38,21 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
                 check_plan_limit(owner=project.owner, plan=change.plan)
             rows = Project.objects.filter(pk=project.pk).exclude(desired=Desired.DELETED)
             if not rows.update(**values, updated_at=timezone.now()):
-                raise in_progress(project)
+                raise operation_in_progress(project)
+            Event.objects.bulk_create(_events(project, change, values, actor))
     except IntegrityError:
         if change.telegram_token is None:
             raise
         raise bot_in_use() from None
     project.refresh_from_db()
-    names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
-    if names:
-        project.note(actor, "update", "done", detail=f"changed: {', '.join(names)}")
-    for warning in change.check.warnings if change.check else ():
-        project.note(actor, "update", "warning", detail=warning)
     return project
+
+
+def _events(project: Project, change: ProjectChange, values: dict[str, Any], actor: Actor) -> list[Event]:
+    names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
+    done = [project.event(actor, "update", "done", detail=f"changed: {', '.join(names)}")] if names else []
+    warnings = change.check.warnings if change.check else ()
+    return done + [project.event(actor, "update", "warning", detail=warning) for warning in warnings]
 
 
 @sensitive_variables("change")

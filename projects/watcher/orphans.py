@@ -1,4 +1,4 @@
-"""What belongs to this instance and to no project: containers and volumes that a killed process left."""
+"""Containers and volumes of this instance that belong to no project: a killed process has left them."""
 
 import logging
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from projects.models import Project
 log = logging.getLogger(__name__)
 
 ORPHAN_AGE = timedelta(minutes=5)
-"""How old what has no row must be: a deploy writes its row first, so a younger one may be another's."""
+"""How old an orphan must be. A younger one may belong to a project that was inserted after the rows were read."""
 
 
-def find_leftovers() -> dict[str, datetime]:
-    """Names without a project under which state or secrets are kept, and since when."""
-    kept = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+def find_orphaned_volumes() -> dict[str, datetime]:
+    """Returns the names of containers without a project whose volumes are still there, and when those were made."""
+    volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE)
-    known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if kept else set()
-    return {name: since for name, since in kept.items() if name not in known}
+    known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if volumes else set()
+    return {name: since for name, since in volumes.items() if name not in known}
 
 
 def remove_orphans(orphans: Mapping[str, datetime | None], *, now: datetime) -> tuple[list[str], list[str]]:
-    """Remove those that are old enough, each with its volumes: what was removed, and what the engine refused."""
+    """Removes the orphans that are old enough, with their volumes. Returns what was removed and what was refused."""
     removed, refused = [], []
     for name, since in orphans.items():
         if since is None or now - since < ORPHAN_AGE:

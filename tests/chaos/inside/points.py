@@ -82,7 +82,7 @@ def install() -> None:
     for name in ("claim", "record"):
         surround(Project, name)
     surround(ProjectQuerySet, "delete", lambda *_args, **_kwargs: "delete row")
-    surround(creation, "_claim_place", lambda *_args, **_kwargs: "insert row")
+    surround(creation, "_insert_claimed", lambda *_args, **_kwargs: "insert row")
     for name in CLIENT_CALLS:
         surround(DockerClient, name, functools.partial(label_call, name))
 

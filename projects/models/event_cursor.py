@@ -1,0 +1,54 @@
+"""How far a reader of the events has come."""
+
+from datetime import timedelta
+
+from django.db import models
+from django.utils import timezone
+
+from projects.models.event import Event
+
+GAP_CLOSES_WITHIN = timedelta(seconds=10)
+"""How long an id may be missing below a visible one. The INSERT is the last statement of its transaction, so one that
+is not visible after that was rolled back."""
+
+
+class EventCursor(models.Model):
+    """One row for each reader. Retention keeps the events that a cursor has not passed."""
+
+    name = models.CharField(primary_key=True, max_length=40)
+    last_event_id = models.PositiveBigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.last_event_id}"
+
+    @staticmethod
+    def named(name: str) -> "EventCursor":
+        """The cursor of this name. A new one begins at the newest event, so that the past is not read."""
+        cursor, _ = EventCursor.objects.get_or_create(name=name, defaults={"last_event_id": newest_event_id()})
+        return cursor
+
+    def unread(self, *, limit: int) -> list[Event]:
+        """The events after the cursor, oldest first.
+
+        On PostgreSQL an event with a lower id may become visible after one with a higher id. Reading therefore stops
+        before a missing id until `GAP_CLOSES_WITHIN` has passed.
+        """
+        found: list[Event] = []
+        expected = self.last_event_id + 1
+        settled = timezone.now() - GAP_CLOSES_WITHIN
+        for event in Event.objects.filter(pk__gt=self.last_event_id).order_by("pk")[:limit]:
+            if event.pk != expected and event.at > settled:
+                break
+            found.append(event)
+            expected = event.pk + 1
+        return found
+
+    def advance(self, event_id: int) -> None:
+        """Moves the cursor forwards, never back: another process may have read further."""
+        rows = EventCursor.objects.filter(pk=self.pk, last_event_id__lt=event_id)
+        rows.update(last_event_id=event_id)
+        self.last_event_id = max(self.last_event_id, event_id)
+
+
+def newest_event_id() -> int:
+    return Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0

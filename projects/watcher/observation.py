@@ -1,0 +1,59 @@
+"""Takes over into the rows what the engine was seen to have, and counts crashes."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from containers.engine import Observation
+from projects.models import Project
+from projects.models.event import SYSTEM
+from projects.rules.lifecycle import Desired, count_crashes
+from projects.services.logs import read_log_tail
+
+
+def differs(project: Project, seen: Observation | None) -> bool:
+    """Whether the row says something else than the observation."""
+    return any(getattr(project, name) != value for name, value in project.observed_values(seen).items())
+
+
+def record_observation(project: Project, seen: Observation | None, *, at: datetime) -> bool:
+    """Writes what was seen at `at`; of a crash also its count, the end of the log and an event, all together.
+
+    Returns False, and writes nothing, where the row knows something newer or an operation has begun since it was read.
+    """
+    if project.observed_at is not None and project.observed_at >= at:
+        return False
+    crashes = _count_crashes_between(project, seen)
+    values = _crash_values(project, crashes, at=at) if crashes else {}
+    rows = Project.objects.filter(
+        pk=project.pk, observed_at=project.observed_at, generation=project.generation, operation=""
+    )
+    values |= {field: getattr(project, field) for field in project.apply_observation(seen, at=at)}
+    with transaction.atomic():
+        if not rows.update(**values):
+            return False
+        if crashes:
+            reason = project.reason
+            project.event(SYSTEM, "crash", reason.code if reason else f"exit {project.exit_code}").save()
+    return True
+
+
+def _count_crashes_between(project: Project, seen: Observation | None) -> int:
+    """How often the container ended by itself since the row was written, while it was wanted running."""
+    if seen is None or project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at:
+        return 0
+    if seen.container_id != project.container_id:
+        return 0
+    restarted = max((seen.restart_count or 0) - project.restarts, 0)
+    ended = seen.state == "exited" and project.container_state in {"running", "paused"}
+    return restarted or int(ended)
+
+
+def _crash_values(project: Project, crashes: int, *, at: datetime) -> dict[str, Any]:
+    """Sets the fields that tell of crashes, and returns them."""
+    since, count = count_crashes(since=project.crashes_since, count=project.crash_count, more=crashes, now=at)
+    values = {"crashes_since": since, "crash_count": count, "log_tail": read_log_tail(project)}
+    for name, value in values.items():
+        setattr(project, name, value)
+    return values

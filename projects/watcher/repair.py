@@ -1,0 +1,88 @@
+"""Carries out the remedies that the rules choose. Each is an operation: claim, act, record with its event."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from containers.engine import ContainerState, EngineUnavailableError
+from projects.models import Event, Project
+from projects.models.event import SYSTEM
+from projects.rules.lifecycle import Desired, Operation
+from projects.rules.remedies import Remedy
+from projects.services.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.operations import Outcome, bring_up, failure, record_outcome, take_down, time_allowed
+
+
+def carry_out(remedy: Remedy, project: Project) -> bool:
+    """Returns whether the project was repaired; False where another operation has begun since it was read.
+
+    Raises `EngineError` and `SecretUnreadableError`, which then are recorded as the outcome, `OperationLostError` and
+    `ProjectGoneError`.
+    """
+    match remedy:
+        case Remedy.FINISH_DELETION:
+            return _finish_deletion(project)
+        case Remedy.TAKE_DOWN:
+            return _stop(project, remedy)
+        case Remedy.GIVE_UP:
+            return _stop(project, remedy, gave_up_at=timezone.now())
+        case Remedy.BRING_BACK:
+            return _start(project, remedy)
+        case Remedy.RECREATE:
+            return _start(project, remedy, recreated_at=timezone.now())
+        case Remedy.DECLARE_FAILED:
+            return _declare_failed(project)
+
+
+def _finish_deletion(project: Project) -> bool:
+    claim = claim_deletion(project)
+    if claim is None:
+        return False
+    outcome = remove_container(project)
+    return finish_deletion(project, claim, outcome, events=_events(Remedy.FINISH_DELETION, project, outcome))
+
+
+def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
+    """`values` are written with the claim, so that they hold even if the engine falls silent."""
+    claim = project.claim(Operation.STOP, lasting=time_allowed(project), unchanged=True, **values)
+    if claim is None:
+        return False
+    outcome = take_down(project, claim)
+    record_outcome(project, claim, outcome, events=_events(remedy, project, outcome))
+    if outcome.error is not None:
+        raise outcome.error
+    return True
+
+
+def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
+    """`values` are written with a success."""
+    # A container that has ended is started as it is, and not replaced: the whole engine may be about to end, and has
+    # to find something that it can start when it comes back.
+    renew = project.container_state != ContainerState.EXITED
+    claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True, renew=renew)
+    if claim is None:
+        return False
+    outcome = bring_up(project, claim, desired_if_silent=Desired(project.desired))
+    events = _events(remedy, project, outcome)
+    if outcome.error is not None:
+        record_outcome(project, claim, outcome, events=events)
+        raise outcome.error
+    record_outcome(project, claim, outcome, events=events, **values)
+    return True
+
+
+def _declare_failed(project: Project) -> bool:
+    rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
+    with transaction.atomic():
+        if not rows.update(**failure("vanished")):
+            return False
+        project.event(SYSTEM, Remedy.DECLARE_FAILED, "done").save()
+    return True
+
+
+def _events(remedy: Remedy, project: Project, outcome: Outcome) -> list[Event]:
+    """None where the engine fell silent: the next round tries again."""
+    if isinstance(outcome.error, EngineUnavailableError):
+        return []
+    return [project.event(SYSTEM, remedy, "failed" if outcome.error else "done")]
