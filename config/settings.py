@@ -59,6 +59,9 @@ BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
 BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
+# How long the events of projects are kept.
+BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
+
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)

@@ -38,7 +38,10 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["-at", "-pk"]
-        indexes = [models.Index(fields=["project_id", "-at", "-id"], name="event_by_project")]
+        indexes = [
+            models.Index(fields=["project_id", "-at", "-id"], name="event_by_project"),
+            models.Index(fields=["at"], name="event_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor}: {self.action} {self.outcome}"

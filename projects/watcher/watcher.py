@@ -1,7 +1,7 @@
-"""The watcher's loop: wait for news from the engine or two seconds, look at everything, beat.
+"""The watcher's loop: wait for an event of the engine or two seconds, reconcile everything, beat.
 
-Events only make it prompt. That the rows are right rests on the list, which is asked for every time: an event that
-never came, or came too early, costs at most two seconds.
+The engine's events only make it prompt. The rows are right because of the list, which every round asks for: an event
+that never came, or came too early, costs at most two seconds.
 """
 
 import logging
@@ -17,13 +17,14 @@ from containers.engine import INSTANCE_LABEL, EngineError
 from containers.get_engine import get_engine
 from projects.watcher.leader import beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile
+from projects.watcher.retention import Retention
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
 FIREWALL_EVERY = VOLUMES_EVERY = 30.0
 SETTLE = 0.05
-"""Seconds that events are gathered before a look: a death is three events in a row."""
+"""Seconds to gather events before a round: the death of a container is three events in a row."""
 
 
 class Watcher:
@@ -31,15 +32,16 @@ class Watcher:
 
     def __init__(self) -> None:
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-        self._news = threading.Event()
+        self._wake = threading.Event()
         self._stopped = threading.Event()
         self._changed_names: set[str] = set()
         self._firewall_again_at = self._volumes_again_at = 0.0
         self._firewall_warning: str | None = None
+        self._retention = Retention()
 
     def stop(self) -> None:
         self._stopped.set()
-        self._news.set()
+        self._wake.set()
 
     def run(self) -> None:
         listener = threading.Thread(target=self._listen, name="events", daemon=True)
@@ -55,9 +57,9 @@ class Watcher:
                 failing = True
             except Exception:
                 log.exception("The watcher's round broke; the next one tries again.")
-            self._news.wait(LOOK_EVERY)
+            self._wake.wait(LOOK_EVERY)
             self._stopped.wait(SETTLE)
-            self._news.clear()
+            self._wake.clear()
         step_down(self.name)
 
     def _look(self) -> None:
@@ -75,14 +77,15 @@ class Watcher:
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         beat(self.name, result.at)
+        self._retention.step()
 
     def _ensure_firewall(self) -> None:
-        """Firewall rules are lost at a reboot or to somebody's flush; what cannot be set is said once."""
+        """Sets the firewall rules again, which a reboot or a flush removes. Logs once why they cannot be set."""
         if time.monotonic() < self._firewall_again_at:
             return
         self._firewall_again_at = time.monotonic() + FIREWALL_EVERY
-        said, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
-        if self._firewall_warning and self._firewall_warning != said:
+        logged, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
+        if self._firewall_warning and self._firewall_warning != logged:
             log.warning("%s", self._firewall_warning)
 
     def _listen(self) -> None:
@@ -91,7 +94,7 @@ class Watcher:
             try:
                 for event in get_engine().events(within, timeout=30):
                     self._changed_names.add(event.name)
-                    self._news.set()
+                    self._wake.set()
                     if self._stopped.is_set():
                         return
             except EngineError:

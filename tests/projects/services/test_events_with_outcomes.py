@@ -61,10 +61,8 @@ class Process:
 
 @contextmanager
 def running(process: Process) -> Iterator[None]:
-    with (
-        connection.execute_wrapper(process.execute),
-        suppress(Killed, ProjectError, EngineRefusedError, EngineUnavailableError),
-    ):
+    expected = suppress(Killed, ProjectError, EngineRefusedError, EngineUnavailableError)
+    with expected, connection.execute_wrapper(process.execute):
         yield
 
 

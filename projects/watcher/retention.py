@@ -1,0 +1,67 @@
+"""Deletes rows that nobody needs any more, in batches so small that they hold up neither a round nor a request."""
+
+import logging
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Min, QuerySet
+from django.utils import timezone
+
+from accounts.throttling.retention import find_expired
+from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
+from projects.models.idempotency import KEPT_FOR
+
+log = logging.getLogger(__name__)
+
+EVERY = 3600.0
+"""Seconds between two runs through all tables."""
+
+BATCH = 500
+"""Rows that one statement deletes at most."""
+
+
+class Retention:
+    """Goes through the tables now and then; each step deletes at most one batch."""
+
+    def __init__(self) -> None:
+        self._batches: Iterator[int] = iter(())
+        self._again_at = 0.0
+
+    def step(self) -> None:
+        if next(self._batches, None) is None and time.monotonic() >= self._again_at:
+            self._again_at = time.monotonic() + EVERY
+            self._batches = prune()
+
+
+def prune() -> Iterator[int]:
+    """Deletes what is too old, batch by batch, and yields the size of each. What fails is logged, and the rest goes on.
+
+    The rows are looked up when their table's turn comes.
+    """
+    now = timezone.now()
+    for rows in (*find_expired(now), *_find_expired(now)):
+        try:
+            yield from _delete_in_batches(rows)
+        except Exception:
+            log.exception("Old rows of %s could not be deleted; the next run tries again.", rows.model.__name__)
+
+
+def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
+    yield IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
+    yield LongRequest.objects.filter(held_until__lte=now)
+    # Without a cursor nobody reads the events, and none has to wait for its reader.
+    passed = EventCursor.objects.aggregate(least=Min("last_event_id"))["least"]
+    events = Event.objects.filter(at__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
+    yield events if passed is None else events.filter(pk__lte=passed)
+
+
+def _delete_in_batches(rows: QuerySet[Any]) -> Iterator[int]:
+    while keys := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
+        # With the condition again, for a row may be in use again by now. A full batch of those ends the table's turn.
+        deleted, _ = rows.filter(pk__in=keys).delete()
+        yield deleted
+        if not deleted or len(keys) < BATCH:
+            return

@@ -1,0 +1,230 @@
+"""What nobody needs any more is deleted, and nothing else."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import LoginCounter, RevokedSession, UsageCounter, User
+from accounts.throttling.retention import WINDOW_SECONDS
+from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
+from projects.watcher import retention
+from projects.watcher import watcher as loop
+from projects.watcher.retention import Retention, prune
+from projects.watcher.watcher import Watcher
+from tests.settings import REAL_LIMITS
+
+Add = Callable[[User, datetime], Any]
+
+
+@pytest.fixture(autouse=True)
+def _limits_are_on(settings: Any) -> None:
+    settings.BERTH_LIMITS = REAL_LIMITS
+
+
+def usage(scope: str, seconds: int) -> Add:
+    def add(user: User, at: datetime) -> UsageCounter:
+        window = int(at.timestamp() // seconds)
+        return UsageCounter.objects.create(subject=uuid4().hex, scope=scope, window=window, spent=1)
+
+    return add
+
+
+def login_attempts(user: User, at: datetime) -> LoginCounter:
+    return LoginCounter.objects.create(account=uuid4().hex, address="192.0.2.1", attempts=1, last_attempt_at=at)
+
+
+def revoked_session(user: User, at: datetime) -> RevokedSession:
+    return RevokedSession.objects.create(jti=uuid4().hex, expires_at=at)
+
+
+def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
+    return IdempotencyRecord.objects.create(owner=user, key=uuid4().hex, project_id=uuid4(), created_at=at)
+
+
+def long_request(user: User, at: datetime) -> LongRequest:
+    return LongRequest.objects.create(owner=user, held_until=at)
+
+
+def event(user: User, at: datetime) -> Event:
+    return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
+
+
+NOW, MINUTE, DAY = timedelta(0), timedelta(minutes=1), timedelta(days=1)
+MARGIN = 6 * MINUTE
+"""A little more than clocks may differ."""
+
+# Of each table: ages at which a row goes, and at which it stays.
+TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
+    "requests of the last minute": (usage("reads", 60), MINUTE + MARGIN, NOW),
+    "failed sign-ins of an address": (usage("failed_logins", 900), 15 * MINUTE + MARGIN, NOW),
+    "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
+    "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
+    "revoked sessions": (revoked_session, MARGIN, -MINUTE),
+    "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
+    "leases of long requests": (long_request, MINUTE, -MINUTE),
+    "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
+}
+every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
+
+
+@contextmanager
+def deleted_rows() -> Iterator[list[int]]:
+    """The number of rows that each DELETE has taken."""
+    found: list[int] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        result = execute(sql, params, many, context)
+        if sql.startswith("DELETE"):
+            found.append(context["cursor"].rowcount)
+        return result
+
+    with connection.execute_wrapper(note):
+        yield found
+
+
+@every_table
+def test_what_is_too_old_goes_and_what_is_not_stays(
+    add: Add, too_old: timedelta, not_too_old: timedelta, alice: User
+) -> None:
+    now = timezone.now()
+    old, young = add(alice, now - too_old), add(alice, now - not_too_old)
+    list(prune())
+    assert list(type(old).objects.values_list("pk", flat=True)) == [young.pk]
+
+
+@every_table
+def test_no_statement_deletes_more_than_a_batch(
+    add: Add, too_old: timedelta, not_too_old: timedelta, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 3)
+    for _ in range(7):
+        add(alice, timezone.now() - too_old)
+    with deleted_rows() as batches:
+        assert sum(prune()) == 7
+    assert batches == [3, 3, 1]
+
+
+@pytest.mark.django_db
+def test_a_batch_is_500_rows() -> None:
+    long_ago = timezone.now() - timedelta(days=1)
+    sessions = [RevokedSession(jti=str(number), expires_at=long_ago) for number in range(1001)]
+    RevokedSession.objects.bulk_create(sessions)
+    with deleted_rows() as batches:
+        list(prune())
+    assert batches == [500, 500, 1]
+
+
+def test_a_row_that_is_used_again_meanwhile_stays(alice: User) -> None:
+    """It is renewed between the look and the deletion."""
+    lease = long_request(alice, timezone.now() - MARGIN)
+
+    def renew(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("DELETE"):
+            LongRequest.objects.update(held_until=timezone.now() + MARGIN)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(renew):
+        list(prune())
+    assert LongRequest.objects.get() == lease
+
+
+def test_an_event_that_a_reader_has_not_passed_stays_however_old(alice: User) -> None:
+    long_ago = timezone.now() - timedelta(days=4000)
+    first, second = event(alice, long_ago), event(alice, long_ago)
+    EventCursor.objects.create(name="slow", last_event_id=first.pk)
+    EventCursor.objects.create(name="quick", last_event_id=second.pk)
+    list(prune())
+    assert Event.objects.get() == second
+
+
+def test_the_operator_says_how_long_events_are_kept(alice: User, settings: Any) -> None:
+    settings.BERTH_EVENTS_DAYS = 2
+    event(alice, timezone.now() - timedelta(days=3))
+    young = event(alice, timezone.now() - timedelta(days=1))
+    list(prune())
+    assert Event.objects.get() == young
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("broken", ["accounts_usagecounter", "accounts_logincounter", "projects_idempotencyrecord"])
+def test_an_error_in_one_table_keeps_no_other_from_its_turn(
+    broken: str, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [add(alice, timezone.now() - too_old) for add, too_old, _ in TABLES.values()]
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("DELETE") and broken in sql:
+            raise DatabaseError("The table is locked.")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail):
+        list(prune())
+    left = {type(row)._meta.db_table for row in rows if type(row).objects.filter(pk=row.pk).exists()}
+    assert left == {broken}
+    assert caplog.text.count("could not be deleted") == 1
+
+
+def test_a_step_deletes_one_batch_and_a_run_comes_once_an_hour(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 1)
+    clock = [10_000.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    for _ in range(2):
+        revoked_session(alice, timezone.now() - MARGIN)
+    kept = Retention()
+    left = []
+    for _ in range(4):
+        kept.step()
+        left.append(RevokedSession.objects.count())
+    assert left == [2, 1, 0, 0]  # the first step only begins
+    revoked_session(alice, timezone.now() - MARGIN)
+    kept.step()
+    kept.step()
+    assert RevokedSession.objects.count() == 1
+    clock[0] += retention.EVERY
+    kept.step()
+    kept.step()
+    assert RevokedSession.objects.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
+    RevokedSession.objects.create(jti="old", expires_at=timezone.now() - MARGIN)
+    watcher = Watcher()
+    gone = threading.Event()
+    monkeypatch.setattr(loop, "beat", lambda name, at: gone.set() if not RevokedSession.objects.exists() else None)
+
+    def run() -> None:
+        watcher.run()
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert gone.wait(20)
+    finally:
+        watcher.stop()
+        thread.join(20)
+
+
+@pytest.mark.django_db
+def test_every_scope_that_is_counted_is_known(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scope whose window nobody knows would be kept for ever."""
+    settings.BERTH_SIGNUP = "open"
+    cache.clear()
+    client = Client()
+    client.post("/sign-up", {"email": "carol@example.org"})
+    client.post("/api/auth/login", {"email": "carol@example.org", "password": "wrong"}, "application/json")
+    counted = set(UsageCounter.objects.values_list("scope", flat=True))
+    assert counted == set(WINDOW_SECONDS)
+    assert not counted & set(django_settings.BERTH_LIMITS)
