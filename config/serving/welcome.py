@@ -1,4 +1,4 @@
-"""What somebody who has just started Berth is told: where it is, how to sign in, and a first request."""
+"""The welcome after a start: the address, how to sign in, and a first request."""
 
 import json
 import time
@@ -10,8 +10,10 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-PATIENCE = 60
-"""Seconds after which to say what is not ready yet."""
+from config.env import is_any_address
+
+READY_WITHIN = 60
+"""Seconds after which the text says what is not ready yet."""
 
 WELCOME = Template("""
 Berth is ready at $url
@@ -27,9 +29,9 @@ Ctrl-C stops the server and the watcher. Agents go on.
 """)
 
 
-def announce(write: Callable[[str], object]) -> None:
-    """Waits until /readyz is green, then writes the welcome."""
-    deadline = time.monotonic() + PATIENCE
+def write_welcome(write: Callable[[str], object]) -> None:
+    """Waits until /readyz says 200, then writes the welcome."""
+    deadline = time.monotonic() + READY_WITHIN
     while (parts := ask_readiness())["status"] != "ok":
         if time.monotonic() > deadline:
             write(f"Berth is up, but not ready: {json.dumps(parts)}. Its log says why.")
@@ -41,10 +43,10 @@ def announce(write: Callable[[str], object]) -> None:
 
 
 def ask_readiness() -> dict[str, str]:
-    """What /readyz of the server on this machine says."""
-    # Who listens on 0.0.0.0 or :: does so on this one too.
-    everywhere = settings.BERTH_HOST.strip("0.:") == ""
-    connection = HTTPConnection("localhost" if everywhere else settings.BERTH_HOST, settings.BERTH_PORT, timeout=15)
+    """The answer of /readyz of the server on this machine."""
+    # A server that listens on 0.0.0.0 or :: is reached at localhost too.
+    host = "localhost" if is_any_address(settings.BERTH_HOST) else settings.BERTH_HOST
+    connection = HTTPConnection(host, settings.BERTH_PORT, timeout=15)
     try:
         connection.request("GET", "/readyz", headers={"Host": "localhost"})
         answer: dict[str, str] = json.loads(connection.getresponse().read())

@@ -8,7 +8,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from config.management.commands.serve import require_free_port
+from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
 
 

@@ -1,0 +1,104 @@
+"""A running `manage.py serve`, seen from outside: its log, its port and its processes."""
+
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from urllib.error import URLError
+
+from tests.paths import ROOT
+from tests.ports import reserve_port
+from tests.waiting import wait_until
+
+PATIENCE = 60.0
+"""Seconds after which a start or an end is taken for hanging."""
+
+WORKERS = 2
+"""Of the web server, by default."""
+
+
+def children_of(pid: int) -> set[int]:
+    try:
+        return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Served:
+    def __init__(self, data: Path, *options: str, **environment: str) -> None:
+        self.port = reserve_port()
+        self.environment = {
+            **{name: os.environ[name] for name in ("PATH", "HOME", "DOCKER_HOST") if name in os.environ},
+            "BERTH_DATA_DIR": str(data),
+            "BERTH_PORT": str(self.port),
+            "BERTH_INSTANCE": f"berth-test-{os.getpid()}"[:20],
+            "BERTH_ADMIN_PASSWORD": "a-password-of-tests",
+            "PYTHONUNBUFFERED": "1",
+            **environment,
+        }
+        prepared = self.command("prepare")
+        assert prepared.returncode == 0, prepared.stderr
+        self.log = data / "serve.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve", *options],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def is_up(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (URLError, OSError):
+            return False
+
+    def wait_until_up(self) -> None:
+        wait_until(self.is_up, within=PATIENCE, what=self.log.read_text)
+        self.wait_for_line("Watching.")
+        wait_until(lambda: len(children_of(self.web)) == WORKERS, within=PATIENCE, what=self.log.read_text)
+
+    def wait_for_line(self, text: str) -> None:
+        wait_until(lambda: text in self.log.read_text(), within=PATIENCE, what=self.log.read_text)
+
+    def processes(self, name: str) -> list[int]:
+        """The ids of the processes that the log says were started under this name, the latest last."""
+        return [int(pid) for pid in re.findall(rf"Started the {name}, process (\d+)\.", self.log.read_text())]
+
+    @property
+    def web(self) -> int:
+        return self.processes("web server")[-1]
+
+    @property
+    def watcher(self) -> int:
+        return self.processes("watcher")[-1]
+
+    def family(self) -> set[int]:
+        children = children_of(self.process.pid)
+        return children.union(*(children_of(child) for child in children))
+
+    def wait_until_gone(self, family: set[int]) -> None:
+        wait_until(lambda: not any(map(is_alive, family)), within=PATIENCE, what=f"Some of {family} live on")
