@@ -9,10 +9,9 @@ from rest_framework import serializers
 from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
 from projects.api.catalogue_field import CatalogueField, check_memory
-from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
+from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Plan, Project
-from projects.models.project import API_KEY
 from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Status
@@ -115,21 +114,16 @@ class NewProjectSerializer(ProjectFieldsSerializer):
         return attrs
 
     @sensitive_variables()
-    def verify_and_build(self, project_id: UUID) -> NewProject:
-        """Looks outside. Raises `InvalidFieldError` for a credential that is certainly not valid."""
+    def build(self, project_id: UUID) -> NewProject:
         data = self.validated_data
-        token, key = data.get("telegramToken", ""), data.get("apiKey", "")
         return NewProject(
             project_id=project_id,
             name=data["name"],
             agent_type=data["type"],
             plan=data["plan"],
             settings=data["settings"],
-            telegram_token=token,
-            api_key=key,
-            check=verify_credentials(
-                telegram_token=token, api_key=key, provider=str(data["settings"].get("provider", ""))
-            ),
+            telegram_token=data.get("telegramToken", ""),
+            api_key=data.get("apiKey", ""),
         )
 
 
@@ -148,27 +142,14 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         return attrs
 
     @sensitive_variables()
-    def verify_and_build(self) -> ProjectChange:
-        """Looks outside where a credential changes. Raises `InvalidFieldError`."""
-        data, project = self.validated_data, cast(Project, self.instance)
-        token, key = data.get("telegramToken"), data.get("apiKey")
-        provider = str(data.get("settings", project.settings).get("provider", ""))
-        check: CredentialCheck | None = None
-        if token or key or "settings" in data:
-            check = verify_credentials(
-                telegram_token=token or "",
-                api_key=key or project.decrypt_credential(API_KEY),
-                provider=provider,
-                # The stored key is asked about again only for another provider, which may not know it.
-                ask_provider=key is not None or provider not in {"", project.provider},
-            )
+    def build(self) -> ProjectChange:
+        data = self.validated_data
         return ProjectChange(
             name=data.get("name"),
             plan=data.get("plan"),
             settings=data.get("settings"),
-            telegram_token=token,
-            api_key=key,
-            check=check,
+            telegram_token=data.get("telegramToken"),
+            api_key=data.get("apiKey"),
         )
 
 

@@ -68,7 +68,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         def deploy(project_id: UUID) -> dict[str, Any]:
             project = self.get_queryset().filter(id=project_id).first()
             if project is None:
-                wanted = form.verify_and_build(project_id)
+                wanted = form.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
             return _detail(_settle(project, wait))
 
@@ -88,9 +88,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         """Check what a creation would check, and deploy nothing."""
         form = NewProjectSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        wanted = form.verify_and_build(uuid4())
-        check_creation(owner=request.user, wanted=wanted)
-        check = wanted.check
+        check = check_creation(owner=request.user, wanted=form.build(uuid4()))
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
         return Response(ValidationSerializer(answer).data)
 
@@ -117,7 +115,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         project, restart = self.get_object(), read_flag(request, "restart")
         form = ProjectChangeSerializer(project, data=request.data)
         form.is_valid(raise_exception=True)
-        project = update_project(project=project, change=form.verify_and_build(), actor=_actor(request))
+        project = update_project(project=project, change=form.build(), actor=_actor(request))
         if restart:
             control_project(project=project, action=Action.RESTART, actor=_actor(request))
         refresh([project])

@@ -1,7 +1,7 @@
 """Asks Telegram and the provider whether the credentials work, before anything is deployed.
 
-Only a definite no is an error. Where the other side is silent or out of order the deploy goes on, with a warning.
-No exception leaves this module with a URL in it: Telegram's carry the token.
+Only a definite no is an error. Where the other side is silent or out of order, the deploy goes on with a warning.
+No exception that leaves this module holds a URL: Telegram's URLs hold the token.
 """
 
 import logging
@@ -30,14 +30,18 @@ PROBES = {
     OPENAI: "https://api.openai.com/v1/models",
 }
 
-# requests' own log lines carry URLs, and Telegram's carry the token.
+# The log lines of requests hold URLs, and Telegram's URLs hold the token.
 logging.getLogger("urllib3").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialCheck:
-    """What the look outside found. `warnings` are sentences for the owner."""
+    """What Telegram and the provider said. `warnings` are sentences for the owner.
 
+    `token_confirmed` is False where Telegram was asked about the token and gave no usable answer.
+    """
+
+    token_confirmed: bool = True
     bot_id: int | None = None
     bot_username: str = ""
     provider: str = ""
@@ -52,8 +56,9 @@ class CredentialCheck:
 def verify_credentials(
     *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True
 ) -> CredentialCheck:
-    """Empty credentials are not looked at. Raises `InvalidFieldError` for one that is certainly not valid."""
-    bot_id, username = None, ""
+    """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly not valid."""
+    bot_id: int | None = None
+    username: str | None = ""
     warnings: list[str] = []
     if telegram_token:
         bot_id = parse_bot_id(telegram_token)
@@ -63,12 +68,21 @@ def verify_credentials(
         provider = provider or recognise_provider(api_key)
         if ask_provider and settings.BERTH_VERIFY_CREDENTIALS:
             warnings += _ask_provider(api_key, provider)
-    return CredentialCheck(bot_id=bot_id, bot_username=username, provider=provider, warnings=tuple(warnings))
+    return CredentialCheck(
+        token_confirmed=username is not None,
+        bot_id=bot_id,
+        bot_username=username or "",
+        provider=provider,
+        warnings=tuple(warnings),
+    )
 
 
 @sensitive_variables("telegram_token")
 def parse_bot_id(telegram_token: str) -> int:
-    """The number before the colon. No more is asked of the format: Telegram decides what is a valid token."""
+    """Returns the number before the colon. Raises `InvalidFieldError` where there is none.
+
+    The format of the rest is left to Telegram, which decides what is a valid token.
+    """
     found = TOKEN_FORMAT.fullmatch(telegram_token)
     if found is None:
         raise InvalidFieldError(
@@ -87,8 +101,8 @@ def recognise_provider(api_key: str) -> str:
 
 
 @sensitive_variables("telegram_token", "base")
-def _ask_telegram(telegram_token: str) -> tuple[str, list[str]]:
-    """The bot's username and warnings."""
+def _ask_telegram(telegram_token: str) -> tuple[str | None, list[str]]:
+    """Returns the bot's username, or None where Telegram gave no usable answer, and warnings."""
     base = f"{settings.BERTH_TELEGRAM_API}/bot{quote(telegram_token, safe=':')}"
     status, body = _get(f"{base}/getMe")
     if status in {401, 404}:
@@ -97,7 +111,7 @@ def _ask_telegram(telegram_token: str) -> tuple[str, list[str]]:
         )
     result = body.get("result")
     if status != 200 or not isinstance(result, dict):
-        return "", ["telegram_unverified: Telegram did not answer, so the bot token could not be checked."]
+        return None, ["telegram_unverified: Telegram did not answer, so the bot token could not be checked."]
     username = str(result.get("username", ""))
     if not USERNAME_FORMAT.fullmatch(username):
         username = ""
@@ -126,7 +140,7 @@ def _ask_provider(api_key: str, provider: str) -> list[str]:
 
 @sensitive_variables()
 def _get(url: str, headers: dict[str, str] | None = None) -> tuple[int | None, dict[str, Any]]:
-    """Status and JSON object; None and nothing where there was no usable answer."""
+    """Returns the status, None where there was no answer, and the JSON object, empty where there was none."""
     try:
         answer = requests.get(url, headers=headers, timeout=TIMEOUT, allow_redirects=False)
     except (requests.RequestException, UnicodeError, ValueError):

@@ -53,9 +53,8 @@ class NewProjectForm(ProjectForm):
         name = {"name": self.cleaned_data.get("name", "")}
         return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": self.settings_over({})})
 
-    def verify_and_build(self, project_id: uuid.UUID) -> NewProject:
-        """Looks outside. Raises `InvalidFieldError`."""
-        return self.rules.verify_and_build(project_id)
+    def build(self, project_id: uuid.UUID) -> NewProject:
+        return self.rules.build(project_id)
 
     def refuse(self, error: Exception) -> None:
         if isinstance(error, IdempotencyMismatchError):
@@ -106,9 +105,8 @@ class ChangeProjectForm(ProjectForm):
     def changes_something(self) -> bool:
         return bool(self.rules.validated_data)
 
-    def verify_and_build(self) -> ProjectChange:
-        """Looks outside where a credential changes. Raises `InvalidFieldError`."""
-        return self.rules.verify_and_build()
+    def build(self) -> ProjectChange:
+        return self.rules.build()
 
 
 class DeleteProjectForm(forms.Form):

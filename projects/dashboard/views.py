@@ -21,7 +21,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.dashboard.project_page import describe_project
 from projects.errors import ProjectError
-from projects.models import Actor, Project
+from projects.models import Actor, Event, Project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
@@ -106,7 +106,7 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     try:
         count_form(request, "commands")
         if form.changes_something:
-            project = update_project(project=project, change=form.verify_and_build(), actor=_actor(request))
+            project = update_project(project=project, change=form.build(), actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)
         return _refused(request, "projects/change.html", {**page, "form": form}, error)
@@ -159,11 +159,10 @@ def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
 
     def deploy(project_id: UUID) -> dict[str, str]:
         if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
-            wanted = form.verify_and_build(project_id)
-            create_project(owner=request.user, wanted=wanted, actor=_actor(request))
-            messages.success(request, f"“{wanted.name}” is deployed.")
-            for warning in wanted.check.warnings:
-                messages.warning(request, warning.partition(": ")[2])
+            project = create_project(owner=request.user, wanted=form.build(project_id), actor=_actor(request))
+            messages.success(request, f"“{project.name}” is deployed.")
+            for event in Event.objects.filter(project_id=project_id, outcome="warning").order_by("pk"):
+                messages.warning(request, event.detail.partition(": ")[2])
         return {"id": str(project_id)}
 
     key = f"page {form.cleaned_data['id']}"

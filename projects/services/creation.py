@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from containers.engine import EngineError, ImageMissingError
-from containers.get_engine import get_engine
+from containers.engine import EngineError
 from projects.credentials.encryption import SecretUnreadableError
-from projects.credentials.verification import CredentialCheck
-from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError, ProjectGoneError
+from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
+from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
+from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, lock_owner
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.operations import bring_up, command_deadline, failure_code, record_outcome, time_allowed
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewProject:
-    """What an owner asks for, checked for shape and, in `check`, with Telegram and the provider."""
+    """What an owner asks for, checked for its shape."""
 
     project_id: UUID = field(default_factory=uuid4)
     name: str
@@ -36,25 +36,24 @@ class NewProject:
     settings: dict[str, Any] = field(default_factory=dict)
     telegram_token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
-    check: CredentialCheck
 
 
 @sensitive_variables("wanted")
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """Deploys a project and returns it. Where it raises, nothing of the project is left.
 
-    Raises `PlanLimitReachedError`, `BotInUseError`, `OperationLostError` and `EngineError`.
+    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `OperationLostError` and `EngineError`.
     """
+    check = _look_then_ask(owner=owner, wanted=wanted)
     with command_deadline(wanted.agent_type):
-        check_engine(wanted.agent_type)
-        project, claim = _insert_claimed(owner=owner, wanted=wanted)
+        project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
         try:
             outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
-            events = _deploy_events(project, actor, wanted.check, outcome.error)
+            events = _deploy_events(project, actor, check, outcome.error)
             record_outcome(project, claim, outcome, events=events)
         except OperationLostError as error:
             _check_it_still_exists(project, error)
-            Event.objects.bulk_create(_deploy_events(project, actor, wanted.check))
+            Event.objects.bulk_create(_deploy_events(project, actor, check))
             return project
         if outcome.error is not None:
             _clean_up(project)
@@ -72,30 +71,31 @@ def _deploy_events(
     return [project.event(actor, "deploy", "done"), *warnings]
 
 
-def check_creation(*, owner: User, wanted: NewProject) -> None:
-    """What would stand in the way of `create_project` now is raised; nothing is made."""
-    check_engine(wanted.agent_type)
-    with transaction.atomic():
-        check_plan_limit(owner=owner, plan=wanted.plan)
-    if _is_bot_in_use(wanted):
-        raise bot_in_use()
-
-
-def _is_bot_in_use(wanted: NewProject) -> bool:
-    bot = wanted.check.bot_id
-    return bot is not None and Project.objects.live().filter(bot_id=bot).exists()
-
-
-def check_engine(agent_type: AgentType) -> None:
-    """Find out before anything is recorded whether a deploy can start at all. Raises `EngineError`."""
-    if not get_engine().image_exists(agent_type.image):
-        raise ImageMissingError(
-            f"The image of agent type {agent_type.slug} is not on the engine. Ask the staff to build it."
-        )
+@sensitive_variables("wanted")
+def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
+    """Checks what `create_project` checks and raises what it raises, but makes nothing."""
+    check = _look_then_ask(owner=owner, wanted=wanted)
+    check_bot(owner=owner, check=check, project_id=wanted.project_id)
+    return check
 
 
 @sensitive_variables("wanted")
-def _insert_claimed(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]:
+def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
+    """Asks Telegram and the provider, once nothing that is known here stands in the way."""
+    with command_deadline(wanted.agent_type):
+        check_image(wanted.agent_type)
+    check_plan_limit(owner=owner, plan=wanted.plan)
+    if wanted.telegram_token:
+        check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)
+    return verify_credentials(
+        telegram_token=wanted.telegram_token,
+        api_key=wanted.api_key,
+        provider=str(wanted.settings.get("provider", "")),
+    )
+
+
+@sensitive_variables("wanted")
+def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) -> tuple[Project, Claim]:
     """Inserts the row, already claimed by the deploy."""
     claim = Claim(id=uuid4(), generation=1, contested=False)
     project = Project(
@@ -106,9 +106,9 @@ def _insert_claimed(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]
         agent_type=wanted.agent_type,
         plan=wanted.plan,
         settings=wanted.settings,
-        bot_id=wanted.check.bot_id,
-        bot_username=wanted.check.bot_username,
-        provider=wanted.check.provider,
+        bot_id=check.bot_id,
+        bot_username=check.bot_username,
+        provider=check.provider,
         generation=claim.generation,
         operation=Operation.DEPLOY,
         operation_id=claim.id,
@@ -117,30 +117,13 @@ def _insert_claimed(*, owner: User, wanted: NewProject) -> tuple[Project, Claim]
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     try:
         with transaction.atomic():
+            lock_owner(owner)
             check_plan_limit(owner=owner, plan=wanted.plan)
             project.save(force_insert=True)
     except IntegrityError:
-        if not _is_bot_in_use(wanted):
-            raise
-        raise bot_in_use() from None
+        check_bot(owner=owner, check=check, project_id=project.pk)
+        raise
     return project, claim
-
-
-def check_plan_limit(*, owner: User, plan: Plan) -> None:
-    """Count under a lock on the owner's row, so that parallel creations cannot exceed the limit together."""
-    User.objects.select_for_update().get(pk=owner.pk)
-    if Project.objects.owned_by(owner).live().filter(plan=plan).count() >= plan.max_projects:
-        raise PlanLimitReachedError(
-            f"The {plan.slug} plan allows {plan.max_projects} project(s), and you have as many. "
-            "Delete one or choose another plan."
-        )
-
-
-def bot_in_use() -> BotInUseError:
-    return BotInUseError(
-        "Another project already runs this Telegram bot, and two would knock each other out. "
-        "Delete that project, or make a new bot with @BotFather."
-    )
 
 
 def _check_it_still_exists(project: Project, error: OperationLostError) -> None:

@@ -7,64 +7,89 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from projects.credentials.verification import CredentialCheck
+from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.models import Actor, Event, Plan, Project
+from projects.models.project import API_KEY
 from projects.rules.lifecycle import Desired
-from projects.services.creation import bot_in_use, check_plan_limit
+from projects.services.admission import check_bot, check_own_bots, check_plan_limit, lock_owner
 from projects.services.operations import operation_in_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectChange:
-    """What to change; None leaves a field as it is. `check` comes with new credentials."""
+    """What to change, checked for its shape; None leaves a field as it is."""
 
     name: str | None = None
     plan: Plan | None = None
     settings: dict[str, Any] | None = None
     telegram_token: str | None = field(default=None, repr=False)
     api_key: str | None = field(default=None, repr=False)
-    check: CredentialCheck | None = None
 
 
 @sensitive_variables("change")
 def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
-    """Write the change. Raises `PlanLimitReachedError`, `BotInUseError`, and `OperationInProgressError` for a project
-    that is being deleted.
+    """Writes the change and returns the project.
+
+    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`, and
+    `OperationInProgressError` for a project that is being deleted.
     """
-    values = _new_values(project, change)
+    check = _look_then_ask(project, change)
+    values = _new_values(project, change, check)
     try:
         with transaction.atomic():
             if change.plan is not None and change.plan != project.plan:
+                lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=change.plan)
             rows = Project.objects.filter(pk=project.pk).exclude(desired=Desired.DELETED)
             if not rows.update(**values, updated_at=timezone.now()):
                 raise operation_in_progress(project)
-            Event.objects.bulk_create(_events(project, change, values, actor))
+            Event.objects.bulk_create(_events(project, check, values, actor))
     except IntegrityError:
-        if change.telegram_token is None:
-            raise
-        raise bot_in_use() from None
+        if check is not None:
+            check_bot(owner=project.owner, check=check, project_id=project.pk)
+        raise
     project.refresh_from_db()
     return project
 
 
-def _events(project: Project, change: ProjectChange, values: dict[str, Any], actor: Actor) -> list[Event]:
+@sensitive_variables()
+def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck | None:
+    """Asks Telegram and the provider about what is new, once nothing that is known here stands in the way."""
+    if change.plan is not None and change.plan != project.plan:
+        check_plan_limit(owner=project.owner, plan=change.plan)
+    token, key = change.telegram_token, change.api_key
+    if token:
+        check_own_bots(owner=project.owner, bot_id=parse_bot_id(token), project_id=project.pk)
+    if not (token or key or change.settings is not None):
+        return None
+    settings = project.settings if change.settings is None else change.settings
+    provider = str(settings.get("provider", ""))
+    return verify_credentials(
+        telegram_token=token or "",
+        api_key=key or project.decrypt_credential(API_KEY),
+        provider=provider,
+        # The stored key is asked about again only for another provider, which may not know it.
+        ask_provider=key is not None or provider not in {"", project.provider},
+    )
+
+
+def _events(project: Project, check: CredentialCheck | None, values: dict[str, Any], actor: Actor) -> list[Event]:
     names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
     done = [project.event(actor, "update", "done", detail=f"changed: {', '.join(names)}")] if names else []
-    warnings = change.check.warnings if change.check else ()
+    warnings = check.warnings if check else ()
     return done + [project.event(actor, "update", "warning", detail=warning) for warning in warnings]
 
 
 @sensitive_variables("change")
-def _new_values(project: Project, change: ProjectChange) -> dict[str, Any]:
+def _new_values(project: Project, change: ProjectChange, check: CredentialCheck | None) -> dict[str, Any]:
     values: dict[str, Any] = {
         field: value
         for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
         if value is not None
     }
-    if change.check is not None:
-        values["provider"] = change.check.provider
-    if change.telegram_token is not None and change.check is not None:
-        values |= {"bot_id": change.check.bot_id, "bot_username": change.check.bot_username}
-    sealed = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
-    return values | {field: getattr(project, field) for field in sealed}
+    if check is not None:
+        values["provider"] = check.provider
+        if change.telegram_token is not None:
+            values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
+    encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
+    return values | {field: getattr(project, field) for field in encrypted}

@@ -15,7 +15,6 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from containers.engine import Health
-from projects.credentials.verification import CredentialCheck
 from projects.models import Actor, AgentType, Plan, Project
 from projects.services import NewProject, create_project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
@@ -33,23 +32,22 @@ def fleet(alice: User) -> dict[str, Project]:
 
 
 def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Project:
-    check = CredentialCheck(
-        bot_id=BOT + number, bot_username=f"{name[:8].strip().replace(' ', '_')}_bot", provider="openai"
-    )
     wanted = NewProject(
         name=name,
         agent_type=AgentType.objects.get(slug="assistant"),
         plan=Plan.objects.get(slug="pro"),
         settings=settings,
-        telegram_token=CANARY_TELEGRAM_TOKEN,
+        telegram_token=f"{BOT + number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}",
         api_key=CANARY_API_KEY,
-        check=check,
     )
-    return create_project(
+    project = create_project(
         owner=owner,
         wanted=wanted,
         actor=Actor(label=owner.email, source="key deploy script", address="2001:db8:85a3::8a2e:370:7334"),
     )
+    project.bot_username = f"{name[:8].strip().replace(' ', '_')}_bot"
+    project.save(update_fields=["bot_username"])
+    return project
 
 
 def stir(fleet: dict[str, Project], engine: MemoryEngine) -> Project:

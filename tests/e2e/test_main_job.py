@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN, find_canary
+from tests.canaries import (
+    CANARY_API_KEY,
+    CANARY_OTHER_API_KEY,
+    CANARY_OTHER_TELEGRAM_TOKEN,
+    CANARY_PASSWORD,
+    CANARY_TELEGRAM_TOKEN,
+    find_canary,
+)
 from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
@@ -26,6 +33,7 @@ def host() -> str:
 def telegram(host: str) -> Iterator[FakeTelegram]:
     with FakeTelegram(host=host) as fake:
         fake.add_bot(CANARY_TELEGRAM_TOKEN, username="harbour_bot")
+        fake.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, username="other_bot")
         yield fake
 
 
@@ -118,7 +126,12 @@ def test_a_user_deploys_an_agent_and_it_answers(
 
 
 def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(service: Service, token: str) -> None:
-    wanted = {"name": "No key", "telegramToken": CANARY_TELEGRAM_TOKEN, "apiKey": "sk-unknown-to-the-provider"}
+    wanted = {
+        "name": "No key",
+        "plan": "starter",
+        "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN,
+        "apiKey": "sk-unknown-to-the-provider",
+    }
     answer = service.call("POST", "/api/projects", wanted, token)
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, "apiKey")
 

@@ -14,7 +14,6 @@ from django.db import connection
 from django.utils import timezone
 
 from containers.engine import EngineRefusedError, EngineUnavailableError
-from projects.credentials.verification import CredentialCheck
 from projects.errors import ProjectError
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.rules.lifecycle import Action
@@ -274,7 +273,6 @@ def create(project: Project) -> None:
         plan=Plan.objects.get(slug="free"),
         telegram_token="123:abc",
         api_key=CANARY_API_KEY,
-        check=CredentialCheck(bot_id=123),
     )
     create_project(owner=project.owner, wanted=wanted, actor=ALICE)
 

@@ -12,7 +12,6 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
-from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project, Watch
 from projects.models.event import SYSTEM
 from projects.services import NewProject, create_project
@@ -34,7 +33,7 @@ def project(alice: User, engine: MemoryEngine) -> Project:
         name="Pilot",
         agent_type=AgentType.objects.get(),
         plan=Plan.objects.get(slug="free"),
-        check=CredentialCheck(bot_id=1),
+        telegram_token="1:token",
     )
     return create_project(owner=alice, wanted=wanted, actor=SYSTEM)
 

@@ -1,0 +1,194 @@
+"""What is known here is checked before Telegram and the provider are asked, and tells strangers nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from projects.credentials import verification
+from projects.models import Event, Plan, Project
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.problem_document import assert_problem, codes_of
+
+Send = Callable[..., Any]
+WRONG_TOKEN = f"{CANARY_TELEGRAM_TOKEN.partition(':')[0]}:wrong"
+
+
+@pytest.fixture(autouse=True)
+def telegram(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTelegram]:
+    settings.BERTH_VERIFY_CREDENTIALS = True
+    monkeypatch.setattr(verification, "TIMEOUT", (0.3, 0.3))
+    with FakeTelegram() as server:
+        server.add_bot(CANARY_TELEGRAM_TOKEN, "harbour_pilot_bot")
+        server.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, "night_watch_bot")
+        settings.BERTH_TELEGRAM_API = server.url
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def provider(settings: Any) -> Iterator[FakeProvider]:
+    with FakeProvider() as server:
+        server.add_key(CANARY_API_KEY)
+        settings.BERTH_PROVIDER_API = server.api_base
+        yield server
+
+
+@pytest.fixture
+def ask_nobody(telegram: FakeTelegram, provider: FakeProvider) -> Callable[[], None]:
+    """Asserts that no request has come since the last time."""
+
+    def check() -> None:
+        assert (telegram.requests, provider.requests) == ([], [])
+
+    return check
+
+
+@pytest.fixture(params=["create", "validate", "dashboard"])
+def send(request: pytest.FixtureRequest, api: APIClient, alice: User, body: dict[str, Any]) -> Send:
+    """Alice asks for a project, in each of the three ways."""
+
+    def post(**fields: Any) -> Any:
+        wanted = body | fields
+        if request.param == "create":
+            return api.post("/api/projects", wanted)
+        if request.param == "validate":
+            return api.post("/api/projects/validate", wanted)
+        client = Client()
+        client.force_login(alice)
+        form = {name: wanted[name] for name in ("name", "type", "plan")}
+        secrets = {"telegram_token": wanted["telegramToken"], "api_key": wanted["apiKey"]}
+        form_id = "11111111-1111-4111-8111-111111111111"
+        return client.post("/projects/new", {**form, **secrets, "id": form_id})
+
+    return post
+
+
+def forget(*servers: FakeTelegram | FakeProvider) -> None:
+    for server in servers:
+        server.requests.clear()
+
+
+def test_a_full_plan_is_told_without_asking_anybody(
+    send: Send, project: Project, telegram: FakeTelegram, provider: FakeProvider, ask_nobody: Callable[[], None]
+) -> None:
+    Plan.objects.filter(slug="pro").update(max_projects=1)
+    forget(telegram, provider)
+    assert send(plan="pro", telegramToken=CANARY_OTHER_TELEGRAM_TOKEN).status_code == 403
+    ask_nobody()
+
+
+def test_a_missing_image_is_told_without_asking_anybody(
+    send: Send, engine: MemoryEngine, ask_nobody: Callable[[], None]
+) -> None:
+    engine.images.clear()
+    assert send().status_code == 502
+    ask_nobody()
+
+
+def test_a_silent_engine_is_told_without_asking_anybody(
+    send: Send, engine: MemoryEngine, ask_nobody: Callable[[], None]
+) -> None:
+    engine.unavailable = True
+    assert send().status_code == 503
+    ask_nobody()
+
+
+def test_a_bot_of_ones_own_is_told_without_asking_anybody(
+    send: Send, project: Project, telegram: FakeTelegram, provider: FakeProvider, ask_nobody: Callable[[], None]
+) -> None:
+    forget(telegram, provider)
+    assert send(telegramToken=WRONG_TOKEN).status_code == 409
+    ask_nobody()
+
+
+def test_otherwise_both_are_asked(send: Send, telegram: FakeTelegram, provider: FakeProvider) -> None:
+    assert send().status_code in {200, 201, 302}
+    assert len(telegram.requests) == 2
+    assert len(provider.requests) == 1
+
+
+# -- strangers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/api/projects", "/api/projects/validate"])
+def test_who_has_not_the_token_does_not_learn_that_its_bot_is_deployed_here(
+    path: str, project: Project, bobs_api: APIClient, body: dict[str, Any]
+) -> None:
+    answer = bobs_api.post(path, body | {"telegramToken": WRONG_TOKEN})
+    assert_problem(answer, 400, "invalid")
+    assert codes_of(answer) == {("telegramToken", "rejected")}
+    assert "bot_in_use" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/api/projects", "/api/projects/validate"])
+def test_who_has_the_token_is_told_that_its_bot_is_in_use(
+    path: str, project: Project, bobs_api: APIClient, body: dict[str, Any]
+) -> None:
+    assert_problem(bobs_api.post(path, body), 409, "bot_in_use")
+
+
+@pytest.mark.parametrize("path", ["/api/projects", "/api/projects/validate"])
+def test_while_telegram_is_silent_nobody_is_told_that_anothers_bot_is_in_use(
+    path: str, project: Project, bobs_api: APIClient, body: dict[str, Any], telegram: FakeTelegram
+) -> None:
+    telegram.stop()
+    answer = bobs_api.post(path, body | {"telegramToken": WRONG_TOKEN})
+    assert_problem(answer, 400, "invalid")
+    assert codes_of(answer) == {("telegramToken", "unverified")}
+
+
+def test_a_stranger_learns_nothing_by_a_change_either(
+    project: Project, bobs_api: APIClient, body: dict[str, Any], telegram: FakeTelegram
+) -> None:
+    mine = bobs_api.post("/api/projects", body | {"telegramToken": CANARY_OTHER_TELEGRAM_TOKEN}).json()["id"]
+    answer = bobs_api.patch(f"/api/projects/{mine}", {"telegramToken": WRONG_TOKEN})
+    assert codes_of(answer) == {("telegramToken", "rejected")}
+    assert_problem(bobs_api.patch(f"/api/projects/{mine}", {"telegramToken": CANARY_TELEGRAM_TOKEN}), 409, "bot_in_use")
+    telegram.stop()
+    answer = bobs_api.patch(f"/api/projects/{mine}", {"telegramToken": WRONG_TOKEN})
+    assert codes_of(answer) == {("telegramToken", "unverified")}
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_to_a_full_plan_is_refused_without_asking_anybody(
+    deploy: Callable[..., Project],
+    project: Project,
+    api: APIClient,
+    telegram: FakeTelegram,
+    provider: FakeProvider,
+    ask_nobody: Callable[[], None],
+) -> None:
+    deploy(plan="free", telegramToken=CANARY_OTHER_TELEGRAM_TOKEN)
+    forget(telegram, provider)
+    answer = api.patch(f"/api/projects/{project.id}", {"plan": "free", "apiKey": CANARY_API_KEY})
+    assert_problem(answer, 403, "plan_limit_reached")
+    ask_nobody()
+
+
+def test_a_change_to_another_bot_of_ones_own_is_refused_without_asking_anybody(
+    deploy: Callable[..., Project],
+    project: Project,
+    api: APIClient,
+    telegram: FakeTelegram,
+    provider: FakeProvider,
+    ask_nobody: Callable[[], None],
+) -> None:
+    other = deploy(telegramToken=CANARY_OTHER_TELEGRAM_TOKEN)
+    forget(telegram, provider)
+    answer = api.patch(f"/api/projects/{other.id}", {"telegramToken": WRONG_TOKEN})
+    assert_problem(answer, 409, "bot_in_use")
+    ask_nobody()
+
+
+def test_a_new_token_of_the_same_bot_is_no_conflict(project: Project, api: APIClient) -> None:
+    answer = api.patch(f"/api/projects/{project.id}", {"telegramToken": CANARY_TELEGRAM_TOKEN})
+    assert answer.status_code == 200
+    assert Event.objects.filter(action="update", outcome="done").count() == 1
