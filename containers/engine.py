@@ -184,9 +184,6 @@ class Engine(Protocol):
         container; after any other refusal no container of this generation is left.
         """
 
-    def start(self, name: str) -> None:
-        """Afterwards the existing container runs. Raises `EngineRefusedError` when there is none."""
-
     def stop(self, name: str, *, timeout: int) -> None:
         """Afterwards no process of the container runs: SIGTERM, and SIGKILL after `timeout` seconds.
 

@@ -58,14 +58,9 @@ class Containers:
         return details if details and is_ours(details.observation) else None
 
     def start_found(self, found: Observation) -> None:
-        """Afterwards it runs."""
+        """Starts a container that is not up."""
         with self._connection.call() as client:
-            if found.state is ContainerState.PAUSED:
-                client.unpause(found.container_id)
-            elif found.state is ContainerState.RESTARTING:
-                client.restart(found.container_id, timeout=0)  # does not wait for the next try of the policy
-            else:
-                client.start(found.container_id)
+            client.start(found.container_id)
 
     def stop_found(self, found: Observation, *, timeout: int) -> None:
         """Afterwards no process of it runs."""

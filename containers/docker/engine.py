@@ -25,7 +25,6 @@ from containers.engine import (
     INSTANCE_LABEL,
     ContainerSpec,
     EngineEvent,
-    EngineRefusedError,
     ImageMissingError,
     Observation,
     Usage,
@@ -79,12 +78,6 @@ class DockerEngine:
                 raise
             # Somebody had removed the network since this process saw it last.
             return Deployment(self._connection, self._containers, spec).run(confirm)
-
-    def start(self, name: str) -> None:
-        found = self._containers.find_ours(name)
-        if found is None:
-            raise EngineRefusedError("There is no container to start.")
-        self._containers.start_found(found.observation)
 
     def stop(self, name: str, *, timeout: int) -> None:
         found = self._containers.find_ours(name)

@@ -23,7 +23,6 @@ TIMEOUT = (3.05, 5)
 TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
 USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
 ANTHROPIC, OPENROUTER, OPENAI = "anthropic", "openrouter", "openai"
-PROVIDERS = (ANTHROPIC, OPENROUTER, OPENAI)
 PROBES = {
     ANTHROPIC: "https://api.anthropic.com/v1/models",
     OPENROUTER: "https://openrouter.ai/api/v1/key",

@@ -1,9 +1,8 @@
-"""Start, stop, remove, inspect and observe, on every engine."""
+"""Stop, remove, inspect and observe, on every engine."""
 
-import pytest
 from django.conf import settings
 
-from containers.engine import ContainerState, EngineRefusedError, Health, Observation
+from containers.engine import ContainerState, Health, Observation
 from tests.containers.rigs import OWNER, Rig, deploy, make_spec
 from tests.waiting import wait_until
 
@@ -67,16 +66,6 @@ def test_a_container_in_a_crash_loop_is_stopped_for_good(rig: Rig) -> None:
     assert inspect(rig).restart_count == stopped.restart_count
 
 
-def test_a_container_in_a_crash_loop_can_be_started_at_once(rig: Rig) -> None:
-    deploy(rig, mode="crash")
-    waiting = wait_for_state(rig, ContainerState.RESTARTING)
-    rig.engine.start(rig.name)
-    again = inspect(rig)
-    assert again.started_at
-    assert waiting.started_at
-    assert again.started_at > waiting.started_at
-
-
 def test_a_paused_container_is_stopped(rig: Rig) -> None:
     deploy(rig)
     rig.pause(rig.name)
@@ -84,27 +73,6 @@ def test_a_paused_container_is_stopped(rig: Rig) -> None:
     assert inspect(rig).is_up
     rig.engine.stop(rig.name, timeout=5)
     assert inspect(rig).state is ContainerState.EXITED
-
-
-def test_a_paused_container_is_started(rig: Rig) -> None:
-    deploy(rig)
-    rig.pause(rig.name)
-    rig.engine.start(rig.name)
-    assert inspect(rig).state is ContainerState.RUNNING
-
-
-def test_a_stopped_container_starts_again_and_starting_again_is_fine(rig: Rig) -> None:
-    first = deploy(rig)
-    rig.engine.stop(rig.name, timeout=5)
-    rig.engine.start(rig.name)
-    rig.engine.start(rig.name)
-    again = inspect(rig)
-    assert (again.container_id, again.state, again.exit_code) == (first.container_id, ContainerState.RUNNING, None)
-
-
-def test_what_is_missing_cannot_be_started(rig: Rig) -> None:
-    with pytest.raises(EngineRefusedError):
-        rig.engine.start(rig.name)
 
 
 def test_a_removed_container_is_gone_and_its_state_stays_until_asked(rig: Rig) -> None:
@@ -127,8 +95,6 @@ def test_no_verb_touches_or_shows_a_foreign_container(rig: Rig) -> None:
     theirs = rig.foreign(rig.name, {"berth.instance": "elsewhere"})
     rig.engine.stop(rig.name, timeout=1)
     rig.engine.remove(rig.name, volumes=True)
-    with pytest.raises(EngineRefusedError):
-        rig.engine.start(rig.name)
     assert rig.engine.inspect(rig.name) is None
     assert rig.engine.stats(rig.name) is None
     assert list(rig.engine.logs(rig.name)) == []

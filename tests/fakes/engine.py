@@ -4,7 +4,7 @@ It keeps every promise of `containers.engine.Engine` (the contract tests run aga
 that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; call `reset()` between tests.
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy,
-deploy.create, deploy.confirm, deploy.start, start, stop, remove, inspect, observe, kept, logs, stats, events.
+deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, kept, logs, stats, events.
 """
 
 import secrets
@@ -242,18 +242,6 @@ class MemoryEngine:
             raise
         self._answer("deploy")
         return container.observation
-
-    def start(self, name: str) -> None:
-        self._enter("start", name)
-        with self._changed:
-            container = self._ours(name)
-            if container is None:
-                raise EngineRefusedError("There is no container to start.")
-            if container.state is ContainerState.PAUSED:
-                container.state = ContainerState.RUNNING
-            elif container.state is not ContainerState.RUNNING:
-                self._start(container)
-        self._answer("start")
 
     def stop(self, name: str, *, timeout: int) -> None:
         self._enter("stop", name)

@@ -54,15 +54,14 @@ def live_a_life(agents: Agents) -> None:
         engine.stats(name)
         list(engine.events(within, timeout=0.2))
         agents.client.pause(name)
-        engine.start(name)
         engine.stop(name, timeout=2)
-        engine.start(name)
+    agents.deploy("", name=name)
     agents.deploy("", name=name, generation=2)
     crashing = agents.deploy("crash").name
     with agents.settings():
         while engine.inspect(crashing).state != "restarting":  # type: ignore[union-attr]
             pass
-        engine.start(crashing)
+        engine.stop(crashing, timeout=2)
         for each in (name, crashing):
             engine.remove(each, volumes=True)
 

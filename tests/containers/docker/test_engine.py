@@ -45,7 +45,7 @@ def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_rig: 
     deploy(docker_rig)
     assert docker_rig.run("sh", "-c", "echo memory > /data/note")[0] == 0
     docker_rig.engine.stop(docker_rig.name, timeout=5)
-    docker_rig.engine.start(docker_rig.name)
+    deploy(docker_rig)
     assert docker_rig.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
     deploy(docker_rig, generation=2, secrets={"agent_api_key": "sk-2"})
     assert docker_rig.run("cat", "/data/note") == (0, "memory\n")
@@ -125,7 +125,7 @@ def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: Docke
     deploy(docker_rig, mode="moody")
     wait_until(lambda: docker_rig.run("test", "-e", "/data/been")[0] == 0)
     docker_rig.engine.stop(docker_rig.name, timeout=5)
-    docker_rig.engine.start(docker_rig.name)
+    deploy(docker_rig, mode="moody")
 
     def find() -> str:
         observation = docker_rig.engine.inspect(docker_rig.name)

@@ -39,7 +39,6 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "ping": lambda engine: engine.ping(),
     "image_exists": lambda engine: engine.image_exists("x"),
     "deploy": lambda engine: engine.deploy(SPEC, confirm=lambda: True),
-    "start": lambda engine: engine.start("berth-x"),
     "stop": lambda engine: engine.stop("berth-x", timeout=1),
     "remove": lambda engine: engine.remove("berth-x", volumes=True),
     "inspect": lambda engine: engine.inspect("berth-x"),
