@@ -1,4 +1,4 @@
-"""Engines under test: the one in memory, and the real Docker in a corner of its own that is swept afterwards."""
+"""Engines under test: the one in memory, and a real Docker on which everything made here is removed at the end."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,13 +11,13 @@ from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
 from containers.firewall.iptables import remove_rules
-from tests.containers.rigs import DockerRig, MemoryRig, Rig
+from tests.containers.engine_fixtures import DockerUnderTest, EngineUnderTest, MemoryUnderTest
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 
 
 @dataclass
-class Corner:
+class Installation:
     """An instance name, a network and images that nobody else has."""
 
     name: str
@@ -30,31 +30,31 @@ class Corner:
 
 
 @pytest.fixture(scope="session")
-def docker_corner() -> Iterator[Corner]:
+def docker_installation() -> Iterator[Installation]:
     name, client = f"t-{uuid4().hex[:8]}", connect()
-    corner = Corner(name, client, DockerEngine(), make_images(client, name))
-    yield corner
-    with corner.settings():
+    installation = Installation(name, client, DockerEngine(), make_images(client, name))
+    yield installation
+    with installation.settings():
         remove_rules()
     with suppress(docker.errors.NotFound):
         client.remove_network(f"{name}-agents")
-    for image in corner.images:
+    for image in installation.images:
         client.remove_image(image, force=True)
     client.close()
 
 
 @pytest.fixture
-def docker_rig(docker_corner: Corner) -> Iterator[DockerRig]:
-    with docker_corner.settings():
-        rig = DockerRig(docker_corner.engine, docker_corner.client, docker_corner.images)
-        yield rig
-        rig.clean_up()
+def docker_under_test(docker_installation: Installation) -> Iterator[DockerUnderTest]:
+    with docker_installation.settings():
+        under_test = DockerUnderTest(docker_installation.engine, docker_installation.client, docker_installation.images)
+        yield under_test
+        under_test.clean_up()
 
 
 @pytest.fixture(params=["memory", pytest.param("docker", marks=pytest.mark.docker)])
-def rig(request: pytest.FixtureRequest) -> Rig:
+def under_test(request: pytest.FixtureRequest) -> EngineUnderTest:
     """Every engine in turn."""
     if request.param == "memory":
-        return MemoryRig()
-    found: DockerRig = request.getfixturevalue("docker_rig")
+        return MemoryUnderTest()
+    found: DockerUnderTest = request.getfixturevalue("docker_under_test")
     return found

@@ -6,92 +6,92 @@ import pytest
 
 from containers.engine import ContainerState, EngineRefusedError, EngineUnavailableError, Health
 from containers.get_engine import get_engine
-from tests.containers.rigs import MemoryRig, deploy, make_spec, yes
+from tests.containers.engine_fixtures import MemoryUnderTest, deploy, make_spec, yes
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
 
 @pytest.fixture
-def rig() -> MemoryRig:
-    return MemoryRig()
+def under_test() -> MemoryUnderTest:
+    return MemoryUnderTest()
 
 
 def test_it_is_the_engine_of_the_tests() -> None:
     assert isinstance(get_engine(), MemoryEngine)
 
 
-def test_a_failure_comes_as_often_as_asked(rig: MemoryRig) -> None:
-    rig.engine.fail("ping", EngineRefusedError("no"), times=2)
+def test_a_failure_comes_as_often_as_asked(under_test: MemoryUnderTest) -> None:
+    under_test.engine.fail("ping", EngineRefusedError("no"), times=2)
     for _ in range(2):
         with pytest.raises(EngineRefusedError, match="no"):
-            rig.engine.ping()
-    rig.engine.ping()
+            under_test.engine.ping()
+    under_test.engine.ping()
 
 
-def test_every_verb_fails_while_it_is_unavailable(rig: MemoryRig) -> None:
-    deploy(rig)
-    rig.engine.unavailable = True
+def test_every_verb_fails_while_it_is_unavailable(under_test: MemoryUnderTest) -> None:
+    deploy(under_test)
+    under_test.engine.unavailable = True
     for verb in (
-        lambda: rig.engine.deploy(make_spec(rig), confirm=yes),
-        lambda: rig.engine.stop(rig.name, timeout=1),
-        lambda: rig.engine.observe({}),
-        lambda: rig.engine.logs(rig.name),
+        lambda: under_test.engine.deploy(make_spec(under_test), confirm=yes),
+        lambda: under_test.engine.stop(under_test.name, timeout=1),
+        lambda: under_test.engine.observe({}),
+        lambda: under_test.engine.logs(under_test.name),
     ):
         with pytest.raises(EngineUnavailableError):
             verb()
-    rig.engine.unavailable = False
-    assert rig.is_running(rig.name)
+    under_test.engine.unavailable = False
+    assert under_test.is_running(under_test.name)
 
 
-def test_a_lost_answer_comes_after_the_deed(rig: MemoryRig) -> None:
-    rig.engine.lose("deploy")
+def test_a_lost_answer_comes_after_the_deed(under_test: MemoryUnderTest) -> None:
+    under_test.engine.lose("deploy")
     with pytest.raises(EngineUnavailableError):
-        deploy(rig)
-    assert rig.is_running(rig.name)
+        deploy(under_test)
+    assert under_test.is_running(under_test.name)
 
 
-def test_a_slow_step_lets_others_in_between(rig: MemoryRig) -> None:
+def test_a_slow_step_lets_others_in_between(under_test: MemoryUnderTest) -> None:
     gate = threading.Event()
-    rig.engine.slow("deploy.start", gate)
+    under_test.engine.slow("deploy.start", gate)
     results: list[str] = []
 
     def run() -> None:
         try:
-            deploy(rig)
+            deploy(under_test)
         except EngineRefusedError:
             results.append("refused")
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: rig.name in rig.engine.containers)
-    rig.engine.remove(rig.name)
+    wait_until(lambda: under_test.name in under_test.engine.containers)
+    under_test.engine.remove(under_test.name)
     gate.set()
     thread.join(10)
     assert results == ["refused"]
-    assert rig.engine.containers == {}
+    assert under_test.engine.containers == {}
 
 
-def test_an_agent_that_is_not_ready_yet_is_starting(rig: MemoryRig) -> None:
-    rig.engine.ready_after_deploy = False
-    deploy(rig)
-    observation = rig.engine.inspect(rig.name)
+def test_an_agent_that_is_not_ready_yet_is_starting(under_test: MemoryUnderTest) -> None:
+    under_test.engine.ready_after_deploy = False
+    deploy(under_test)
+    observation = under_test.engine.inspect(under_test.name)
     assert observation
     assert observation.health is Health.STARTING
     assert observation.report
     assert observation.report.state == "starting"
 
 
-def test_a_process_that_ends_by_itself_has_exited(rig: MemoryRig) -> None:
-    deploy(rig)
-    rig.engine.exit(rig.name, 20)
-    observation = rig.engine.inspect(rig.name)
+def test_a_process_that_ends_by_itself_has_exited(under_test: MemoryUnderTest) -> None:
+    deploy(under_test)
+    under_test.engine.exit(under_test.name, 20)
+    observation = under_test.engine.inspect(under_test.name)
     assert observation
     assert (observation.state, observation.exit_code) == (ContainerState.EXITED, 20)
 
 
-def test_its_calls_are_written_down_and_a_reset_forgets_all(rig: MemoryRig) -> None:
-    deploy(rig)
-    rig.engine.stop(rig.name, timeout=1)
-    assert rig.engine.calls == [("deploy", rig.name), ("stop", rig.name)]
-    rig.engine.reset()
-    assert (rig.engine.calls, rig.engine.containers, rig.engine.volumes) == ([], {}, set())
+def test_its_calls_are_written_down_and_a_reset_forgets_all(under_test: MemoryUnderTest) -> None:
+    deploy(under_test)
+    under_test.engine.stop(under_test.name, timeout=1)
+    assert under_test.engine.calls == [("deploy", under_test.name), ("stop", under_test.name)]
+    under_test.engine.reset()
+    assert (under_test.engine.calls, under_test.engine.containers, under_test.engine.volumes) == ([], {}, set())

@@ -21,7 +21,7 @@ from django.test import override_settings
 from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError
 from containers.programs import is_root
-from tests.containers.rigs import DockerRig, deploy, make_spec, yes
+from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec, yes
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 from tests.waiting import wait_until
@@ -73,12 +73,12 @@ def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) 
 
 
 @pytest.fixture
-def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerRig]:
+def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerUnderTest]:
     monkeypatch.setenv("DOCKER_HOST", engine_with_gvisor)
     client, instance = connect(engine_with_gvisor), f"t-{uuid4().hex[:8]}"
     names = {"BERTH_INSTANCE": instance, "BERTH_CONTAINER_NETWORK": f"{instance}-agents"}
     with override_settings(**names, BERTH_CONTAINER_RUNTIME="runsc"):
-        rig = DockerRig(DockerEngine(), client, make_images(client, instance))
+        rig = DockerUnderTest(DockerEngine(), client, make_images(client, instance))
         yield rig
         rig.clean_up()
         with suppress(docker.errors.NotFound):
@@ -86,7 +86,7 @@ def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Do
     client.close()
 
 
-def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerRig) -> None:
+def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerUnderTest) -> None:
     assert deploy(rig, memory=256 << 20, pids=128).state is ContainerState.RUNNING
     assert rig.client.inspect_container(rig.name)["HostConfig"]["Runtime"] == "runsc"
     wait_until(lambda: (found := rig.engine.inspect(rig.name)) and found.report and found.report.state == "running")
@@ -111,7 +111,7 @@ def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerRig) -> None:
     assert (rig.engine.inspect(rig.name), rig.volumes(rig.name)) == (None, set())
 
 
-def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(rig: DockerRig) -> None:
+def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(rig: DockerUnderTest) -> None:
     with (
         override_settings(BERTH_CONTAINER_RUNTIME="no-such-runtime"),
         pytest.raises(EngineRefusedError, match="runtime"),
@@ -121,7 +121,7 @@ def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing
     assert rig.volumes(rig.name) == set()
 
 
-def test_without_the_setting_it_is_this_machines_kernel(rig: DockerRig) -> None:
+def test_without_the_setting_it_is_this_machines_kernel(rig: DockerUnderTest) -> None:
     """So the difference can be seen."""
     with override_settings(BERTH_CONTAINER_RUNTIME=""):
         deploy(rig)

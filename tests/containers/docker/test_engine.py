@@ -13,50 +13,50 @@ from containers.docker.engine import DockerEngine
 from containers.engine import ContainerState, EngineRefusedError, Health
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
-from tests.containers.rigs import DockerRig, deploy, make_spec
+from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
 CANARY = "canary-5f0c2d"
 
 
-def test_secrets_are_files_that_only_the_agent_can_read(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, secrets={"telegram_bot_token": CANARY})
-    assert docker_rig.run("stat", "-c", "%a %u %g", "/run/secrets/telegram_bot_token")[1].split() == [
+def test_secrets_are_files_that_only_the_agent_can_read(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
+    assert docker_under_test.run("stat", "-c", "%a %u %g", "/run/secrets/telegram_bot_token")[1].split() == [
         "400", "10001", "10001",
     ]  # fmt: skip
-    assert docker_rig.run("stat", "-c", "%a %u", "/run/secrets")[1].split() == ["500", "10001"]
-    assert docker_rig.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
+    assert docker_under_test.run("stat", "-c", "%a %u", "/run/secrets")[1].split() == ["500", "10001"]
+    assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
 
 
-def test_secrets_are_nowhere_in_what_docker_tells(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, secrets={"telegram_bot_token": CANARY})
-    client = docker_rig.client
+def test_secrets_are_nowhere_in_what_docker_tells(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
+    client = docker_under_test.client
     told = [
-        client.inspect_container(docker_rig.name),
+        client.inspect_container(docker_under_test.name),
         client.containers(all=True),
-        [client.inspect_volume(volume) for volume in docker_rig.volumes(docker_rig.name)],
-        [line.decode() for line in docker_rig.engine.logs(docker_rig.name)],
+        [client.inspect_volume(volume) for volume in docker_under_test.volumes(docker_under_test.name)],
+        [line.decode() for line in docker_under_test.engine.logs(docker_under_test.name)],
     ]
     assert CANARY not in json.dumps(told)
 
 
-def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
-    assert docker_rig.run("sh", "-c", "echo memory > /data/note")[0] == 0
-    docker_rig.engine.stop(docker_rig.name, timeout=5)
-    deploy(docker_rig)
-    assert docker_rig.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
-    deploy(docker_rig, generation=2, secrets={"agent_api_key": "sk-2"})
-    assert docker_rig.run("cat", "/data/note") == (0, "memory\n")
-    assert docker_rig.run("ls", "/run/secrets") == (0, "agent_api_key\n")
+def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
+    assert docker_under_test.run("sh", "-c", "echo memory > /data/note")[0] == 0
+    docker_under_test.engine.stop(docker_under_test.name, timeout=5)
+    deploy(docker_under_test)
+    assert docker_under_test.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
+    deploy(docker_under_test, generation=2, secrets={"agent_api_key": "sk-2"})
+    assert docker_under_test.run("cat", "/data/note") == (0, "memory\n")
+    assert docker_under_test.run("ls", "/run/secrets") == (0, "agent_api_key\n")
 
 
-def test_the_engine_took_the_host_config_as_it_was_given(docker_rig: DockerRig) -> None:
-    spec = make_spec(docker_rig)
-    docker_rig.engine.deploy(spec, confirm=lambda: True)
+def test_the_engine_took_the_host_config_as_it_was_given(docker_under_test: DockerUnderTest) -> None:
+    spec = make_spec(docker_under_test)
+    docker_under_test.engine.deploy(spec, confirm=lambda: True)
     given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK)
-    taken: dict[str, Any] = docker_rig.client.inspect_container(docker_rig.name)
+    taken: dict[str, Any] = docker_under_test.client.inspect_container(docker_under_test.name)
     for field, value in given["HostConfig"].items():
         assert (taken["HostConfig"][field] or None) == (value or None), field
     assert taken["Config"]["User"] == "10001:10001"
@@ -64,71 +64,66 @@ def test_the_engine_took_the_host_config_as_it_was_given(docker_rig: DockerRig) 
     assert taken["NetworkSettings"]["Ports"] == {}
 
 
-def test_the_container_is_as_confined_as_it_says(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, memory=128 << 20)  # what lies in /tmp counts as memory
-    assert docker_rig.run("id", "-u")[1].strip() == "10001"
-    assert docker_rig.run("touch", "/anywhere")[0] != 0
-    assert docker_rig.run("sh", "-c", "cp /bin/busybox /tmp/x && /tmp/x true")[0] != 0
-    assert docker_rig.run("sh", "-c", "dd if=/dev/zero of=/tmp/big bs=1M count=100")[0] != 0
-    assert docker_rig.run("test", "-S", "/var/run/docker.sock")[0] != 0
-    assert "CapBnd:\t0000000000000000" in docker_rig.run("cat", "/proc/1/status")[1]
-    assert docker_rig.run("sh", "-c", "echo fine > /data/x && echo fine > /run/agent/x")[0] == 0
+def test_the_container_is_as_confined_as_it_says(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test, memory=128 << 20)  # what lies in /tmp counts as memory
+    assert docker_under_test.run("id", "-u")[1].strip() == "10001"
+    assert docker_under_test.run("touch", "/anywhere")[0] != 0
+    assert docker_under_test.run("sh", "-c", "cp /bin/busybox /tmp/x && /tmp/x true")[0] != 0
+    assert docker_under_test.run("sh", "-c", "dd if=/dev/zero of=/tmp/big bs=1M count=100")[0] != 0
+    assert docker_under_test.run("test", "-S", "/var/run/docker.sock")[0] != 0
+    assert "CapBnd:\t0000000000000000" in docker_under_test.run("cat", "/proc/1/status")[1]
+    assert docker_under_test.run("sh", "-c", "echo fine > /data/x && echo fine > /run/agent/x")[0] == 0
 
 
-def test_the_network_is_ours_and_keeps_agents_apart(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
-    network = docker_rig.client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
+def test_the_network_is_ours_and_keeps_agents_apart(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
+    network = docker_under_test.client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
     assert network["Labels"] == {"berth.instance": settings.BERTH_INSTANCE}
     assert network["Options"]["com.docker.network.bridge.enable_icc"] == "false"
     assert network["Options"]["com.docker.network.bridge.name"] == bridge_name()
     assert network["EnableIPv6"] is False
 
 
-def test_a_network_that_somebody_removed_is_made_again(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
-    docker_rig.engine.remove(docker_rig.name, volumes=True)
-    docker_rig.client.remove_network(settings.BERTH_CONTAINER_NETWORK)
-    assert deploy(docker_rig).state is ContainerState.RUNNING
+def test_a_network_that_somebody_removed_is_made_again(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
+    docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+    docker_under_test.client.remove_network(settings.BERTH_CONTAINER_NETWORK)
+    assert deploy(docker_under_test).state is ContainerState.RUNNING
 
 
-def test_a_network_of_somebody_else_is_refused(docker_rig: DockerRig) -> None:
+def test_a_network_of_somebody_else_is_refused(docker_under_test: DockerUnderTest) -> None:
     with override_settings(BERTH_CONTAINER_NETWORK="bridge"), pytest.raises(EngineRefusedError, match="not one that"):
-        deploy(DockerRig(DockerEngine(), docker_rig.client, (docker_rig.image, docker_rig.probed_image)))
+        deploy(
+            DockerUnderTest(
+                DockerEngine(), docker_under_test.client, (docker_under_test.image, docker_under_test.probed_image)
+            )
+        )
 
 
-def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_rig: DockerRig) -> None:
-    volume = f"{docker_rig.name}-data"
-    docker_rig.client.create_volume(volume)
-    with pytest.raises(EngineRefusedError, match="not ours"):
-        deploy(docker_rig)
-    with pytest.raises(EngineRefusedError, match="not ours"):
-        docker_rig.engine.remove(docker_rig.name, volumes=True)
-    assert docker_rig.volumes(docker_rig.name) == {volume}
-    assert docker_rig.id_of(docker_rig.name) is None
-
-
-def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_healthy(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, mode="silent", image=docker_rig.probed_image)
+def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_healthy(
+    docker_under_test: DockerUnderTest,
+) -> None:
+    deploy(docker_under_test, mode="silent", image=docker_under_test.probed_image)
 
     def find() -> str:
-        observation = docker_rig.engine.inspect(docker_rig.name)
+        observation = docker_under_test.engine.inspect(docker_under_test.name)
         return observation.report.detail if observation and observation.report else ""
 
     assert wait_until(find) == "warming up"
-    [listed] = docker_rig.engine.observe({"berth.project": docker_rig.name})
+    [listed] = docker_under_test.engine.observe({"berth.project": docker_under_test.name})
     assert listed.health in {Health.STARTING, Health.UNHEALTHY}
     assert listed.report
     assert listed.started_at
 
 
-def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, mode="moody")
-    wait_until(lambda: docker_rig.run("test", "-e", "/data/been")[0] == 0)
-    docker_rig.engine.stop(docker_rig.name, timeout=5)
-    deploy(docker_rig, mode="moody")
+def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test, mode="moody")
+    wait_until(lambda: docker_under_test.run("test", "-e", "/data/been")[0] == 0)
+    docker_under_test.engine.stop(docker_under_test.name, timeout=5)
+    deploy(docker_under_test, mode="moody")
 
     def find() -> str:
-        observation = docker_rig.engine.inspect(docker_rig.name)
+        observation = docker_under_test.engine.inspect(docker_under_test.name)
         assert observation
         assert observation.report is None or observation.report.state == "degraded"
         return observation.report.code if observation.report else ""
@@ -136,11 +131,11 @@ def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_rig: Docke
     assert wait_until(find) == "provider_key"
 
 
-def test_long_lines_are_cut_and_the_next_one_is_whole(docker_rig: DockerRig) -> None:
-    deploy(docker_rig, mode="long")
+def test_long_lines_are_cut_and_the_next_one_is_whole(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test, mode="long")
 
     def find() -> list[bytes]:
-        lines = list(docker_rig.engine.logs(docker_rig.name))
+        lines = list(docker_under_test.engine.logs(docker_under_test.name))
         return lines if lines and lines[-1].endswith(b" end") else []
 
     long, end = wait_until(find)
@@ -149,26 +144,26 @@ def test_long_lines_are_cut_and_the_next_one_is_whole(docker_rig: DockerRig) -> 
     assert end.partition(b" ")[2] == b"end"
 
 
-def test_a_busy_processor_shows_in_the_usage(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
-    docker_rig.engine.stats(docker_rig.name)
-    spin = threading.Thread(target=docker_rig.run, args=("sh", "-c", "for i in $(seq 200000); do :; done"))
+def test_a_busy_processor_shows_in_the_usage(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
+    docker_under_test.engine.stats(docker_under_test.name)
+    spin = threading.Thread(target=docker_under_test.run, args=("sh", "-c", "for i in $(seq 200000); do :; done"))
     spin.start()
     time.sleep(1.2)
-    usage = docker_rig.engine.stats(docker_rig.name)
+    usage = docker_under_test.engine.stats(docker_under_test.name)
     spin.join()
     assert usage
     assert 0 < usage.cpu_percent <= 60  # the plan is half a core
 
 
-def test_one_client_serves_many_threads(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
+def test_one_client_serves_many_threads(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
     failures: list[Exception] = []
 
     def ask() -> None:
         try:
             for _ in range(20):
-                assert docker_rig.engine.inspect(docker_rig.name)
+                assert docker_under_test.engine.inspect(docker_under_test.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
             failures.append(error)
 

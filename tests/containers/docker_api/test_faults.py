@@ -43,7 +43,7 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "remove": lambda engine: engine.remove("berth-x", volumes=True),
     "inspect": lambda engine: engine.inspect("berth-x"),
     "observe": lambda engine: engine.observe({}),
-    "kept": lambda engine: engine.list_volumes({}),
+    "list_volumes": lambda engine: engine.list_volumes({}),
     "logs": lambda engine: list(engine.logs("berth-x")),
     "stats": lambda engine: engine.stats("berth-x"),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),
@@ -131,7 +131,7 @@ def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket) -> N
     assert len(daemon.requests) == asked
 
 
-def test_a_glance_gives_all_its_calls_together_one_short_limit(
+def test_a_read_deadline_gives_all_its_calls_together_one_short_limit(
     daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "CALL_LIMIT", 3600.0)
@@ -147,7 +147,7 @@ def test_a_glance_gives_all_its_calls_together_one_short_limit(
     assert time.monotonic() - began < GUARD
 
 
-def test_glances_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
     engine = DockerEngine()
     engine.ping()

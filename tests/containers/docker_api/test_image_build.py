@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 
 from containers.docker_api import base_image, image_build
 from containers.docker_api.image_build import BuildContext, find_contexts
-from tests.containers.rigs import DockerRig
+from tests.containers.engine_fixtures import DockerUnderTest
 
 DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /\nRUN rm -f /build-ca.crt\n"
 
@@ -31,17 +31,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def trial(folder: Path, docker_rig: DockerRig) -> Iterator[str]:
+def trial(folder: Path, docker_under_test: DockerUnderTest) -> Iterator[str]:
     yield f"berth/{folder.name}:latest"
     try:
-        docker_rig.client.remove_image(f"berth/{folder.name}:latest", force=True)
+        docker_under_test.client.remove_image(f"berth/{folder.name}:latest", force=True)
     except docker.errors.ImageNotFound:
         return
 
 
-def build(rig: DockerRig, *options: str) -> str:
+def build(under_test: DockerUnderTest, *options: str) -> str:
     printed = StringIO()
-    call_command("build_images", "--base-image", rig.image, *options, stdout=printed, stderr=printed)
+    call_command("build_images", "--base-image", under_test.image, *options, stdout=printed, stderr=printed)
     return printed.getvalue()
 
 
@@ -87,26 +87,26 @@ def test_an_unknown_type_is_named(folder: Path) -> None:
 
 @pytest.mark.docker
 def test_an_image_is_built_once_and_again_when_something_changes(
-    trial: str, folder: Path, docker_rig: DockerRig
+    trial: str, folder: Path, docker_under_test: DockerUnderTest
 ) -> None:
-    assert f"{trial} is built" in build(docker_rig)
-    first = docker_rig.client.inspect_image(trial)["Id"]
-    assert f"{trial} is up to date" in build(docker_rig)
+    assert f"{trial} is built" in build(docker_under_test)
+    first = docker_under_test.client.inspect_image(trial)["Id"]
+    assert f"{trial} is up to date" in build(docker_under_test)
     (folder / "greeting").write_text("good evening")
-    assert "Step 1/" in build(docker_rig)
-    second = docker_rig.client.inspect_image(trial)["Id"]
+    assert "Step 1/" in build(docker_under_test)
+    second = docker_under_test.client.inspect_image(trial)["Id"]
     assert second != first
-    assert f"{trial} is built" in build(docker_rig, "--force")
+    assert f"{trial} is built" in build(docker_under_test, "--force")
     with pytest.raises(docker.errors.ImageNotFound):
-        docker_rig.client.inspect_image(first)
+        docker_under_test.client.inspect_image(first)
 
 
 @pytest.mark.docker
-def test_a_build_that_fails_says_why(trial: str, folder: Path, docker_rig: DockerRig) -> None:
+def test_a_build_that_fails_says_why(trial: str, folder: Path, docker_under_test: DockerUnderTest) -> None:
     (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the reason && exit 7\n")
     printed = StringIO()
     with pytest.raises(CommandError, match="could not be built"):
-        call_command("build_images", "--base-image", docker_rig.image, stdout=printed, stderr=printed)
+        call_command("build_images", "--base-image", docker_under_test.image, stdout=printed, stderr=printed)
     assert "the reason" in printed.getvalue()
 
 

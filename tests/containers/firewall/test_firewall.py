@@ -19,7 +19,7 @@ from containers.firewall.bridge import bridge_name
 from containers.firewall.iptables import apply_rules, remove_rules
 from containers.firewall.rules import as_script, make_rules, read_resolvers
 from containers.programs import is_root
-from tests.containers.rigs import DockerRig, deploy
+from tests.containers.engine_fixtures import DockerUnderTest, deploy
 
 ALLOW = [("10.1.2.3/32", 8080), ("10.9.0.0/16", None), ("fd00:1::/64", None)]
 can_filter = pytest.mark.skipif(
@@ -129,38 +129,38 @@ def listener(*prefix: str) -> Iterator[None]:
         server.wait(10)
 
 
-def reaches(rig: DockerRig, address: str, name: str = "") -> bool:
+def reaches(under_test: DockerUnderTest, address: str, name: str = "") -> bool:
     script = f"for n in 1 2 3 4 5; do nc -w 1 {address} 8181 </dev/null && exit 0; sleep 0.1; done; exit 1"
-    return "hello" in rig.run("sh", "-c", script, name=name)[1]
+    return "hello" in under_test.run("sh", "-c", script, name=name)[1]
 
 
 @pytest.mark.docker
 @can_filter
-def test_an_agent_reaches_the_internet_and_nothing_near(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
-    deploy(docker_rig, name=f"{docker_rig.name}-2", mode="listening")
-    client = docker_rig.client
+def test_an_agent_reaches_the_internet_and_nothing_near(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
+    deploy(docker_under_test, name=f"{docker_under_test.name}-2", mode="listening")
+    client = docker_under_test.client
     network = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
     gateway = network["IPAM"]["Config"][0]["Gateway"]
-    ends = client.inspect_container(f"{docker_rig.name}-2")["NetworkSettings"]["Networks"]
+    ends = client.inspect_container(f"{docker_under_test.name}-2")["NetworkSettings"]["Networks"]
     peer = ends[settings.BERTH_CONTAINER_NETWORK]["IPAddress"]
     with fake_internet() as public, listener():
-        assert reaches(docker_rig, "127.0.0.1", name=f"{docker_rig.name}-2")
-        assert reaches(docker_rig, public)
+        assert reaches(docker_under_test, "127.0.0.1", name=f"{docker_under_test.name}-2")
+        assert reaches(docker_under_test, public)
         for near in (gateway, "172.17.0.1", "169.254.169.254", "10.0.0.1", peer, "11.22.33.1"):
-            assert not reaches(docker_rig, near), near
+            assert not reaches(docker_under_test, near), near
         with override_settings(BERTH_EGRESS_ALLOW=[(f"{gateway}/32", 8181), ("172.16.0.0/12", 1)]):
             assert apply_rules() is None
-            assert reaches(docker_rig, gateway)
-            assert not reaches(docker_rig, peer)
+            assert reaches(docker_under_test, gateway)
+            assert not reaches(docker_under_test, peer)
         assert apply_rules() is None
-        assert not reaches(docker_rig, gateway)
+        assert not reaches(docker_under_test, gateway)
 
 
 @pytest.mark.docker
 @can_filter
-def test_rules_are_set_once_however_often_and_leave_nothing(docker_rig: DockerRig) -> None:
-    deploy(docker_rig)
+def test_rules_are_set_once_however_often_and_leave_nothing(docker_under_test: DockerUnderTest) -> None:
+    deploy(docker_under_test)
     call_command("firewall", "--apply", stdout=StringIO())
     call_command("firewall", "--apply", stdout=StringIO())
     rules = subprocess.run(["iptables", "-S"], capture_output=True, check=True).stdout.decode()

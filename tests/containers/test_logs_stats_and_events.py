@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.containers.rigs import Rig, deploy
+from tests.containers.engine_fixtures import EngineUnderTest, deploy
 from tests.waiting import wait_until
 
 
@@ -15,37 +15,37 @@ def texts(lines: list[bytes]) -> list[str]:
 
 
 @pytest.fixture
-def chatty(rig: Rig) -> Rig:
-    deploy(rig, mode="chatty")
-    wait_until(lambda: "line 100" in texts(list(rig.engine.logs(rig.name))))
-    return rig
+def chatty(under_test: EngineUnderTest) -> EngineUnderTest:
+    deploy(under_test, mode="chatty")
+    wait_until(lambda: "line 100" in texts(list(under_test.engine.logs(under_test.name))))
+    return under_test
 
 
-def test_the_log_has_every_line_with_its_time(chatty: Rig) -> None:
+def test_the_log_has_every_line_with_its_time(chatty: EngineUnderTest) -> None:
     lines = list(chatty.engine.logs(chatty.name))
     assert [text for text in texts(lines) if text.startswith("line")] == [f"line {n}" for n in range(1, 101)]
     for line in lines:
         assert datetime.fromisoformat(line.split(b" ")[0].decode()).tzinfo
 
 
-def test_the_tail_is_as_long_as_asked(chatty: Rig) -> None:
+def test_the_tail_is_as_long_as_asked(chatty: EngineUnderTest) -> None:
     assert len(list(chatty.engine.logs(chatty.name, tail=3))) == 3
     assert list(chatty.engine.logs(chatty.name, tail=0)) == []
 
 
-def test_the_log_begins_at_a_moment(chatty: Rig) -> None:
+def test_the_log_begins_at_a_moment(chatty: EngineUnderTest) -> None:
     lines = list(chatty.engine.logs(chatty.name))
     middle = datetime.fromisoformat(lines[50].split(b" ")[0].decode())
     assert lines[-1] in list(chatty.engine.logs(chatty.name, since=middle))
     assert list(chatty.engine.logs(chatty.name, since=middle + timedelta(hours=1))) == []
 
 
-def test_a_missing_container_has_no_log(rig: Rig) -> None:
-    assert list(rig.engine.logs(rig.name)) == []
-    assert list(rig.engine.logs(rig.name, follow=True)) == []
+def test_a_missing_container_has_no_log(under_test: EngineUnderTest) -> None:
+    assert list(under_test.engine.logs(under_test.name)) == []
+    assert list(under_test.engine.logs(under_test.name, follow=True)) == []
 
 
-def test_a_follower_gets_the_lines_and_ends_with_the_container(chatty: Rig) -> None:
+def test_a_follower_gets_the_lines_and_ends_with_the_container(chatty: EngineUnderTest) -> None:
     stopper = threading.Timer(0.5, chatty.engine.stop, args=(chatty.name,), kwargs={"timeout": 5})
     stopper.start()
     lines = list(chatty.engine.logs(chatty.name, follow=True))
@@ -54,7 +54,7 @@ def test_a_follower_gets_the_lines_and_ends_with_the_container(chatty: Rig) -> N
 
 
 def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
-    chatty: Rig, monkeypatch: pytest.MonkeyPatch
+    chatty: EngineUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chatty.shorten_silence(monkeypatch)
     lines = chatty.engine.logs(chatty.name, follow=True)
@@ -65,35 +65,35 @@ def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
     assert said == [f"line {n}" for n in range(1, 101)]
 
 
-def test_a_running_container_has_usage_and_a_stopped_one_has_none(rig: Rig) -> None:
-    deploy(rig)
-    usage = rig.engine.stats(rig.name)
+def test_a_running_container_has_usage_and_a_stopped_one_has_none(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    usage = under_test.engine.stats(under_test.name)
     assert usage
     assert 0 < usage.memory < usage.memory_limit
     assert usage.pids > 0
     assert usage.cpu_percent >= 0
-    rig.engine.stop(rig.name, timeout=5)
-    assert rig.engine.stats(rig.name) is None
+    under_test.engine.stop(under_test.name, timeout=5)
+    assert under_test.engine.stats(under_test.name) is None
 
 
-def test_events_come_in_order_and_end_when_nothing_happens(rig: Rig) -> None:
-    events = rig.engine.events({"berth.project": rig.name}, timeout=2)
-    deploy(rig)
-    rig.engine.stop(rig.name, timeout=5)
-    rig.engine.remove(rig.name)
+def test_events_come_in_order_and_end_when_nothing_happens(under_test: EngineUnderTest) -> None:
+    events = under_test.engine.events({"berth.project": under_test.name}, timeout=2)
+    deploy(under_test)
+    under_test.engine.stop(under_test.name, timeout=5)
+    under_test.engine.remove(under_test.name)
     heard = list(events)
-    assert {each.name for each in heard} == {rig.name}
+    assert {each.name for each in heard} == {under_test.name}
     order = [each.action for each in heard if each.action in {"create", "start", "die", "destroy"}]
     assert order == ["create", "start", "die", "destroy"]
     assert all(each.at.tzinfo for each in heard)
 
 
-def test_events_of_others_are_not_heard(rig: Rig) -> None:
-    events = rig.engine.events({"berth.project": "other"}, timeout=0.5)
-    deploy(rig)
+def test_events_of_others_are_not_heard(under_test: EngineUnderTest) -> None:
+    events = under_test.engine.events({"berth.project": "other"}, timeout=0.5)
+    deploy(under_test)
     assert list(events) == []
 
 
-def test_since_before_all_time_is_the_whole_log(chatty: Rig) -> None:
+def test_since_before_all_time_is_the_whole_log(chatty: EngineUnderTest) -> None:
     long_ago = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
     assert list(chatty.engine.logs(chatty.name, since=long_ago)) == list(chatty.engine.logs(chatty.name))

@@ -1,4 +1,4 @@
-"""The contract tests' view of an engine: wishes that dials fulfil in memory, and real programs on Docker."""
+"""What the contract tests need of an engine: the one in memory is told to do it, on Docker real programs do it."""
 
 import io
 import tarfile
@@ -21,8 +21,11 @@ def yes() -> bool:
     return True
 
 
-class Rig(Protocol):
-    """An engine under test. `mode` is one of the behaviours in `tests.containers.rootfs.SCRIPT`."""
+class EngineUnderTest(Protocol):
+    """An engine, and what a test does to it from outside. `name` is a container's name that no other test uses.
+
+    `play` lets the deployed agent behave in one of the modes of `tests.containers.rootfs.SCRIPT`.
+    """
 
     image: str
     name: str
@@ -42,12 +45,12 @@ class Rig(Protocol):
     def deploy_healthy(self) -> None: ...
 
 
-def make_spec(rig: Rig, *, mode: str = "", generation: int = 1, **changes: Any) -> ContainerSpec:
-    name = changes.pop("name", rig.name)
+def make_spec(under_test: EngineUnderTest, *, mode: str = "", generation: int = 1, **changes: Any) -> ContainerSpec:
+    name = changes.pop("name", under_test.name)
     labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, "berth.project": name, "berth.owner": OWNER}
     values: dict[str, Any] = {
         "name": name,
-        "image": rig.image,
+        "image": under_test.image,
         "labels": labels,
         "generation": generation,
         "environment": {"MODE": mode},
@@ -60,14 +63,14 @@ def make_spec(rig: Rig, *, mode: str = "", generation: int = 1, **changes: Any) 
     return ContainerSpec(**values | changes)
 
 
-def deploy(rig: Rig, *, mode: str = "", **changes: Any) -> Observation:
-    spec = make_spec(rig, mode=mode, **changes)
-    observation = rig.engine.deploy(spec, confirm=yes)
-    rig.play(spec.name, mode)
+def deploy(under_test: EngineUnderTest, *, mode: str = "", **changes: Any) -> Observation:
+    spec = make_spec(under_test, mode=mode, **changes)
+    observation = under_test.engine.deploy(spec, confirm=yes)
+    under_test.play(spec.name, mode)
     return observation
 
 
-class MemoryRig:
+class MemoryUnderTest:
     image = "berth/assistant:latest"
 
     def __init__(self) -> None:
@@ -120,7 +123,7 @@ class MemoryRig:
         self.engine.set_health(self.name, Health.HEALTHY)
 
 
-class DockerRig:
+class DockerUnderTest:
     def __init__(self, engine: DockerEngine, client: docker.APIClient, images: tuple[str, str]) -> None:
         self.engine = engine
         self.client: Any = client

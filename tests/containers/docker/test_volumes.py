@@ -1,0 +1,40 @@
+"""Volumes on a real Docker: those of others stay untouched, and none of ours is left behind."""
+
+from typing import Any
+
+import pytest
+
+from containers.docker.containers import Containers
+from containers.engine import EngineRefusedError
+from tests.containers.engine_fixtures import DockerUnderTest, deploy
+
+pytestmark = pytest.mark.docker
+
+
+def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_under_test: DockerUnderTest) -> None:
+    volume = f"{docker_under_test.name}-data"
+    docker_under_test.client.create_volume(volume)
+    with pytest.raises(EngineRefusedError, match="not ours"):
+        deploy(docker_under_test)
+    with pytest.raises(EngineRefusedError, match="not ours"):
+        docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+    assert docker_under_test.volumes(docker_under_test.name) == {volume}
+    assert docker_under_test.id_of(docker_under_test.name) is None
+
+
+def test_a_container_that_is_made_anew_while_the_old_one_is_removed_goes_too(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a deploy does that has not yet noticed that it lost: its container holds on to the volumes."""
+    deploy(docker_under_test)
+    remove = Containers.remove_found
+
+    def meet(containers: Containers, *args: Any, **options: Any) -> None:
+        remove(containers, *args, **options)
+        monkeypatch.undo()
+        deploy(docker_under_test, generation=2)
+
+    monkeypatch.setattr(Containers, "remove_found", meet)
+    docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+    assert docker_under_test.id_of(docker_under_test.name) is None
+    assert docker_under_test.volumes(docker_under_test.name) == set()
