@@ -1,4 +1,4 @@
-"""Users and API keys in the admin. No credential is ever shown, but for the set-password link, once."""
+"""Users and API keys in the admin. It shows no credential except a new set-password link, once."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staf
 from accounts.errors import UnknownKeyError
 from accounts.models import ApiKey, Role, User
 from accounts.services.api_keys import revoke_api_key
-from accounts.services.second_factor import has_second_factor, reset
+from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
 
 admin.site.unregister(Group)
@@ -40,7 +40,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the ty
 
 @admin.register(User)
 class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Staff add and change ordinary users; roles, staff and admins are for admins. Nobody locks themselves out."""
+    """Staff add and change ordinary users; only admins change roles, staff and admins. Nobody locks themselves out."""
 
     form = UserForm
     list_display = ("email", "role", "is_active", "second_factor_on", "date_joined", "last_login")
@@ -62,7 +62,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         return is_admin(request) or (is_staff(request) and ordinary)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """An owner of projects cannot be deleted; everyone can be made inactive instead."""
+        """Allows admins to delete others. The database refuses owners of projects, who can be made inactive instead."""
         return is_admin(request) and obj != request.user
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
@@ -79,7 +79,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         if not change:
             obj.set_unusable_password()
         elif "is_active" in form.changed_data and not obj.is_active:
-            obj.end_sessions()  # so that none comes back with the user
+            obj.end_sessions()  # so that no session works again once the user is active again
         super().save_model(request, obj, form, change)
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
@@ -108,7 +108,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         if request.method != "POST":
             context = {**self._context(request, user), "title": f"Reset the second factor of {user.email}?"}
             return TemplateResponse(request, "admin/accounts/user/reset_second_factor.html", context)
-        reset(user=user, by=staff_user(request))
+        reset_second_factor(user=user, by=staff_user(request))
         self.log_change(request, user, "Reset the second factor.")
         self.message_user(request, f"The second factor of {user.email} is reset.", messages.SUCCESS)
         return redirect("admin:accounts_user_change", user.pk)
@@ -135,7 +135,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """To be looked at and revoked. Admins' keys are revoked by admins."""
+    """Shows API keys and revokes them. Only admins revoke the keys of admins."""
 
     fields = (
         *("name", "user", "hint", "scope", "created_at", "expires_at"),

@@ -1,4 +1,4 @@
-"""Who may do what in the admin, as mixins for its pages. Roles decide; Django's permissions and groups are not used."""
+"""Permissions of the admin, as mixins. Roles decide; Django's permissions and groups are not used."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,12 +26,12 @@ def is_admin(request: HttpRequest) -> bool:
 
 
 def staff_user(request: HttpRequest) -> User:
-    """Who sent a request to the admin, where nobody else comes in."""
+    """Returns the sender of a request to the admin, which only staff can send."""
     return cast("User", request.user)
 
 
 class Audited(_Base):
-    """For a ModelAdmin: what is done in it goes to the log of audits, beside the history that Django keeps."""
+    """For a ModelAdmin: writes every change to the audit log, in addition to Django's own history."""
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> "LogEntry":
         _record("added", request, obj)
@@ -47,21 +47,21 @@ class Audited(_Base):
         return super().log_deletions(request, queryset)
 
 
-def _record(act: str, request: HttpRequest, obj: Model, **facts: object) -> None:
+def _record(action: str, request: HttpRequest, obj: Model, **facts: object) -> None:
     name = obj._meta.model_name
-    known: dict[str, object] = {"by": staff_user(request).pk, "what": name, "id": obj.pk, **facts}
-    audit.record(f"admin_{act}", **known)  # type: ignore[arg-type]  # no fact is called `level`
+    details: dict[str, object] = {"by": staff_user(request).pk, "what": name, "id": obj.pk, **facts}
+    audit.record(f"admin_{action}", **details)  # type: ignore[arg-type]  # no fact is called `level`
 
 
 def _changed_fields(message: Any) -> str:
-    """The names of what was changed, never a value; of an act that is no form, none."""
+    """Returns the names of the changed fields, never a value; `-` for a change that came from no form."""
     entries = message if isinstance(message, list) else []
     changed = [entry["changed"]["fields"] for entry in entries if "fields" in entry.get("changed", {})]
     return ",".join(str(name).replace(" ", "_") for names in changed for name in names) or "-"
 
 
 class ReadableByStaff(Audited):
-    """For a ModelAdmin: staff see it, and nobody adds, changes or deletes anything."""
+    """For a ModelAdmin: staff can see the rows; nobody can add, change or delete any."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return is_staff(request)
@@ -79,8 +79,8 @@ class ReadableByStaff(Audited):
         return False
 
 
-class KeptByAdmins(ReadableByStaff):
-    """For a ModelAdmin: staff see it, admins keep it."""
+class EditableByAdmins(ReadableByStaff):
+    """For a ModelAdmin: staff can see the rows; admins can add, change and delete them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_admin(request)

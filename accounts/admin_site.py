@@ -1,4 +1,4 @@
-"""The admin's front door: the sign-in page of the dashboard, with its limits, and no other."""
+"""The admin site, which uses the sign-in page of the dashboard, with its limits."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ class BerthAdminSite(AdminSite):
     site_url = "/"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
-        """Sign in over there; whoever is signed in and has no business here is told so, not asked again."""
+        """Redirects to the sign-in page. Refuses signed-in users who are not staff, instead of asking them again."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied("The admin is for staff. Ask an admin for the role, or sign in as somebody else.")
-        wanted = request.GET.get("next", "")
-        if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
-            wanted = reverse("admin:index")
-        return redirect_to_login(wanted)
+        target = request.GET.get("next", "")
+        if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
+            target = reverse("admin:index")
+        return redirect_to_login(target)
 
     def password_change(  # type: ignore[override]  # any response will do
         self,

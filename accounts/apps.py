@@ -8,7 +8,7 @@ class AccountsConfig(AppConfig):
 
 
 class AdminConfig(admin_apps.AdminConfig):
-    """Django's admin, behind our sign-in page."""
+    """Django's admin, with our sign-in page."""
 
     default = False
     default_site = "accounts.admin_site.BerthAdminSite"

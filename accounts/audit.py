@@ -1,4 +1,4 @@
-"""One line in the log for everything that concerns who gets in. Never a credential, never an email."""
+"""Logs one line for every event that concerns access. A line never holds a credential or an email address."""
 
 import logging
 
@@ -6,6 +6,6 @@ logger = logging.getLogger("berth.audit")
 
 
 def record(event: str, *, level: int = logging.INFO, **facts: object) -> None:
-    """`record("key_issued", user=user.pk)` logs `key_issued user=0d1f…`."""
-    said = "".join(f" {name}={value}" for name, value in facts.items())
-    logger.log(level, "%s%s", event, said, extra={"event": event, "facts": facts})
+    """Logs an event: `record("key_issued", user=user.pk)` logs `key_issued user=0d1f…`."""
+    details = "".join(f" {name}={value}" for name, value in facts.items())
+    logger.log(level, "%s%s", event, details, extra={"event": event, "facts": facts})

@@ -1,8 +1,8 @@
-"""One spelling for each email address."""
+"""Gives each email address one spelling."""
 
 import unicodedata
 
 
 def normalise_email(email: str) -> str:
-    """In Python, not in the database: SQLite's lower() knows ASCII only."""
+    """Returns the address without case differences. The database cannot do it: SQLite's lower() knows ASCII only."""
     return unicodedata.normalize("NFKC", email).strip().casefold()

@@ -1,10 +1,10 @@
-"""What can go wrong with people and their tokens, each with a sentence for them. Knows no HTTP."""
+"""The errors of accounts, each with a sentence for the user. They know nothing of HTTP."""
 
 from uuid import UUID
 
 
 class AccountError(Exception):
-    """Base of everything this app refuses; `str(error)` is the sentence for people."""
+    """Base of all errors of this app; `str(error)` is the sentence for the user."""
 
 
 class InvalidCredentialsError(AccountError):
@@ -15,7 +15,7 @@ class InvalidCredentialsError(AccountError):
 
 
 class TooManyAttemptsError(AccountError):
-    """Too many failed checks for this account, or from this address. `retry_after` is in seconds."""
+    """Too many failed attempts for this account, or from this client. `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -25,7 +25,7 @@ class TooManyAttemptsError(AccountError):
 
 
 class SecondFactorRequiredError(AccountError):
-    """The password is right, and the user has a second factor, whose code is missing or not right."""
+    """The password is right, but the code of the second factor is missing or wrong."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class SecondFactorRequiredError(AccountError):
 
 
 class WrongCodeError(AccountError):
-    """Mistyped, too old, or taken once already: deliberately one error."""
+    """The code is wrong, too old, or was used already: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("This code is wrong, too old or used already. Wait for the next one and type that.")
@@ -59,7 +59,7 @@ class SecondFactorUnreadableError(AccountError):
 
 
 class InvalidTokenError(AccountError):
-    """The session token is not one of ours, or no longer valid. Never says which of the checks failed."""
+    """The token is not one of ours, or no longer valid. The error never says which check failed."""
 
     def __init__(self) -> None:
         super().__init__("The token is not valid, has expired or was revoked. Sign in again, or use another API key.")
@@ -72,14 +72,14 @@ class KeyLimitReachedError(AccountError):
 
 
 class KeyExistsError(AccountError):
-    """The same form of the dashboard came twice."""
+    """The same form of the dashboard was sent twice."""
 
     def __init__(self) -> None:
         super().__init__("This key was made already, and is shown only once. Make another one if you need to.")
 
 
 class UnknownKeyError(AccountError):
-    """No such key, somebody else's, or revoked already: one answer for all three."""
+    """The key does not exist, is somebody else's, or is revoked already: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("There is no such API key. List your keys to see which there are.")

@@ -1,4 +1,4 @@
-"""What a request says about who sent it."""
+"""What a request tells about its sender."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from accounts.models import Scope, User
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What an API request was authenticated with. Never holds the token itself."""
+    """How an API request was authenticated. It never holds the token itself."""
 
     kind: Literal["session", "key"]
     label: str  # for the audit trail: `session`, or the name of the key
@@ -30,7 +30,7 @@ class Credential:
 
 
 class AuthenticatedRequest(Request):
-    """The request of a view that lets nobody in without a token."""
+    """The request of a view that requires a token."""
 
     user: User
     auth: Credential
@@ -43,10 +43,10 @@ class SignedInRequest(HttpRequest):
 
 
 def client_address(request: HttpRequest | Request) -> str | None:
-    """The address of the client, or None where the server does not know one (a Unix socket).
+    """Returns the address of the client, or None if the server does not know one (a Unix socket).
 
-    Each of BERTH_TRUSTED_PROXIES appends to X-Forwarded-For the address it was called from; whatever stands further
-    left was sent by the client and proves nothing. A list too short for that did not come through all of them.
+    Each of BERTH_TRUSTED_PROXIES appends the address of its caller to X-Forwarded-For. The entries further left were
+    sent by the client and prove nothing. A list that is too short did not come through all proxies.
     """
     hops = settings.BERTH_TRUSTED_PROXIES
     peer = _address(request.META.get("REMOTE_ADDR", ""))
@@ -68,7 +68,7 @@ def client_network(address: str | None) -> str:
 
 
 def _address(text: str) -> str | None:
-    """The address in its one canonical spelling, without port, brackets or zone."""
+    """Returns the address in its canonical spelling, without port, brackets or zone."""
     host = text.strip()
     if host.startswith("["):
         host = host[1:].partition("]")[0]

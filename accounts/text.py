@@ -1,4 +1,4 @@
-"""Which characters a line of text may hold."""
+"""Which characters a text may hold."""
 
 import unicodedata
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from accounts.admin_permissions import KeptByAdmins, ReadableByStaff, staff_user
+from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.engine import EngineError
 from projects.errors import ProjectError
@@ -33,7 +33,7 @@ def _actor(request: HttpRequest) -> Actor:
     return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
 
 
-class CatalogueAdmin(KeptByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is the key that projects refer to."""
         return ("slug",) if obj else ()

@@ -1,1 +1,1 @@
-"""The frame that every view under /api stands in, and the views under /api/auth."""
+"""What every view under /api uses: authentication, permissions, parsing and fields; and the views of /api/auth."""

@@ -1,4 +1,4 @@
-"""`Authorization: Bearer <token>` -> the user and what they were authenticated with. The only way into /api."""
+"""Authenticates `Authorization: Bearer <token>`, the only way into /api."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -11,7 +11,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts import audit
-from accounts.credentials.api_keys import claims_to_be_key, digest_key, is_well_formed
+from accounts.credentials.api_keys import digest_key, has_key_prefix, is_well_formed
 from accounts.credentials.session_tokens import read_session
 from accounts.errors import InvalidTokenError
 from accounts.http import Credential, client_address
@@ -21,25 +21,28 @@ _LAST_USE_GRAIN = timedelta(minutes=1)
 
 
 class BearerAuthentication(BaseAuthentication):
-    """API keys by their prefix, anything else as a session token. One query, and none for what cannot be genuine."""
+    """Reads tokens with the prefix of API keys as such, all others as session tokens.
+
+    It takes one query, and none for a token that cannot be genuine.
+    """
 
     def authenticate(self, request: Request) -> tuple[User, Credential] | None:
         scheme, *values = get_authorization_header(request).split() or [b""]
         if scheme.lower() != b"bearer":
             return None
         try:
-            token = _only(values)
-            return _from_key(token, request) if claims_to_be_key(token) else _from_session(token)
+            token = _single_token(values)
+            return _from_key(token, request) if has_key_prefix(token) else _from_session(token)
         except (InvalidTokenError, UnicodeDecodeError):
             raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token") from None
 
     def authenticate_header(self, request: Request) -> str:
-        """RFC 6750: the error is named only to a client that sent a token."""
+        """Returns the challenge. It names an error only to a client that sent a token (RFC 6750)."""
         sent = get_authorization_header(request).lower().startswith(b"bearer")
         return 'Bearer error="invalid_token"' if sent else "Bearer"
 
 
-def _only(values: list[bytes]) -> str:
+def _single_token(values: list[bytes]) -> str:
     if len(values) != 1:
         raise InvalidTokenError
     return values[0].decode("ascii")
@@ -61,18 +64,18 @@ def _from_key(token: str, request: Request) -> tuple[User, Credential]:
     key = ApiKey.objects.select_related("user").filter(digest=digest_key(token)).first()
     if key is None or not key.is_live or not key.user.is_active:
         raise InvalidTokenError
-    _note_use(key, client_address(request))
+    _record_use(key, client_address(request))
     return key.user, Credential("key", key.name, Scope(key.scope), key_id=key.pk, expires_at=key.expires_at)
 
 
-def _note_use(key: ApiKey, address: str | None) -> None:
-    """At most one write a minute and key, whoever comes first. Not being able to is no reason to refuse the request."""
+def _record_use(key: ApiKey, address: str | None) -> None:
+    """Writes when and from where the key was used, at most once a minute. The request goes on if this fails."""
     now = timezone.now()
     due = now - _LAST_USE_GRAIN
     if key.last_used_at is not None and key.last_used_at > due:
         return
     stale = ApiKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=due), pk=key.pk)
     with suppress(DatabaseError), transaction.atomic():
-        noted = stale.update(last_used_at=now, last_used_ip=address)
-        if noted and key.last_used_at is None:
+        recorded = stale.update(last_used_at=now, last_used_ip=address)
+        if recorded and key.last_used_at is None:
             audit.record("key_first_used", user=key.user_id, key=key.pk, address=address)

@@ -1,6 +1,6 @@
-"""Serializers that take a request at its word: nothing unknown is dropped, nothing of another type is converted.
+"""Strict serializers and fields: unknown fields are errors, and values of another type are not converted.
 
-No message quotes what was sent: half a surrogate pair, say, can be read from JSON but not written into an answer.
+No message quotes what was sent: JSON can carry half a surrogate pair, for example, which no answer can be encoded with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from rest_framework.settings import api_settings
 
 from accounts.text import has_control_characters
 
-_UNKNOWN_NAMED = 20  # a body of 64 KiB can hold thousands
+_MAX_UNKNOWN = 20  # unknown fields to name; a body of 64 KiB can hold thousands
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A field that it does not have is an error with the code `unknown`."""
+    """Refuses a field that it does not have, with the code `unknown`."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         if not isinstance(data, Mapping):
@@ -37,15 +37,15 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
 
-# For the description of the API: a character to be seen, and any that is no control character.
+# For the OpenAPI description: a visible character, and any character that is no control character.
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"
 _ANY = r"[^\x00-\x1f\x7f-\x9f]"
 
 
 class StrictCharField(serializers.CharField):
-    """A JSON string without control characters; with `multiline`, line breaks and tabs are fine.
+    """A JSON string without control characters; `multiline` allows line breaks and tabs.
 
-    `content` is for the API's description of one whose text is checked further elsewhere.
+    `content` is a pattern for the OpenAPI description, for a field whose text is also checked elsewhere.
     """
 
     default_error_messages = {
@@ -60,7 +60,7 @@ class StrictCharField(serializers.CharField):
 
     @property
     def pattern(self) -> str | None:
-        """For the description of the API. Nothing is said of texts of several lines."""
+        """Returns the pattern for the OpenAPI description, or None for texts of several lines."""
         if self.multiline:
             return None
         if not self.trim_whitespace:
@@ -69,10 +69,10 @@ class StrictCharField(serializers.CharField):
         return rf"^\s*({line})?\s*$" if self.allow_blank else rf"^\s*{line}\s*$"
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        # Before the blank check of the base class, which takes the str() of whatever comes.
+        # Before the blank check of the base class, which converts any value with str().
         if data is not serializers.empty and data is not None and not isinstance(data, str):
             self.fail("invalid")
-        # As it was sent, which is what the description of the API speaks of.
+        # Checks the text as it was sent, before trimming, as the OpenAPI description says.
         if isinstance(data, str) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().run_validation(data)
@@ -85,7 +85,7 @@ class StrictCharField(serializers.CharField):
 
 
 class StrictChoiceField(serializers.ChoiceField):
-    """One of the choices, of its very type: neither `"30"` nor `true` is a number."""
+    """Accepts one of the choices, of exactly its type: neither `"30"` nor `true` is a number."""
 
     def __init__(self, choices: Sequence[Any], **kwargs: Any) -> None:
         super().__init__(choices, **kwargs)
@@ -93,21 +93,21 @@ class StrictChoiceField(serializers.ChoiceField):
         self.error_messages["invalid_choice"] = f"Must be one of: {named}."
 
     def to_internal_value(self, data: Any) -> Any:
-        if not any(type(data) is _wire_type(choice) and data == choice for choice in self.choices):
+        if not any(type(data) is _json_type(choice) and data == choice for choice in self.choices):
             self.fail("invalid_choice")
         return super().to_internal_value(data)
 
 
-def _wire_type(choice: object) -> type:
-    """What JSON makes of it; the values of enumerations are subclasses of str."""
+def _json_type(choice: object) -> type:
+    """Returns the type that JSON gives the value. The members of enumerations are subclasses of str."""
     return str if isinstance(choice, str) else type(choice)
 
 
 def _unknown_fields(data: Any, *, known: set[str]) -> dict[str, list[ErrorDetail]]:
-    unknown = [str(name) for name in data if name not in known][:_UNKNOWN_NAMED]
+    unknown = [str(name) for name in data if name not in known][:_MAX_UNKNOWN]
     message = "There is no such field."
-    return {_writable(name): [ErrorDetail(message, code="unknown")] for name in unknown}
+    return {_encodable(name): [ErrorDetail(message, code="unknown")] for name in unknown}
 
 
-def _writable(name: str) -> str:
+def _encodable(name: str) -> str:
     return name[:64].encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""What the OpenAPI description says of tokens and errors. Imported by the views, which is when spectacular needs it."""
+"""Adds tokens, strict bodies and errors to the OpenAPI description. The views import it, so spectacular finds it."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         }
 
 
-class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
-    """What is unknown is refused, and the description says so."""
+class StrictSerializerSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
+    """Describes that unknown fields are refused."""
 
     target_class = "accounts.api.fields.StrictSerializer"
     match_subclasses = True
@@ -34,8 +34,8 @@ class StrictBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
         return {**schema, "additionalProperties": False} if direction == "request" else schema
 
 
-class StrictText(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # the same
-    """Which characters a text may hold, as a pattern."""
+class StrictCharFieldSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # the same
+    """Describes as a pattern which characters a text may hold."""
 
     target_class = "accounts.api.fields.StrictCharField"
     match_subclasses = True
@@ -63,7 +63,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     request_id = serializers.CharField(help_text="Also in the header X-Request-ID.")
 
 
-_MEANINGS = {
+_DESCRIPTIONS = {
     400: "Something invalid was sent; `errors` names it.",
     401: "No token, or one that is not valid.",
     403: "Not with this token.",
@@ -80,24 +80,24 @@ _MEANINGS = {
 
 
 def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
-    """Responses for `extend_schema`: problem documents of these statuses. Whoever needs a token has limits, too."""
+    """Returns the problem documents of these statuses for `extend_schema`. Views that require a token also have 429."""
     limited = {429} if 401 in statuses else set()
     return {
-        (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_MEANINGS[status])
+        (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_DESCRIPTIONS[status])
         for status in sorted({*statuses, *limited})
     }
 
 
 def complete_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
-    """Add to each operation what the frame around the views may answer, whatever the view: it names only the rest."""
-    for operation in (one for path in result["paths"].values() for one in path.values()):
-        asked = {406} if "text/plain" not in operation["responses"].get("200", {}).get("content", {}) else set()
+    """Adds to each operation the problems that any view may answer with. A view declares only its own."""
+    for operation in (operation for path in result["paths"].values() for operation in path.values()):
+        statuses = {406} if "text/plain" not in operation["responses"].get("200", {}).get("content", {}) else set()
         if tokens := operation.get("security", []):
-            asked |= {429} if {} in tokens else {401, 429}
+            statuses |= {429} if {} in tokens else {401, 429}
         if "requestBody" in operation:
-            asked |= {400, 413, 415}
-        for status in asked:
-            operation["responses"].setdefault(str(status), _PROBLEM | {"description": _MEANINGS[status]})
+            statuses |= {400, 413, 415}
+        for status in statuses:
+            operation["responses"].setdefault(str(status), _PROBLEM | {"description": _DESCRIPTIONS[status]})
         operation["responses"] = dict(sorted(operation["responses"].items()))
     return result
 

@@ -1,4 +1,4 @@
-"""Bodies as requests may bring them: JSON in UTF-8, with finite numbers, and not nested without end."""
+"""Parses request bodies: JSON in UTF-8, with finite numbers and limited depth."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 DEPTH_LIMIT = 32
-"""Whatever walks through a document does so by recursion, and 64 KiB hold 32,000 brackets."""
+"""Code that walks through a document does so by recursion, and 64 KiB can hold 32,000 brackets."""
 
 
 class StrictJSONParser(JSONParser):
-    """Raises `ParseError` for whatever JSON has no word for, and for what would break those who read it later."""
+    """Raises `ParseError` for what JSON does not define, and for documents that would break later code."""
 
     def parse(
         self,
@@ -22,16 +22,16 @@ class StrictJSONParser(JSONParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         try:
-            document = json.loads(stream.read().decode(), parse_constant=_refuse_constant)
+            document = json.loads(stream.read().decode(), parse_constant=_reject_constant)
         except RecursionError:
             raise _too_deep() from None
         except ValueError as error:  # broken JSON, bytes that are no UTF-8, an integer of thousands of digits
             raise ParseError(f"This is not well-formed JSON{_place(error)}.") from None
-        _check(document)
+        _check_document(document)
         return document
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
@@ -39,10 +39,10 @@ def _place(error: ValueError) -> str:
     return f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
 
 
-def _check(document: Any) -> None:
+def _check_document(document: Any) -> None:
     level: list[dict[str, Any] | list[Any]] = [[document]]
     for _ in range(DEPTH_LIMIT + 1):
-        values = [value for outer in level for value in _inside(outer)]
+        values = [value for parent in level for value in _children(parent)]
         if any(isinstance(value, float) and not isfinite(value) for value in values):
             raise ParseError("A number in the body is too large.")
         level = [value for value in values if isinstance(value, dict | list)]
@@ -51,7 +51,7 @@ def _check(document: Any) -> None:
     raise _too_deep()
 
 
-def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+def _children(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 
 

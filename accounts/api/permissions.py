@@ -1,4 +1,4 @@
-"""Who may do what on /api. Ownership is not here: a view's queryset holds only what is the caller's."""
+"""Permissions of /api by kind and scope of the token. Ownership is checked by the querysets of the views."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ScopePermission(IsAuthenticated):
-    """Everyone with a token, but a `read` key may only read."""
+    """Allows everything to every token, except writing to a key with the scope `read`."""
 
     message = "This API key may only read. Use one with the scope `write`."
 
@@ -25,7 +25,7 @@ class ScopePermission(IsAuthenticated):
 
 
 class SessionOnly(IsAuthenticated):
-    """For what an API key never does: make keys, end sessions. A thief of one must not get a foot in."""
+    """Allows session tokens only: a stolen API key must not be able to make keys or end sessions."""
 
     message = "An API key cannot do this. Sign in, and use the session token."
 
@@ -34,7 +34,7 @@ class SessionOnly(IsAuthenticated):
 
 
 def _credential(request: Request) -> Credential:
-    """No token at all passes for none of ours, so that a new authenticator cannot be let in by accident."""
+    """Returns the credential, or a powerless one for an unknown kind, so that a new authenticator gains no access."""
     if not isinstance(request.auth, Credential):
         return Credential("key", "", Scope.READ)
     return request.auth

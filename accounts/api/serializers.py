@@ -1,4 +1,4 @@
-"""What the authentication API takes and gives."""
+"""Serializers of /api/auth."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ class ApiKeySerializer(serializers.ModelSerializer[ApiKey]):
 
 
 class IssuedKeySerializer(ApiKeySerializer):
-    """The answer that holds the key itself: the only one, and only once."""
+    """The only answer that holds the key itself."""
 
     key = serializers.CharField(read_only=True, help_text="The key. It is not shown again.")
 

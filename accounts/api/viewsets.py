@@ -33,7 +33,7 @@ from accounts.services.sign_in import log_in, log_out
 
 
 class LoginView(APIView):
-    # A token that has run out must not keep anyone from getting a new one.
+    # Somebody who sends an expired token must still be able to get a new one.
     authentication_classes: list[type[BaseAuthentication]] = []
     permission_classes = [AllowAny]
 
@@ -50,7 +50,7 @@ class LoginView(APIView):
         An account with a second factor needs its `code`, too: without one, or with a wrong one, the answer to the right
         password is 401 with the code `second_factor_required`.
         """
-        fields = _validated(LoginSerializer, request)
+        fields = _validate(LoginSerializer, request)
         token, user = log_in(**fields, address=client_address(request))
         return Response({"token": token, "user": {"id": str(user.pk), "email": user.email}})
 
@@ -60,7 +60,7 @@ class SessionView(APIView):
     throttle_classes: list[type[BaseThrottle]] = []  # always answers 200
 
     def perform_authentication(self, request: Request) -> None:
-        """A bad token is an answer here, and no error: `request` remembers that nobody was authenticated."""
+        """Ignores a bad token: the answer then says that nobody is authenticated."""
         with suppress(AuthenticationFailed):
             super().perform_authentication(request)
 
@@ -75,7 +75,7 @@ class SessionView(APIView):
 
 class LogoutView(APIView):
     permission_classes = [SessionOnly]
-    throttle_classes: list[type[BaseThrottle]] = []  # whoever has a stolen token cannot keep its owner from ending it
+    throttle_classes: list[type[BaseThrottle]] = []  # a thief of the token must not keep its owner from ending it
 
     @extend_schema(
         operation_id="logout",
@@ -111,7 +111,7 @@ class ApiKeyViewSet(ViewSet):
     )
     def create(self, request: AuthenticatedRequest) -> Response:
         """Make a key. The answer is the only one that ever holds it."""
-        fields = _validated(NewKeySerializer, request)
+        fields = _validate(NewKeySerializer, request)
         row, key = issue_api_key(
             user=request.user,
             name=fields["name"],
@@ -141,7 +141,7 @@ class ApiKeyViewSet(ViewSet):
         return _issued(*rotate_api_key(user=request.user, key_id=_key_id(pk)))
 
 
-def _validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
+def _validate(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
     serializer = serializer_class(data=request.data)
     serializer.is_valid(raise_exception=True)
     fields: dict[str, Any] = serializer.validated_data

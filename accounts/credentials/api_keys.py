@@ -1,6 +1,6 @@
-"""The format of API keys: `berth_`, 40 random base62 characters, 6 base62 characters of the CRC32 of all before.
+"""The format of API keys: `berth_`, 40 random base62 characters, and the CRC32 of all these in 6 base62 characters.
 
-The checksum tells a typing error from a key without a query; it proves nothing. What proves is the digest.
+The checksum finds typing errors without a query. It proves nothing: only the stored digest does.
 """
 
 import hashlib
@@ -21,22 +21,22 @@ def make_key() -> str:
     return body + _checksum(body)
 
 
-def claims_to_be_key(token: str) -> bool:
+def has_key_prefix(token: str) -> bool:
     return token.startswith(PREFIX)
 
 
 def is_well_formed(key: str) -> bool:
-    """True when shape and checksum fit, so that it is worth a query."""
+    """Returns whether shape and checksum are right, so that the key is worth a query."""
     return bool(_SHAPE.fullmatch(key)) and _checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
 
 
 def digest_key(key: str) -> str:
-    """What is stored. A plain SHA-256 is enough for 238 random bits, and costs a request nothing."""
+    """Returns the digest that is stored. A plain SHA-256 is enough for 238 random bits, and is fast."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def hint_key(key: str) -> str:
-    """Enough for its owner to recognise it, too little to matter: `berth_Ab…wxyz`."""
+    """Returns a part of the key by which its owner recognises it: `berth_Ab…wxyz`."""
     return f"{key[: len(PREFIX) + 2]}…{key[-4:]}"
 
 

@@ -1,7 +1,7 @@
-"""The codes of a second factor: those of an authenticator app (RFC 6238), and those for whoever has lost it.
+"""The codes of a second factor: those of an authenticator app (RFC 6238), and recovery codes for users who lost it.
 
-django-otp does the arithmetic. Its devices are not used: they keep secrets and recovery codes in plain text, and
-compare a code with the last one taken before they write, so that one code passes twice where two come at once.
+django-otp computes the codes. We do not use its devices: they store secrets and recovery codes in plain text, and they
+compare a code with the last accepted one before they write, so that two simultaneous requests can use one code.
 """
 
 import base64
@@ -18,17 +18,17 @@ from django_otp.oath import TOTP  # type: ignore[import-untyped]  # has no stubs
 ISSUER = "Berth"
 DIGITS = 6
 PERIOD = 30
-"""Seconds. This, SHA-1 and six digits are what every app can do; some ignore being told otherwise."""
+"""In seconds. Every app supports this period, SHA-1 and six digits; some ignore other values."""
 TOLERANCE = 1
-"""Codes before and after the present one that are taken, too: clocks differ, and people type slowly."""
+"""How many codes before and after the current one are accepted too: clocks differ, and people type slowly."""
 
-_RECOVERY_LENGTH = 24  # of 5 bits: past the 112 from which on a plain digest is safe to store (ASVS 6.5.2)
+_RECOVERY_LENGTH = 24  # of 5 bits each: a plain digest is safe to store from 112 bits on (ASVS 6.5.2)
 _RECOVERY_GROUP = 6
 _APP_CODE = re.compile(rf"[0-9]{{{DIGITS}}}")
 
 
 def make_secret() -> str:
-    """160 random bits, as RFC 4226 recommends, in the base32 that people type into an app."""
+    """Returns 160 random bits, as RFC 4226 recommends, in the base32 that people type into an app."""
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
@@ -44,14 +44,14 @@ def is_secret(text: str) -> bool:
 
 @sensitive_variables("secret")
 def enrolment_url(*, email: str, secret: str) -> str:
-    """What the picture says to the app."""
+    """Returns the URL that the QR code holds for the app."""
     query = urlencode({"secret": secret, "issuer": ISSUER, "algorithm": "SHA1", "digits": DIGITS, "period": PERIOD})
     return f"otpauth://totp/{ISSUER}:{quote(email, safe='@')}?{query}"
 
 
 @sensitive_variables("url", "secret")
 def draw_enrolment(*, email: str, secret: str) -> bytes:
-    """An SVG without style or script, black on white whatever the page's colours: cameras need the contrast."""
+    """Returns the QR code as an SVG without style or script. It is black on white: cameras need the contrast."""
     url = enrolment_url(email=email, secret=secret)
     picture = BytesIO()
     code = segno.make(url, error="m", micro=False)
@@ -61,8 +61,8 @@ def draw_enrolment(*, email: str, secret: str) -> bytes:
 
 @sensitive_variables("secret", "code")
 def matching_step(*, secret: str, code: str, after: int = 0) -> int | None:
-    """The number of the period that the code is of, when that is about now and later than `after`."""
-    digits = _tidy(code)
+    """Returns the number of the code's period, or None if the code is not current or its period not after `after`."""
+    digits = _normalise(code)
     if not _APP_CODE.fullmatch(digits):
         return None
     clock = TOTP(base64.b32decode(secret), step=PERIOD, digits=DIGITS)
@@ -71,16 +71,16 @@ def matching_step(*, secret: str, code: str, after: int = 0) -> int | None:
 
 
 def make_recovery_code() -> str:
-    """120 random bits that can be read out: `k3jx7q-…`."""
+    """Returns 120 random bits that people can read out: `k3jx7q-…`."""
     letters = base64.b32encode(secrets.token_bytes(_RECOVERY_LENGTH * 5 // 8)).decode().lower()
     return "-".join(re.findall(f".{{{_RECOVERY_GROUP}}}", letters))
 
 
 @sensitive_variables("code")
 def digest_recovery_code(code: str) -> str:
-    """In any letter case, with or without what was put between the letters."""
-    return hashlib.sha256(_tidy(code).encode()).hexdigest()
+    """Returns the digest that is stored. Letter case, spaces and hyphens make no difference."""
+    return hashlib.sha256(_normalise(code).encode()).hexdigest()
 
 
-def _tidy(code: str) -> str:
+def _normalise(code: str) -> str:
     return re.sub(r"[\s-]", "", code).casefold()

@@ -1,4 +1,4 @@
-"""How passwords are hashed, and the rules for them that Django has no validator for."""
+"""Hashes passwords, and validates them by the rules that Django has no validator for."""
 
 from django.contrib.auth import password_validation
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -11,9 +11,9 @@ LONGEST_PASSWORD = 128
 
 
 class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
-    """OWASP's parameters: 19 MiB, two passes, one lane.
+    """Argon2 with OWASP's parameters: 19 MiB, two passes, one lane.
 
-    Django's default takes 100 MiB for each check, so that thirty strangers at the login would take 3 GB.
+    Django's default takes 100 MiB for each check, so thirty strangers who sign in at once would take 3 GB.
     """
 
     time_cost = 2
@@ -22,9 +22,9 @@ class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
 
 
 class CommonPasswordValidator(password_validation.CommonPasswordValidator):
-    """Django's 20,000, and what is made of them by repeating one or joining two.
+    """Refuses Django's 20,000 common passwords, and those made by repeating one of them or joining two.
 
-    Of those 20,000 only 187 have the twelve characters that are asked for; this is what people make of the others.
+    Only 187 of the 20,000 have the twelve characters that we require. People lengthen the others like this.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:
@@ -43,7 +43,7 @@ class CommonPasswordValidator(password_validation.CommonPasswordValidator):
 
 
 class PasswordShapeValidator:
-    """At most 128 characters, and none that a keyboard or a JSON body would not carry."""
+    """Refuses more than 128 characters, and control characters, which keyboards and JSON bodies do not carry."""
 
     def validate(self, password: str, user: User | None = None) -> None:  # noqa: ARG002 - Django's signature
         if len(password) > LONGEST_PASSWORD:

@@ -1,8 +1,8 @@
-"""Session tokens: JWTs that name a user and the version of their sessions. Issued, read, ended before their time.
+"""Issues, reads and revokes session tokens: JWTs that name a user and the version of their sessions.
 
-simplejwt encodes and decodes. What it leaves open is closed here: the audience must be exactly ours, the claims must
-have the types we gave them, what ends a session early is a number of ours (simplejwt's claim is an MD5 of the password
-hash), and of a token signed out only the id is kept (simplejwt's blacklist keeps whole tokens).
+simplejwt encodes and decodes. This module is stricter in four ways: the audience must be exactly ours; the claims must
+have the types that we gave them; a version number of our own ends sessions early (simplejwt's claim is an MD5 of the
+password hash); and only the id of a revoked token is stored (simplejwt's blacklist stores whole tokens).
 """
 
 import uuid
@@ -18,7 +18,7 @@ from accounts.errors import InvalidTokenError
 from accounts.models import RevokedSession, User
 
 # Ours have about 350 characters.
-_LONGEST = 2048
+_MAX_LENGTH = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,28 @@ def issue_session(user: User) -> str:
 
 
 def read_session(token: str) -> SessionClaims:
-    """What a token of ours claims, by its signature alone: the user may be gone, or the session ended.
+    """Returns the claims of a token whose signature is ours. The user may be gone, or the session revoked.
 
-    Raises InvalidTokenError for anything that `issue_session` has not made, or made longer ago than it lives.
+    Raises InvalidTokenError if `issue_session` did not make the token, or the token has expired.
     """
-    if len(token) > _LONGEST:
+    if len(token) > _MAX_LENGTH:
         raise InvalidTokenError
     try:
         claims = AccessToken(token).payload  # type: ignore[arg-type]  # its annotation is wrong: it takes the string
-        return _typed(claims)
+        return _check_types(claims)
     except (TokenError, KeyError, ValueError, TypeError, OverflowError):
         raise InvalidTokenError from None
 
 
 def revoke_session(*, jti: str, expires_at: datetime) -> None:
-    """Refuse the session from the next request on. Repeating it changes nothing."""
+    """Ends the session: the next request is refused. May be repeated."""
     RevokedSession.objects.filter(expires_at__lt=timezone.now()).delete()
     RevokedSession.objects.bulk_create([RevokedSession(jti=jti, expires_at=expires_at)], ignore_conflicts=True)
 
 
-def _typed(claims: dict[str, object]) -> SessionClaims:
+def _check_types(claims: dict[str, object]) -> SessionClaims:
     user_id, jti, version, expires = (claims[name] for name in ("sub", "jti", "ver", "exp"))
-    if claims["aud"] != settings.SIMPLE_JWT["AUDIENCE"]:  # a list that holds ours among others is not ours
+    if claims["aud"] != settings.SIMPLE_JWT["AUDIENCE"]:  # nor may it be a list that holds ours
         raise InvalidTokenError
     if not isinstance(user_id, str) or not isinstance(jti, str) or type(version) is not int or type(expires) is not int:
         raise InvalidTokenError

@@ -1,4 +1,4 @@
-"""What the pages behind the sign-in have in common."""
+"""Decorators of the pages that require a session."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,11 +15,12 @@ Page = Callable[..., HttpResponse]
 
 
 def for_signed_in(view: Page) -> Page:
+    """Sends visitors without a session to the sign-in page."""
     return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
 
 
 def settings_form(view: Page) -> Page:
-    """A form of the settings page. Who comes without sending it, after signing in again say, is shown that page."""
+    """For a form of the settings page. A GET, as after signing in again, is redirected to that page."""
 
     @wraps(view)
     def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Values that a session holds for some minutes and no longer. They stay on the server; the cookie only names them."""
+"""Values that a session holds for a limited time. They stay on the server; the cookie only names the session."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,9 +12,9 @@ def set_with_expiry(session: SessionBase, name: str, value: Any, *, lifetime: ti
 
 
 def get_unexpired(session: SessionBase, name: str) -> Any:
-    """The value, or None when there is none or its time is over."""
-    kept = session.get(name)
-    return kept["value"] if kept and timezone.now().timestamp() < kept["until"] else None
+    """Returns the value, or None if there is none or it has expired."""
+    entry = session.get(name)
+    return entry["value"] if entry and timezone.now().timestamp() < entry["until"] else None
 
 
 def discard(session: SessionBase, name: str) -> None:

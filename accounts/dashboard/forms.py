@@ -1,4 +1,4 @@
-"""The forms of the dashboard's account pages. They check shapes; the services decide."""
+"""The forms of the account pages. They validate input; the services decide."""
 
 import uuid
 from typing import Any
@@ -19,13 +19,13 @@ from accounts.text import has_control_characters
 
 
 def password_field(label: str, *, autocomplete: str, help_text: str = "") -> forms.CharField:
-    """Never stripped: spaces at the ends belong to the password."""
+    """Returns a field that does not strip spaces at the ends: they belong to the password."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, strip=False, max_length=LONGEST_PASSWORD, widget=widget, help_text=help_text)
 
 
 class SignInForm(forms.Form):
-    """After `is_valid()`, `retry_after` tells whether there were too many attempts."""
+    """After `is_valid()`, `retry_after` is set if there were too many attempts."""
 
     email = forms.CharField(
         max_length=254,
@@ -62,13 +62,13 @@ class SignUpForm(forms.Form):
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only
-    """For whoever followed a set-password link."""
+    """The form behind a set-password link."""
 
     new_password1 = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")
     new_password2 = password_field("The same again", autocomplete="new-password")
 
     def validate_password_for_user(self, user: Any, *_field: Any) -> None:
-        """What is wrong with the password is said where it was typed first."""
+        """Shows errors of the password at the first of the two fields."""
         super().validate_password_for_user(user, "new_password1")
 
     def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
@@ -98,7 +98,7 @@ class ChangePasswordForm(forms.Form):
         return self.cleaned_data
 
     def save(self) -> bool:
-        """Change the password; False, with the reason among the errors, when the current one is not right."""
+        """Changes the password. Returns False, and adds an error, if the current one is wrong."""
         try:
             change_password(
                 user=self.user,
@@ -114,7 +114,7 @@ class ChangePasswordForm(forms.Form):
 
 
 class NewKeyForm(forms.Form):
-    """`id` is drawn with the form, so that a form sent twice makes one key."""
+    """`id` is chosen when the form is shown, so that a form sent twice makes one key."""
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     name = forms.CharField(

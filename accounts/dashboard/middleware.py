@@ -1,4 +1,4 @@
-"""Whether somebody must have a second factor, and where those are sent who must and have none."""
+"""Sends users who must set up a second factor to the page that does it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,8 @@ from django.shortcuts import redirect
 from accounts.models import User
 from accounts.services.second_factor import has_second_factor
 
-# What it takes to set one up, or to leave.
-_OPEN_TO_ALL = frozenset(
+# The pages that set one up, or sign out.
+_EXEMPT_VIEWS = frozenset(
     f"accounts:{name}"
     for name in (
         "second-factor",
@@ -25,13 +25,13 @@ _OPEN_TO_ALL = frozenset(
 
 
 def needs_second_factor(user: User) -> bool:
-    """BERTH_REQUIRE_STAFF_MFA asks it of those who see what is other people's."""
-    asked: bool = settings.BERTH_REQUIRE_STAFF_MFA
-    return asked and user.is_staff and not has_second_factor(user)
+    """Returns whether BERTH_REQUIRE_STAFF_MFA applies: staff see what belongs to other people."""
+    required: bool = settings.BERTH_REQUIRE_STAFF_MFA
+    return required and user.is_staff and not has_second_factor(user)
 
 
 class SecondFactorRuleMiddleware:
-    """Sends whoever needs a second factor to its page from every other. /api takes no sessions of the dashboard."""
+    """Redirects users who need a second factor from all pages to its own. /api accepts no sessions of the dashboard."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -43,7 +43,7 @@ class SecondFactorRuleMiddleware:
         if not settings.BERTH_REQUIRE_STAFF_MFA or request.path_info.startswith("/api/"):
             return None
         match = request.resolver_match
-        if match is not None and match.view_name in _OPEN_TO_ALL:
+        if match is not None and match.view_name in _EXEMPT_VIEWS:
             return None
         if isinstance(request.user, User) and needs_second_factor(request.user):
             return redirect("accounts:second-factor")

@@ -1,4 +1,4 @@
-"""The forms of the second factor: its code while signing in, and the password again before it is changed."""
+"""The forms of the second factor: its code at sign-in, and password and code before it is changed."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def code_field(label: str = "Code", *, help_text: str, digits_only: bool = False
 
 
 class SignInCodeForm(forms.Form):
-    """The second page of signing in. After `is_valid()`, `retry_after` tells whether there were too many attempts."""
+    """The second page of the sign-in. After `is_valid()`, `retry_after` is set if there were too many attempts."""
 
     code = code_field(help_text="The six digits that your authenticator app shows now.", digits_only=True)
 
@@ -54,7 +54,7 @@ class SignInCodeForm(forms.Form):
 
 
 class RecoveryCodeForm(SignInCodeForm):
-    """The same for whoever has no app at hand: a keyboard with letters."""
+    """The same for users without the app at hand. Its keyboard has letters."""
 
     code = code_field("Recovery code", help_text="One of those you kept. Each works once.")
 
@@ -83,7 +83,7 @@ class PasswordAndCodeForm(PasswordAgainForm):
 
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]
-        if "password" in self.cleaned_data:  # no code is used up for a password that is wrong
+        if "password" in self.cleaned_data:  # a wrong password must not use up a code
             try:
                 check_second_factor(user=self.user, code=code, address=self.address)
             except (WrongCodeError, SecondFactorUnreadableError, TooManyAttemptsError) as error:
@@ -92,6 +92,6 @@ class PasswordAndCodeForm(PasswordAgainForm):
 
 
 class FirstCodeForm(forms.Form):
-    """The code by which the app proves that it has the secret."""
+    """The code that proves that the app has the secret."""
 
     code = code_field(help_text="The six digits that the app shows now.", digits_only=True)

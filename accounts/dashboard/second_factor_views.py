@@ -1,4 +1,4 @@
-"""The pages of the second factor: its setting up in two steps, new recovery codes, turning it off."""
+"""The pages that set up a second factor in two steps, renew its recovery codes and turn it off."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,7 +18,12 @@ from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
 from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.http import SignedInRequest, client_address
-from accounts.services.second_factor import enrol, has_second_factor, renew_recovery_codes, turn_off
+from accounts.services.second_factor import (
+    disable_second_factor,
+    enrol_second_factor,
+    has_second_factor,
+    renew_recovery_codes,
+)
 
 _SETUP = "second_factor_setup"
 _SETUP_LIFETIME = timedelta(minutes=15)
@@ -27,7 +32,7 @@ _SETUP_LIFETIME = timedelta(minutes=15)
 @sensitive_post_parameters()
 @for_signed_in
 def begin_second_factor(request: SignedInRequest) -> HttpResponse:
-    """First step: the password again. Whoever found an open browser must not put a lock of their own on it."""
+    """First step: asks for the password, so that somebody who finds an open browser cannot lock its owner out."""
     if has_second_factor(request.user):
         return redirect("accounts:settings")
     form = PasswordAgainForm(request.user, client_address(request), request.POST or None)
@@ -42,14 +47,14 @@ def begin_second_factor(request: SignedInRequest) -> HttpResponse:
 @sensitive_variables("secret", "codes")
 @for_signed_in
 def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
-    """Second step: the app has the secret, and a code of it proves that."""
+    """Second step: shows the secret, and asks for a code that proves that the app has it."""
     secret = _secret_being_set_up(request)
     if secret is None:
         return redirect("accounts:second-factor")
     form = FirstCodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            codes = enrol(user=request.user, secret=secret, code=form.cleaned_data["code"])
+            codes = enrol_second_factor(user=request.user, secret=secret, code=form.cleaned_data["code"])
         except WrongCodeError as error:
             form.add_error("code", str(error))
         except SecondFactorExistsError as error:
@@ -65,16 +70,16 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
 
 @sensitive_variables("secret")
 @for_signed_in
-def picture_second_factor(request: SignedInRequest) -> HttpResponse:
-    """The secret as a picture, only while it is being set up."""
+def show_second_factor_picture(request: SignedInRequest) -> HttpResponse:
+    """Shows the secret as a QR code, only while it is being set up."""
     secret = _secret_being_set_up(request)
     if secret is None:
         raise Http404("No second factor is being set up.")
     return HttpResponse(draw_enrolment(email=request.user.email, secret=secret), content_type="image/svg+xml")
 
 
-def with_password_and_code(template: str) -> Callable[[Callable[[SignedInRequest], HttpResponse]], Any]:
-    """For a page that shows `template` until password and code are right, and then does what it is for."""
+def require_password_and_code(template: str) -> Callable[[Callable[[SignedInRequest], HttpResponse]], Any]:
+    """Decorates a page that shows `template` until password and code are right, and then acts."""
 
     def decorate(act: Callable[[SignedInRequest], HttpResponse]) -> Any:
         def view(request: SignedInRequest) -> HttpResponse:
@@ -90,26 +95,26 @@ def with_password_and_code(template: str) -> Callable[[Callable[[SignedInRequest
     return decorate
 
 
-@with_password_and_code("accounts/recovery_codes_form.html")
+@require_password_and_code("accounts/recovery_codes_form.html")
 def make_recovery_codes(request: SignedInRequest) -> HttpResponse:
     return _show_codes(request, renew_recovery_codes(user=request.user), title="Your new recovery codes")
 
 
-@with_password_and_code("accounts/second_factor_off.html")
+@require_password_and_code("accounts/second_factor_off.html")
 def turn_off_second_factor(request: SignedInRequest) -> HttpResponse:
-    turn_off(user=request.user)
+    disable_second_factor(user=request.user)
     messages.success(request, "Your second factor is off. The password alone signs you in.")
     return redirect("accounts:settings")
 
 
 @sensitive_variables("codes")
 def _show_codes(request: HttpRequest, codes: list[str], *, title: str) -> HttpResponse:
-    """At once, and not after a redirect: kept until then, they would be stored somewhere."""
+    """Shows the codes without a redirect: it would have to store them until the next request."""
     return render(request, "accounts/recovery_codes.html", {"title": title, "codes": codes})
 
 
 def _secret_being_set_up(request: SignedInRequest) -> str | None:
-    """Returns None where nothing is being set up, or what was cannot be read any more: then it begins again."""
+    """Returns the secret, or None if none is being set up or it can no longer be read. Then the user begins again."""
     ciphertext = get_unexpired(request.session, _SETUP)
     if ciphertext is None or has_second_factor(request.user):
         return None

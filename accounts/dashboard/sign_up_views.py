@@ -1,4 +1,4 @@
-"""The page on which people make an account for themselves."""
+"""The page on which people sign up."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse

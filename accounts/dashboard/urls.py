@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from accounts.dashboard import second_factor_views, views
+from accounts.dashboard import second_factor_views as second_factor
+from accounts.dashboard import views
 from accounts.dashboard.sign_up_views import sign_up
 
 app_name = "accounts"
@@ -16,10 +17,14 @@ urlpatterns = [
     path("settings/password", views.change_own_password, name="change-password"),
     path("settings/keys", views.make_key, name="make-key"),
     path("settings/keys/<uuid:key_id>/revoke", views.revoke_key, name="revoke-key"),
-    path("settings/second-factor", second_factor_views.begin_second_factor, name="second-factor"),
-    path("settings/second-factor/confirm", second_factor_views.confirm_second_factor, name="second-factor-confirm"),
-    path("settings/second-factor/picture.svg", second_factor_views.picture_second_factor, name="second-factor-picture"),
-    path("settings/second-factor/codes", second_factor_views.make_recovery_codes, name="recovery-codes"),
-    path("settings/second-factor/off", second_factor_views.turn_off_second_factor, name="second-factor-off"),
+    path("settings/second-factor", second_factor.begin_second_factor, name="second-factor"),
+    path("settings/second-factor/confirm", second_factor.confirm_second_factor, name="second-factor-confirm"),
+    path(
+        "settings/second-factor/picture.svg",
+        second_factor.show_second_factor_picture,
+        name="second-factor-picture",
+    ),
+    path("settings/second-factor/codes", second_factor.make_recovery_codes, name="recovery-codes"),
+    path("settings/second-factor/off", second_factor.turn_off_second_factor, name="second-factor-off"),
     path("settings/sign-out-everywhere", views.end_all_sessions, name="sign-out-everywhere"),
 ]

@@ -32,17 +32,17 @@ class SignInView(auth_views.LoginView):
     template_name = "accounts/sign_in.html"
     form_class = SignInForm  # type: ignore[assignment]  # Django's own is one for a username
     redirect_authenticated_user = True
-    extra_context = {"open_to_all": settings.BERTH_SIGNUP == "open"}
+    extra_context = {"sign_up_is_open": settings.BERTH_SIGNUP == "open"}
 
     def form_valid(self, form: Any) -> HttpResponse:
         if has_second_factor(form.user):
             pending_sign_in.begin(self.request, form.user)
             return redirect(_with_next(reverse("accounts:sign-in-code"), self.get_redirect_url()))
-        return self.finish(form)
+        return self.complete_sign_in(form)
 
-    def finish(self, form: Any) -> HttpResponse:
+    def complete_sign_in(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        # A moment, not a number of seconds: those would begin anew with every change to the session.
+        # A point in time, because a number of seconds would start again with every change to the session.
         self.request.session.set_expiry(timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
         audit.record("signed_in", user=form.user.pk, to="dashboard", address=form.address or "unknown")
         return response
@@ -56,7 +56,7 @@ class SignInView(auth_views.LoginView):
 
 
 class SignInCodeView(SignInView):
-    """The second page, for whoever has a second factor. Only after it is there a session that lets anybody in."""
+    """The second page, for users with a second factor. Only this one opens a session that gives access."""
 
     template_name = "accounts/sign_in_code.html"
 
@@ -77,7 +77,7 @@ class SignInCodeView(SignInView):
             messages.warning(
                 self.request, f"Recovery codes left: {left}. Make new ones in the settings before they run out."
             )
-        return self.finish(form)
+        return self.complete_sign_in(form)
 
     @property
     def _with_recovery_code(self) -> bool:
@@ -92,7 +92,7 @@ class SignOutView(auth_views.LogoutView):
 
 
 class SetPasswordView(auth_views.PasswordResetConfirmView):
-    """Behind a link from staff. Django moves its token from the address into the session before it shows the form."""
+    """The page behind a set-password link. Django moves the token from the URL into the session first."""
 
     template_name = "accounts/set_password.html"
     form_class = NewPasswordForm
@@ -122,7 +122,7 @@ def change_own_password(request: SignedInRequest) -> HttpResponse:
 @settings_form
 @sensitive_variables("key")
 def make_key(request: SignedInRequest) -> HttpResponse:
-    """Answers with the key itself: were it kept until a redirect's target is fetched, it would be stored somewhere."""
+    """Shows the key without a redirect: that would have to store the key until the next request."""
     form = NewKeyForm(request.POST)
     if not form.is_valid():
         return _settings_page(request, key_form=form)
@@ -178,6 +178,6 @@ def _settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
     return render(request, "accounts/settings.html", page)
 
 
-def _with_next(path: str, wanted: str) -> str:
-    """`wanted` has been checked to lead nowhere else."""
-    return f"{path}?{urlencode({REDIRECT_FIELD_NAME: wanted})}" if wanted else path
+def _with_next(path: str, target: str) -> str:
+    """Adds the page to show after signing in. The caller has checked that it is on this site."""
+    return f"{path}?{urlencode({REDIRECT_FIELD_NAME: target})}" if target else path

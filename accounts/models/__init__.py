@@ -1,4 +1,4 @@
-"""People, their tokens, and what is remembered to refuse."""
+"""Users, their API keys and second factors, and what limits them."""
 
 from accounts.models.api_key import ApiKey, ApiKeyQuerySet, Scope
 from accounts.models.second_factor import RecoveryCode, SecondFactor

@@ -1,4 +1,4 @@
-"""API keys: what an owner's programs come in with."""
+"""API keys, which authenticate a user's programs."""
 
 import uuid
 from typing import ClassVar
@@ -19,7 +19,7 @@ class Scope(models.TextChoices):
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def unrevoked(self) -> "ApiKeyQuerySet":
-        """Everything but the revoked ones: what its owner is shown."""
+        """Returns the keys that their owner is shown: all but the revoked ones."""
         return self.filter(revoked_at=None)
 
     def live(self) -> "ApiKeyQuerySet":
@@ -27,7 +27,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A long-lived token. The key itself is shown once and kept nowhere; the digest finds it again."""
+    """A long-lived token. The key itself is shown once and not stored; its digest identifies it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")

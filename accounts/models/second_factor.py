@@ -1,4 +1,4 @@
-"""What somebody has, beside the password they know."""
+"""The second factor of a user, and its recovery codes."""
 
 from django.db import models
 from django.db.models.functions import Length
@@ -9,12 +9,12 @@ from accounts.models.user import User
 
 
 class SecondFactor(models.Model):
-    """An authenticator app that has proved to hold the secret. Whoever has this row signs in with its codes."""
+    """An authenticator app that has proved to hold the secret. A user with this row needs its codes to sign in."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="second_factor")
     # The column has its first name: a server of an older version may still use it.
     secret_ciphertext = models.TextField(db_column="sealed_secret", editable=False)
-    # Of the last code that was taken: neither that one nor an older one is taken again.
+    # The period of the last accepted code: neither that code nor an older one is accepted again.
     last_step = models.PositiveBigIntegerField(editable=False)
     enrolled_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -23,7 +23,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """For whoever has lost the app. It is deleted by its use; kept is only its digest."""
+    """Replaces one code of the app when a user has lost it. Only its digest is stored, and using it deletes it."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="recovery_codes")
     digest = models.CharField(max_length=64, unique=True, editable=False)

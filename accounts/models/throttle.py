@@ -1,4 +1,4 @@
-"""What is remembered to refuse: ended sessions, failed sign-ins, and what is used up."""
+"""The rows by which requests are refused: revoked sessions, failed sign-ins, and usage."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class RevokedSession(models.Model):
-    """A session token that was signed out before its time. Only its id is kept, until it would have expired."""
+    """A session token that was revoked before it expired. Only its id is stored, until the token would have expired."""
 
     jti = models.CharField(max_length=32, primary_key=True)
     expires_at = models.DateTimeField(db_index=True)
@@ -16,7 +16,7 @@ class RevokedSession(models.Model):
 
 
 class LoginCounter(models.Model):
-    """Failed password checks of one account from one address. The account may not exist, so it is only a digest."""
+    """Failed attempts for one account from one client. The account may not exist, so only its digest is stored."""
 
     account = models.CharField(max_length=64)
     address = models.CharField(max_length=64)
@@ -31,7 +31,7 @@ class LoginCounter(models.Model):
 
 
 class UsageCounter(models.Model):
-    """How much of something a user, or an address, has used in the latest window of time. See `counting`."""
+    """How much of something a user or a client has used in the latest window of time. See `throttling.counters`."""
 
     subject = models.CharField(max_length=64)
     scope = models.CharField(max_length=20)

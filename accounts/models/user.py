@@ -1,4 +1,4 @@
-"""People."""
+"""Users and their roles."""
 
 import uuid
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email=self.normalize_email(username))
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Without a password the account has an unusable one, until a set-password link is followed."""
+        """Creates a user. Without a password nobody can sign in until somebody follows a set-password link."""
         if not email:
             raise ValueError("A user needs an email address.")
         user = self.model(email=self.normalize_email(email), **fields)
@@ -47,8 +47,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
-    # Sessions carry the version they were opened under; raising it ends them all. A number, because two events in
-    # one second must stay two, and not the password hash, because Django rehashes that at sign-in.
+    # Sessions carry the version under which they were opened; raising it ends them all. It is not a time, because two
+    # events may fall into one second, and not the password hash, because Django rehashes that at sign-in.
     session_version = models.PositiveIntegerField(default=1, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -71,20 +71,20 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @classmethod
     def normalize_username(cls, username: str) -> str:
-        """Django's `clean()` calls this for the field that names a user, here the email."""
+        """Normalises the field that names a user, here the email. Django's `clean()` calls this."""
         return normalise_email(username)
 
     def end_sessions(self) -> None:
-        """Every session of this user is refused once `session_version` is saved."""
+        """Ends every session of this user, once `session_version` is saved."""
         self.session_version += 1
 
     def set_password(self, raw_password: str | None) -> None:
-        """As Django's, and ends all sessions. Save `password` and `session_version` together."""
+        """Does what Django's does, and ends all sessions. Save `password` and `session_version` together."""
         super().set_password(raw_password)
         self.end_sessions()
 
     def check_password(self, raw_password: str | None) -> bool:
-        """As Django's, but a rehash with newer parameters is no change of password: no session ends."""
+        """Does what Django's does, but ends no session when it rehashes the password with newer parameters."""
         encoded = self.password
 
         def store_rehash(raw: str) -> None:
@@ -94,7 +94,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, encoded, store_rehash)
 
     def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
-        """What dashboard sessions are tied to. Django ties them to the password hash, which rehashing changes."""
+        """Returns what dashboard sessions are tied to. Django uses the password hash, which rehashing changes."""
         return salted_hmac(
             "accounts.User.session_version", f"{self.pk}:{self.session_version}", secret=secret, algorithm="sha256"
         ).hexdigest()

@@ -1,1 +1,1 @@
-"""What a person may do: sign in, sign up, have API keys and a second factor."""
+"""What a user may do: sign in, sign up, manage API keys and a second factor."""

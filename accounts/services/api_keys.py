@@ -1,4 +1,4 @@
-"""Issuing, rotating and revoking API keys."""
+"""Issues, rotates and revokes API keys."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -22,14 +22,14 @@ ROTATION_GRACE = timedelta(hours=24)
 def issue_api_key(
     *, user: User, name: str, scope: Scope, lifetime_days: int | None, key_id: uuid.UUID | None = None
 ) -> tuple[ApiKey, str]:
-    """The row and, never to be had again, the key. Raises KeyLimitReachedError.
+    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError.
 
-    A caller that draws `key_id` beforehand cannot make two by repeating itself: the second time is a KeyExistsError.
+    A caller that chooses `key_id` cannot make two keys by repeating the call: the second raises KeyExistsError.
     """
     key = make_key()
     now = timezone.now()
     with transaction.atomic():
-        _claim_place(user)
+        _check_key_limit(user)
         if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
             raise KeyExistsError
         row = ApiKey.objects.create(
@@ -49,9 +49,9 @@ def issue_api_key(
 
 @sensitive_variables("key")
 def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
-    """A new key of the same name, scope and lifetime; the old one goes on for at most a day.
+    """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
 
-    Raises UnknownKeyError, and KeyLimitReachedError: for that day both are live, and both count.
+    Raises UnknownKeyError, and KeyLimitReachedError: during that day both keys are live and count.
     """
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
@@ -65,7 +65,7 @@ def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
 
 
 def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) -> None:
-    """Refuse the key from the next request on. Raises UnknownKeyError when there is none (of the owner's)."""
+    """Revokes the key: the next request is refused. Raises UnknownKeyError if there is no such key (of the owner)."""
     keys = ApiKey.objects.filter(pk=key_id, revoked_at=None)
     if owner is not None:
         keys = keys.filter(user=owner)
@@ -74,10 +74,10 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
     audit.record("key_revoked", key=key_id, by=by.pk)
 
 
-def _claim_place(user: User) -> None:
-    """Counts under a lock on the user's row, so that two requests cannot both take the last place.
+def _check_key_limit(user: User) -> None:
+    """Raises KeyLimitReachedError. Locks the user's row, so that two requests cannot both make the last key.
 
-    SQLite has no row locks and needs none: its transactions here are IMMEDIATE, one writer at a time.
+    SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """
     User.objects.select_for_update().get(pk=user.pk)
     if user.api_keys.live().count() >= LIMIT:

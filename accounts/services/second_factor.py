@@ -1,6 +1,6 @@
-"""The second factor of signing in: set up, asked for, turned off. Whoever has one signs in with it everywhere.
+"""Sets up, checks and removes the second factor of a user, which is then required for every sign-in.
 
-Setting it up ends every session that was opened without it, so that having a session means having passed it.
+Setting it up ends every session that was opened without it, so every session of such a user has passed it.
 """
 
 import logging
@@ -24,10 +24,10 @@ def has_second_factor(user: User) -> bool:
 
 
 @sensitive_variables("secret", "code", "codes")
-def enrol(*, user: User, secret: str, code: str) -> list[str]:
-    """The recovery codes, never to be had again. All sessions end; the caller keeps its own by renewing it.
+def enrol_second_factor(*, user: User, secret: str, code: str) -> list[str]:
+    """Returns the recovery codes, which are not stored. Ends all sessions; the caller keeps its own by renewing it.
 
-    Raises WrongCodeError until the app has proved to know the secret, and SecondFactorExistsError.
+    Raises WrongCodeError if the code does not prove that the app has the secret, and SecondFactorExistsError.
     """
     step = matching_step(secret=secret, code=code)
     if step is None:
@@ -55,7 +55,7 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
     """
     check_code_limit(user=user)
     try:
-        correct = _take_recovery_code(user, code) or _take_app_code(user, code)
+        correct = _consume_recovery_code(user, code) or _consume_app_code(user, code)
     except SecondFactorUnreadableError:
         audit.record("second_factor_unreadable", level=logging.ERROR, user=user.pk, address=address or "unknown")
         raise
@@ -67,21 +67,21 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
 
 @sensitive_variables("codes")
 def renew_recovery_codes(*, user: User) -> list[str]:
-    """New ones, in place of all that are left."""
+    """Replaces all recovery codes, and returns the new ones."""
     with transaction.atomic():
         codes = _replace_recovery_codes(User.objects.select_for_update().get(pk=user.pk))
     audit.record("recovery_codes_made", user=user.pk)
     return codes
 
 
-def turn_off(*, user: User) -> None:
-    """The caller has checked the password and a code."""
+def disable_second_factor(*, user: User) -> None:
+    """Removes the second factor for its user, whose password and code the caller has checked."""
     _remove(user)
     audit.record("second_factor_turned_off", user=user.pk)
 
 
-def reset(*, user: User, by: User) -> None:
-    """For somebody who has lost the app and the recovery codes, by staff who know whom they talk to."""
+def reset_second_factor(*, user: User, by: User) -> None:
+    """Removes the second factor of a user who lost the app and the recovery codes. Staff have verified the person."""
     _remove(user)
     audit.record("second_factor_reset", level=logging.WARNING, user=user.pk, by=by.pk)
 
@@ -99,7 +99,7 @@ def rotate_second_factors() -> Iterator[SecondFactor]:
 
 
 @sensitive_variables("code", "secret")
-def _take_app_code(user: User, code: str) -> bool:
+def _consume_app_code(user: User, code: str) -> bool:
     factor = SecondFactor.objects.filter(user=user).first()
     if factor is None:
         return False
@@ -111,7 +111,7 @@ def _take_app_code(user: User, code: str) -> bool:
 
 
 @sensitive_variables("code")
-def _take_recovery_code(user: User, code: str) -> bool:
+def _consume_recovery_code(user: User, code: str) -> bool:
     deleted, _ = RecoveryCode.objects.filter(user=user, digest=digest_recovery_code(code)).delete()
     if deleted:
         left = RecoveryCode.objects.filter(user=user).count()

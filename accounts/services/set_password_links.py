@@ -1,4 +1,4 @@
-"""Links that staff hand to people who have no password, or forgot it."""
+"""Makes the links that staff give to users who have no password or forgot it."""
 
 from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpRequest
@@ -11,9 +11,10 @@ from accounts.models import User
 
 
 def make_set_password_link(request: HttpRequest, *, user: User, by: User) -> str:
-    """The address of a page where whoever has it sets the user's password: once, and for three days.
+    """Returns a link to a page that sets the user's password. It works once, within three days.
 
-    Kept nowhere: it is signed over the password, the email and the last sign-in, and void when one of them changes.
+    The link is not stored: its token is signed over the password, the email and the last sign-in, and becomes invalid
+    when one of them changes.
     """
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     token = default_token_generator.make_token(user)

@@ -1,4 +1,4 @@
-"""Signing in and out, passwords. What concerns API keys is in `key_services`."""
+"""Signs users in and out, and changes their passwords. API keys are in `services.api_keys`."""
 
 import logging
 
@@ -20,15 +20,15 @@ from accounts.throttling.login_attempts import account_digest, check_limit, rese
 
 @sensitive_variables("password")
 def authenticate(*, email: str, password: str, address: str | None) -> User:
-    """The user with this email and password.
+    """Returns the user with this email and password.
 
-    Raises InvalidCredentialsError, after the same work whether the email, the password or the user's being inactive
-    is the reason, and TooManyAttemptsError before any work.
+    Raises TooManyAttemptsError before any check, and InvalidCredentialsError after the same amount of work for an
+    unknown email, a wrong password and an inactive user.
     """
     check_limit(email=email, address=address)
     user = User.objects.filter(email=normalise_email(email)).first()
     if user is None:
-        make_password(password)  # as long as checking one takes
+        make_password(password)  # takes as long as checking one
         correct = False
     else:
         correct = user.check_password(password)
@@ -43,10 +43,10 @@ def authenticate(*, email: str, password: str, address: str | None) -> User:
 
 @sensitive_variables("password", "code", "token")
 def log_in(*, email: str, password: str, code: str = "", address: str | None) -> tuple[str, User]:
-    """A session token for the API, and its user. Raises as `authenticate` does.
+    """Returns a session token for the API, and its user.
 
-    Raises SecondFactorRequiredError, and only once the password is right, where the user has a second factor and
-    `code` is none of its codes.
+    Raises what `authenticate` raises. If the user has a second factor and the password is right, it also raises
+    SecondFactorRequiredError for a missing or wrong code, and what else `check_second_factor` raises.
     """
     user = authenticate(email=email, password=password, address=address)
     if has_second_factor(user):
@@ -63,14 +63,14 @@ def log_in(*, email: str, password: str, code: str = "", address: str | None) ->
 
 
 def log_out(*, user: User, credential: Credential) -> None:
-    """End the session that this token stands for, and only that one."""
+    """Ends the session of this token, and no other."""
     if credential.jti is not None and credential.expires_at is not None:
         revoke_session(jti=credential.jti, expires_at=credential.expires_at)
         audit.record("signed_out", user=user.pk, of="api")
 
 
 def sign_out_everywhere(*, user: User) -> None:
-    """End all sessions of the user, dashboard and API. API keys stay."""
+    """Ends all sessions of the user, on the dashboard and the API. API keys stay."""
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
     user.refresh_from_db(fields=["session_version"])
     audit.record("signed_out", user=user.pk, of="everywhere")
@@ -78,9 +78,10 @@ def sign_out_everywhere(*, user: User) -> None:
 
 @sensitive_variables("current", "new")
 def change_password(*, user: User, current: str, new: str, address: str | None) -> None:
-    """Ends all sessions; the caller keeps its own by renewing it. `new` has passed the password validators.
+    """Sets the password `new`, which has passed the password validators, and ends all sessions.
 
-    Raises as `authenticate` does: whoever found an open browser has no more tries than anyone else.
+    The caller keeps its own session by renewing it. Raises what `authenticate` raises: somebody who found an open
+    browser gets no more attempts than anyone else.
     """
     authenticate(email=user.email, password=current, address=address)
     set_password(user=user, password=new)
@@ -88,6 +89,7 @@ def change_password(*, user: User, current: str, new: str, address: str | None) 
 
 @sensitive_variables("password")
 def set_password(*, user: User, password: str) -> None:
+    """Sets the password, which has passed the password validators, and ends all sessions."""
     with transaction.atomic():
         locked = User.objects.select_for_update().get(pk=user.pk)
         locked.set_password(password)

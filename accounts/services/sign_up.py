@@ -1,4 +1,4 @@
-"""Accounts that people make for themselves, where `BERTH_SIGNUP` is open: whoever reads the mailbox gets in."""
+"""Lets people make their own accounts if `BERTH_SIGNUP` is open. A link in a mail proves that the address is theirs."""
 
 import logging
 from smtplib import SMTPException
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 HOUR = 3600
 ASKED_PER_ADDRESS = 10
 MAILS_PER_ACCOUNT = 3
-"""In an hour; further requests are answered alike, and no mail is sent."""
+"""In an hour. Further requests get the same answer, but no mail is sent."""
 
 
 def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
-    """Mail a set-password link to the account with this email, which is made where there is none.
+    """Mails a set-password link to the account with this email, and creates the account if there is none.
 
-    What the caller sees is the same for every email: known, unknown, of an inactive user, or one that has had its
-    mails. Raises `TooManyAttemptsError`.
+    The caller cannot tell a known email from an unknown one, an inactive user, or one that has had its mails. Raises
+    `TooManyAttemptsError`.
     """
     address = client_address(request)
     window = counters.current_window(HOUR)
@@ -39,13 +39,13 @@ def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
         raise TooManyAttemptsError(retry_after=counters.seconds_until_end(window, HOUR))
     if not counters.consume(subject=account, scope="sign-up-mails", window=window, limit=MAILS_PER_ACCOUNT):
         return
-    user = _find_or_make(normalise_email(email))
+    user = _get_or_create(normalise_email(email))
     if user.is_active:
         audit.record("sign_up_asked", user=user.pk, address=address or "unknown")
         _send(user, make_set_password_link(request, user=user, by=user))
 
 
-def _find_or_make(email: str) -> User:
+def _get_or_create(email: str) -> User:
     try:
         with transaction.atomic():
             return User.objects.filter(email=email).first() or User.objects.create_user(email)

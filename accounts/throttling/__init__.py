@@ -1,1 +1,1 @@
-"""How often something may be asked or tried, counted for all processes together."""
+"""Limits how often something may be done, counted for all processes together."""

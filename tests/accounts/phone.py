@@ -8,7 +8,7 @@ from django_otp.oath import TOTP  # type: ignore[import-untyped]
 
 from accounts.credentials.one_time_codes import make_secret
 from accounts.models import User
-from accounts.services.second_factor import enrol
+from accounts.services.second_factor import enrol_second_factor
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Phone:
         self.secret = secret.replace(" ", "")
 
     def code(self, *, periods: int = 0) -> str:
-        """What it shows now, or shows so many periods later."""
+        """Returns the code that it shows now, or some periods later."""
         clock = TOTP(base64.b32decode(self.secret))
         clock.time = self.now + 30 * periods
         return f"{clock.token():06d}"
@@ -40,4 +40,4 @@ class Phone:
     def enrol(self, user: User) -> None:
         """Set up the second factor of the user with this telephone."""
         self.scan(make_secret())
-        self.recovery_codes = enrol(user=user, secret=self.secret, code=self.code())
+        self.recovery_codes = enrol_second_factor(user=user, secret=self.secret, code=self.code())

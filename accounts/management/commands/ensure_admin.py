@@ -1,4 +1,4 @@
-"""Makes the first superuser, where there is none."""
+"""Makes the first superuser if there is none."""
 
 import secrets
 from typing import Any

@@ -17,7 +17,7 @@ from accounts.credentials.one_time_codes import enrolment_url, make_recovery_cod
 from accounts.credentials.session_tokens import issue_session
 from accounts.errors import SecondFactorExistsError
 from accounts.models import RecoveryCode, SecondFactor, User
-from accounts.services.second_factor import check_second_factor, enrol
+from accounts.services.second_factor import check_second_factor, enrol_second_factor
 from tests.accounts.conftest import Said
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
@@ -122,7 +122,7 @@ def test_there_is_one_of_each_user(alices: Client, alice: User, phone: Phone) ->
     assert alices.post(CONFIRM, {"code": phone.code()}).status_code == 302
     assert alices.get(PICTURE).status_code == 404
     with pytest.raises(SecondFactorExistsError):
-        enrol(user=alice, secret=phone.secret, code=phone.code())
+        enrol_second_factor(user=alice, secret=phone.secret, code=phone.code())
 
 
 def test_nothing_of_it_is_stored_in_plain_text(alices: Client, alice: User, phone: Phone) -> None:
