@@ -1,4 +1,4 @@
-"""Projects and the catalogue in the admin. What it does to a project it does through the services."""
+"""Projects and the catalogue in the admin. It acts on projects through the services only."""
 
 import time
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def _actor(request: HttpRequest) -> Actor:
 
 class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """The slug is the key that projects refer to."""
+        """The slug is read-only after creation, because projects refer to it."""
         return ("slug",) if obj else ()
 
 
@@ -50,7 +50,7 @@ class AgentTypeAdmin(CatalogueAdmin):
 
 
 class FreshChangeList(ChangeList):
-    """Asks the engine once for all rows of the page, where the watcher has not."""
+    """Brings the rows of a page up to date with one question to the engine, where the watcher has not."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -60,7 +60,7 @@ class FreshChangeList(ChangeList):
 
 @admin.register(Project)
 class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """To be looked at, and acted upon. Credentials are not among the fields, not even encrypted."""
+    """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
     list_filter = ("desired", "plan", "agent_type", ("suspended_at", admin.EmptyFieldListFilter))

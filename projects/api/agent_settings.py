@@ -64,7 +64,7 @@ def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
 
 
 def _sentence(error: ValidationError) -> str:
-    """What the schema asks for, which is public, in words."""
+    """What the schema asks for, in words. The schema is public, the value is not."""
     limit: Any = error.validator_value
     listed = ", ".join(str(value) for value in limit) if isinstance(limit, list) else limit
     sentence = SENTENCES.get(str(error.validator), OTHERWISE).format(limit=listed)
@@ -73,7 +73,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _schema(error: ValidationError) -> Mapping[str, Any]:
-    """What the value did not fit; `false`, which fits nothing, is a schema too."""
+    """The schema that the value does not fit. `false` is a schema too; it fits nothing and has no properties."""
     return error.schema if isinstance(error.schema, Mapping) else {}
 
 
@@ -91,21 +91,21 @@ def _text(value: Any) -> str:
 
 
 def _pattern(_validator: Any, pattern: str, text: Any, _schema: Any) -> Iterator[ValidationError]:
-    """To JSON Schema `$` is the end of the text; to Python also a line feed before it."""
+    """In JSON Schema `$` matches only at the end of the text. In Python it also matches before a last line feed."""
     if pattern.endswith("$") and not pattern.endswith(r"\$"):
         pattern = pattern[:-1] + r"\Z"
     if isinstance(text, str) and not re.search(pattern, text):
         yield ValidationError("no match")
 
 
-def _unique_items(_validator: Any, wanted: Any, items: Any, _schema: Any) -> Iterator[ValidationError]:
-    """The library's own compares each with each where the types are mixed: seconds for 16 KB."""
-    if wanted and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
+def _unique_items(_validator: Any, required: Any, items: Any, _schema: Any) -> Iterator[ValidationError]:
+    """Compares texts. The library compares every pair where the types are mixed, which takes seconds for 16 KB."""
+    if required and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
         yield ValidationError("not unique")
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """Of the very type: 7.0 is an integer to JSON Schema, and "7.0" is no user id."""
+    """Accepts the type itself only. JSON Schema takes 7.0 for an integer, but "7.0" is no user id."""
     return type(value) is int
 
 

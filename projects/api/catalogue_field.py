@@ -12,28 +12,28 @@ from projects.models import AgentType, Plan
 
 @extend_schema_field({"type": "string"})
 class CatalogueField(StrictCharField):
-    """The slug of an available row; `get_default_row` is what counts where the request names none."""
+    """Takes the slug of an available row. `get_default_row` returns the row for a request that names none."""
 
     def __init__(self, *, queryset: QuerySet[Any], **kwargs: Any) -> None:
         self.queryset = queryset
         super().__init__(max_length=40, **kwargs)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Not `to_internal_value`, because the validators of the base class look at the slug."""
+        """Overrides this and not `to_internal_value`, because the validators of the base class look at the slug."""
         slug = super().run_validation(data)
-        offer = self.queryset.all().filter(slug=slug, available=True).first()
-        if offer is None:
+        row = self.queryset.all().filter(slug=slug, available=True).first()
+        if row is None:
             raise serializers.ValidationError(f"Choose one of: {self._choices()}.", code="unknown_choice")
-        return offer
+        return row
 
     def to_representation(self, value: Any) -> str:
         return str(value.pk)
 
     def get_default_row(self) -> Any:
-        offer = self.queryset.all().filter(is_default=True, available=True).first()
-        if offer is None:
+        row = self.queryset.all().filter(is_default=True, available=True).first()
+        if row is None:
             raise serializers.ValidationError({str(self.field_name): [self._required()]})
-        return offer
+        return row
 
     def _required(self) -> Any:
         return serializers.ErrorDetail(f"There is no default. Choose one of: {self._choices()}.", code="required")
@@ -43,6 +43,7 @@ class CatalogueField(StrictCharField):
 
 
 def check_memory(agent_type: AgentType, plan: Plan) -> None:
+    """Raises the REST framework's `ValidationError` where the plan has less memory than the type needs."""
     if plan.memory_mb < agent_type.min_memory_mb:
         message = f"The {agent_type.slug} agent needs {agent_type.min_memory_mb} MB of memory. Choose a larger plan."
         raise serializers.ValidationError({"plan": [serializers.ErrorDetail(message, code="plan_too_small")]})

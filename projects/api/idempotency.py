@@ -1,4 +1,4 @@
-"""A retry with the same Idempotency-Key gets the first answer, and makes nothing new."""
+"""Answers a retry with the same Idempotency-Key as the first request was answered, and makes nothing new."""
 
 import json
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from projects.models.idempotency import KEPT_FOR, PENDING_FOR, IdempotencyRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """This request's place: `answer` is what to send where an earlier one was answered.
+    """What this request has to do: send `answer`, or make the project where that is None.
 
-    `project_id` is the id that the project gets, or got if the earlier request died before it could answer.
+    `project_id` is the id for the project. An earlier request that died before it could answer may have made it.
     """
 
     record_id: int
@@ -28,10 +28,10 @@ class _Turn:
 
 
 def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> dict[str, Any]:
-    """The answer of `make`, which gets the id for the project, or the one that an earlier request got.
+    """Returns the answer of `make`, which takes the id for the project, or the answer to an earlier request.
 
-    Raises `IdempotencyMismatchError`, and `OperationInProgressError` while the first request is under way. Whatever
-    `make` raises is no answer: a retry tries again.
+    Raises `IdempotencyMismatchError` for a key that came with another body, and `OperationInProgressError` while the
+    first request is under way. Where `make` raises an error nothing is stored, and a retry calls it again.
     """
     turn = _take_turn(owner=owner, key=key, body=body)
     if turn.answer is not None:
@@ -46,6 +46,7 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
 
 
 def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
+    """Records the key for this request, or finds what an earlier request with it has left."""
     digest = _digest(owner, body)
     now = timezone.now()
     mine = IdempotencyRecord.objects.filter(owner=owner, key=key)
@@ -66,7 +67,7 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
 
 
 def _take_over(record: IdempotencyRecord) -> _Turn:
-    """The first request has not answered; where it cannot any more, its place is taken."""
+    """Continues a first request that is too old to answer any more. Raises an error for one that is not."""
     now = timezone.now()
     abandoned = IdempotencyRecord.objects.filter(pk=record.pk, answer="", created_at__lte=now - PENDING_FOR)
     if abandoned.update(created_at=now):

@@ -1,4 +1,4 @@
-"""Logs on the wire: plain text, or server-sent events while they go on (WHATWG HTML, section 9.2)."""
+"""Logs on the wire: as plain text, or followed as server-sent events (WHATWG HTML, section 9.2)."""
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from projects.services.logs import read_logs
 
 
 class AnyAccept(BaseContentNegotiation):
-    """Logs are text whatever the client would rather have; errors are problem documents all the same."""
+    """Answers with text, no matter what the client accepts. Errors are problem documents as everywhere."""
 
     def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
         return next(iter(parsers))
@@ -34,7 +34,7 @@ def text_of(project: Project, *, tail: int | None, since: datetime | None) -> st
 
 
 def follow(project: Project, *, tail: int | None, since: datetime | None) -> HttpResponseBase:
-    """A stream that ends with the container. Raises `TooManyStreamsError` and `EngineError` before it begins."""
+    """Returns a stream that ends with the container. Raises `TooManyStreamsError` or `EngineError` before it begins."""
     response = StreamingHttpResponse(
         EventStream(project, tail=tail, since=since), content_type="text/event-stream; charset=utf-8"
     )
@@ -44,7 +44,7 @@ def follow(project: Project, *, tail: int | None, since: datetime | None) -> Htt
 
 
 class EventStream:
-    """The events of one follower. An object, because a generator that was never begun does not clean up."""
+    """The events for one client. Not a generator, because one that was never started does not clean up."""
 
     def __init__(self, project: Project, *, tail: int | None, since: datetime | None) -> None:
         with ExitStack() as stack:
@@ -52,7 +52,7 @@ class EventStream:
             self._lines = read_logs(project=project, tail=tail, since=since, follow=True)
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)
-            self._held = stack.pop_all()
+            self._resources = stack.pop_all()
         self._events = self._make_events()
 
     def __iter__(self) -> Iterator[bytes]:
@@ -62,9 +62,9 @@ class EventStream:
         return next(self._events)
 
     def close(self) -> None:
-        """Give back the lease and the connection to the engine; Django calls it however the request ends."""
+        """Gives back the lease and the connection to the engine. Django calls it at the end of every request."""
         self._events.close()
-        self._held.close()
+        self._resources.close()
 
     def _make_events(self) -> Generator[bytes, None, None]:
         line = self._first
@@ -80,5 +80,5 @@ class EventStream:
 
 
 def _event(line: str) -> bytes:
-    """A line, or the comment that shows both sides that the other is still there."""
+    """An event for the line. For an empty line, a comment that shows each side that the other is still connected."""
     return f"data: {line}\n\n".encode() if line else b": still here\n\n"

@@ -1,7 +1,7 @@
-"""Bounds for requests that last, so that they never take all of the server's threads.
+"""Leases for long requests, so that these never take all threads of the server.
 
-At most five for each user, counted in the database and so over all servers, and a quarter of the threads in each
-process, whoever asks.
+A user holds at most five leases, counted in the database and so over all servers. All users together take at most a
+quarter of the threads of each process.
 """
 
 import threading
@@ -21,15 +21,15 @@ PER_USER = 5
 HELD_FOR = timedelta(seconds=60)
 """How long a lease counts without being renewed: four keep-alives."""
 
-_places = threading.BoundedSemaphore(max(1, settings.BERTH_THREADS // 4))
+_threads = threading.BoundedSemaphore(max(1, settings.BERTH_THREADS // 4))
 
 
 @contextmanager
 def acquire_lease(owner: User) -> Iterator[LongRequest]:
-    """Hold a place, which `renew` keeps. Raises `TooManyStreamsError` where there is none."""
-    places = _places
-    if not places.acquire(blocking=False):
-        raise _none_free()
+    """Holds a lease. Raises `TooManyStreamsError` where none is left."""
+    threads = _threads
+    if not threads.acquire(blocking=False):
+        raise _no_lease_left()
     try:
         lease = _acquire(owner)
         try:
@@ -37,24 +37,25 @@ def acquire_lease(owner: User) -> Iterator[LongRequest]:
         finally:
             LongRequest.objects.filter(pk=lease.pk).delete()
     finally:
-        places.release()
+        threads.release()
 
 
 def renew(lease: LongRequest) -> None:
+    """Keeps the lease for `HELD_FOR` from now on."""
     LongRequest.objects.filter(pk=lease.pk).update(held_until=timezone.now() + HELD_FOR)
 
 
 def _acquire(owner: User) -> LongRequest:
     now = timezone.now()
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=owner.pk)  # so that two cannot both take the last one
+        User.objects.select_for_update().get(pk=owner.pk)  # so that two requests cannot both take the last lease
         LongRequest.objects.filter(owner=owner, held_until__lte=now).delete()
         if LongRequest.objects.filter(owner=owner).count() >= PER_USER:
-            raise _none_free()
+            raise _no_lease_left()
         return LongRequest.objects.create(owner=owner, held_until=now + HELD_FOR)
 
 
-def _none_free() -> TooManyStreamsError:
+def _no_lease_left() -> TooManyStreamsError:
     return TooManyStreamsError(
         f"Too many requests that last: at most {PER_USER} for each user. Close one, and try again."
     )

@@ -16,7 +16,7 @@ MAX_LIMIT = 200
 
 
 class LinkPagination(CursorPagination):
-    """Only with `?limit=`; without it the list is all there is."""
+    """Pages a list where the request has a limit or a cursor. Without them the list is complete."""
 
     ordering = ("-created_at", "-id")
     page_size = MAX_LIMIT
@@ -33,7 +33,10 @@ class LinkPagination(CursorPagination):
         return int(raw)
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """The base class answers 404 to what it cannot read, and takes any text for a moment."""
+        """Refuses a cursor that is not ours with a 400.
+
+        The base class answers 404 to what it cannot read, and accepts any text as a position.
+        """
         raw = request.query_params.get(self.cursor_query_param)
         try:
             cursor = super().decode_cursor(request)
@@ -45,7 +48,7 @@ class LinkPagination(CursorPagination):
         return cursor
 
     def _spell(self, cursor: Cursor) -> str:
-        """The text that stands for the cursor in our links; what is decoded leniently may have been any other."""
+        """The cursor as our links spell it. The base class also decodes other spellings."""
         return QueryDict(urlsplit(self.encode_cursor(cursor)).query)[self.cursor_query_param]
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -77,7 +80,7 @@ class LinkPagination(CursorPagination):
 
 
 def _is_moment(position: Any) -> bool:
-    """Whether it is one of ours: the time of creation of the last row of a page, if it is not the first page."""
+    """Whether the position is a time of creation, which every cursor of ours holds, or None for the first page."""
     if position is None:
         return True
     try:

@@ -77,7 +77,7 @@ def read_idempotency_key(request: Request) -> str | None:
 
 
 def _is_number(raw: str, *, up_to: int) -> bool:
-    """Python's int() takes more than a client should send, and as many digits as there are."""
+    """Whether the text is a plain decimal number. `int()` accepts more than that, and any number of digits."""
     return raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= up_to
 
 

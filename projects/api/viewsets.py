@@ -62,13 +62,13 @@ class ProjectViewSet(OwnProjectsViewSet):
     def create(self, request: AuthenticatedRequest) -> Response:
         """Deploy an agent."""
         wait, key = read_wait(request), read_idempotency_key(request)
-        form = NewProjectSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        serializer = NewProjectSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
 
         def deploy(project_id: UUID) -> dict[str, Any]:
             project = self.get_queryset().filter(id=project_id).first()
             if project is None:
-                wanted = form.build(project_id)
+                wanted = serializer.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
             return _detail(_settle(project, wait))
 
@@ -86,9 +86,9 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def validate(self, request: AuthenticatedRequest) -> Response:
         """Check what a creation would check, and deploy nothing."""
-        form = NewProjectSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        check = check_creation(owner=request.user, wanted=form.build(uuid4()))
+        serializer = NewProjectSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        check = check_creation(owner=request.user, wanted=serializer.build(uuid4()))
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
         return Response(ValidationSerializer(answer).data)
 
@@ -113,9 +113,9 @@ class ProjectViewSet(OwnProjectsViewSet):
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
         """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
         project, restart = self.get_object(), read_flag(request, "restart")
-        form = ProjectChangeSerializer(project, data=request.data)
-        form.is_valid(raise_exception=True)
-        project = update_project(project=project, change=form.build(), actor=_actor(request))
+        serializer = ProjectChangeSerializer(project, data=request.data)
+        serializer.is_valid(raise_exception=True)
+        project = update_project(project=project, change=serializer.build(), actor=_actor(request))
         if restart:
             control_project(project=project, action=Action.RESTART, actor=_actor(request))
         refresh([project])
@@ -153,9 +153,9 @@ class ProjectViewSet(OwnProjectsViewSet):
     def control(self, request: AuthenticatedRequest, id: str) -> Response:
         """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
         project, wait = self.get_object(), read_wait(request)
-        form = ControlSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        action = Action(form.validated_data["action"])
+        serializer = ControlSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        action = Action(serializer.validated_data["action"])
         project = control_project(project=project, action=action, actor=_actor(request))
         snapshot = take_snapshot(project)
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:

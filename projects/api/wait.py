@@ -1,4 +1,4 @@
-"""`?wait=N`: hold the answer until the status is settled."""
+"""`?wait=N`: holds the answer until the status is settled."""
 
 import time
 
@@ -11,12 +11,15 @@ POLL_SECONDS = 0.25
 
 
 def wait_until_settled(project: Project, *, seconds: float) -> Project:
-    """The project as it is once nothing is under way, or after `seconds`, or at once where too many wait already."""
+    """Returns the project when its status is settled, at the latest after `seconds`.
+
+    Returns it at once where the user has no lease left. Raises `ProjectGoneError`.
+    """
     try:
         with acquire_lease(project.owner):
             return _wait(project, seconds=seconds)
     except TooManyStreamsError:
-        return project  # what was asked for has been done; only the comfort of waiting is refused
+        return project  # the command has been carried out, and waiting for it is a mere convenience
 
 
 def _wait(project: Project, *, seconds: float) -> Project:

@@ -1,4 +1,4 @@
-"""The fields of the projects' forms, and how a setting stands in one."""
+"""The fields of the projects' forms, and how a setting is written in a text field."""
 
 import re
 from collections.abc import Callable
@@ -19,25 +19,27 @@ def text_field(help_text: str = "", *, rows: int = 0, **attrs: Any) -> forms.Cha
     return forms.CharField(required=False, widget=widget, help_text=help_text)
 
 
-def choices_of(offers: Callable[[], Any]) -> Callable[[], list[tuple[str, str]]]:
-    return lambda: [(offer.slug, describe_row(offer)) for offer in offers()]
+def choices_of(find_rows: Callable[[], Any]) -> Callable[[], list[tuple[str, str]]]:
+    """The choices of a field, read anew for each form."""
+    return lambda: [(row.slug, describe_row(row)) for row in find_rows()]
 
 
-def describe_row(offer: Plan | AgentType) -> str:
-    if isinstance(offer, AgentType):
-        return offer.title
-    number = "1 project" if offer.max_projects == 1 else f"{offer.max_projects} projects"
-    return f"{offer.slug}: {offer.memory_mb} MB, {offer.cpus.normalize():f} CPU, {number}"
+def describe_row(row: Plan | AgentType) -> str:
+    if isinstance(row, AgentType):
+        return row.title
+    number = "1 project" if row.max_projects == 1 else f"{row.max_projects} projects"
+    return f"{row.slug}: {row.memory_mb} MB, {row.cpus.normalize():f} CPU, {number}"
 
 
 def text_of(setting: Any) -> str:
-    """A setting as it stands in a text field."""
+    """A setting as a text field shows it."""
     if isinstance(setting, list):
         return "\n".join(str(entry) for entry in setting)
     return "" if setting is None else str(setting)
 
 
 def read_setting(name: str, text: str) -> str | list[str]:
+    """The value of the setting for the text in its field."""
     if name == "allowed_users":
         return [entry for entry in re.split(r"[\s,]+", text) if entry]
     return text.strip().replace("\r\n", "\n")

@@ -15,17 +15,17 @@ from projects.models import AgentType, Plan, Project
 from projects.rules.lifecycle import Action
 from projects.services import NewProject, ProjectChange
 
-PEOPLE_SAY = {
+SENTENCES_FOR_FORMS = {
     OperationInProgressError: "This form was sent a moment ago, and its deploy is under way. Look at your projects.",
     IdempotencyMismatchError: "This form has deployed a project already. Check what it says now, then deploy again.",
 }
-"""In place of sentences about a header of the API."""
+"""Used in place of the errors' own sentences, which are about a header of the API."""
 
 
 class NewProjectForm(ProjectForm):
-    """`id` is drawn with the form, so that a form sent twice deploys one project."""
+    """A form for a new project. Its hidden `id` is drawn with it, so that a form sent twice deploys one project."""
 
-    rules: NewProjectSerializer
+    serializer: NewProjectSerializer
     field_order = ["id", "name", "type", "plan"]
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
@@ -38,7 +38,8 @@ class NewProjectForm(ProjectForm):
             "type": types.filter(is_default=True).first(),
             "plan": Plan.objects.filter(available=True, is_default=True).first(),
         }
-        # The browser's own check spares pasting again; which type needs what is the rules' business.
+        # The browser asks for a credential that every type needs, before it sends the form and both are lost. The
+        # serializer decides what the chosen type needs.
         needed = types.values_list("needs_telegram_token", "needs_api_key")
         for secret, by_all in zip(SECRETS.values(), map(all, zip(*needed, strict=True)), strict=False):
             self.fields[secret].widget.attrs["required"] = by_all
@@ -48,25 +49,25 @@ class NewProjectForm(ProjectForm):
         return AgentType.objects.filter(available=True, slug=self.cleaned_data.get("type")).first()
 
     @sensitive_variables()
-    def make_rules(self) -> NewProjectSerializer:
+    def make_serializer(self) -> NewProjectSerializer:
         chosen = {name: self.cleaned_data[name] for name in ("type", "plan") if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
         return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": self.settings_over({})})
 
     def build(self, project_id: uuid.UUID) -> NewProject:
-        return self.rules.build(project_id)
+        return self.serializer.build(project_id)
 
     def refuse(self, error: Exception) -> None:
         if isinstance(error, IdempotencyMismatchError):
             self.data = {**self.data.dict(), "id": str(uuid.uuid4())}  # type: ignore[attr-defined]  # a QueryDict
-        if sentence := PEOPLE_SAY.get(type(error)):
+        if sentence := SENTENCES_FOR_FORMS.get(type(error)):
             self.add_error(None, sentence)
         else:
             super().refuse(error)
 
 
 class ChangeProjectForm(ProjectForm):
-    rules: ProjectChangeSerializer
+    serializer: ProjectChangeSerializer
 
     restart = forms.BooleanField(
         label="Restart now",
@@ -84,17 +85,17 @@ class ChangeProjectForm(ProjectForm):
             plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
         for secret, label in (("telegram_token", "New bot token"), ("api_key", "New API key")):
             hint = getattr(project, f"{secret}_hint")
-            stored_one = f"Stored: …{hint}. " if hint else ""
+            stored_hint = f"Stored: …{hint}. " if hint else ""
             self.fields[secret].label = label
-            self.fields[secret].help_text = f"{stored_one}Leave it empty to keep the one it has."
+            self.fields[secret].help_text = f"{stored_hint}Leave it empty to keep the one it has."
 
     @property
     def agent_type(self) -> AgentType:
         return self.project.agent_type
 
     @sensitive_variables()
-    def make_rules(self) -> ProjectChangeSerializer:
-        """Only what differs is sent: what stays as it is need not fit what the staff offer by now."""
+    def make_serializer(self) -> ProjectChangeSerializer:
+        """Holds only what differs. What stays as it is may be a plan or a setting that is no longer available."""
         sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
         sent["settings"] = self.settings_over(self.project.settings)
         stored = {"name": self.project.name, "plan": self.project.plan_id, "settings": self.project.settings}
@@ -103,10 +104,10 @@ class ChangeProjectForm(ProjectForm):
 
     @property
     def changes_something(self) -> bool:
-        return bool(self.rules.validated_data)
+        return bool(self.serializer.validated_data)
 
     def build(self) -> ProjectChange:
-        return self.rules.build()
+        return self.serializer.build()
 
 
 class DeleteProjectForm(forms.Form):

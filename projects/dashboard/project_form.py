@@ -1,6 +1,6 @@
 """What the forms for a new and for a changed project have in common.
 
-What is right and wrong the API's serializers say, so that the rules exist once.
+The API's serializers judge the input, so that each rule is written once.
 """
 
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ SETTINGS = ("model", "instructions", "allowed_users")
 """The settings that the pages offer. Others, which only the API sets, are kept as they are."""
 
 SECRETS = {"telegramToken": "telegram_token", "apiKey": "api_key"}
-"""Names on the wire, and here."""
+"""The names of the credentials in the API, and in the forms."""
 
 PASTE_AGAIN = "Paste it again: no page ever repeats a credential."
 
 
 class ProjectForm(forms.Form):
-    """What making and changing a project have in common. `rules` judges, once the form is cleaned."""
+    """The fields and checks of both forms. `serializer` is set when the form is cleaned."""
 
-    rules: ProjectFieldsSerializer
+    serializer: ProjectFieldsSerializer
 
     name = text_field("What you call it. Chats never see it.", autocomplete="off", required=True)
     plan = forms.ChoiceField(choices=choices_of(lambda: Plan.objects.filter(available=True)))
@@ -47,22 +47,22 @@ class ProjectForm(forms.Form):
     def agent_type(self) -> AgentType | None:
         raise NotImplementedError
 
-    def make_rules(self) -> ProjectFieldsSerializer:
+    def make_serializer(self) -> ProjectFieldsSerializer:
         raise NotImplementedError
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
         already = set(self.errors)
-        self.rules = self.make_rules()
-        if not self.rules.is_valid():
-            for path, messages in {**self._settings_errors(), **self.rules.errors}.items():
-                field, entry = self._place(path)
+        self.serializer = self.make_serializer()
+        if not self.serializer.is_valid():
+            for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
+                field, sentence = self._place(path)
                 for message in messages if field not in already else ():
-                    self.add_error(field, entry or message)
+                    self.add_error(field, sentence or message)
         return self.cleaned_data
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """A page never repeats a credential, so with the first error both have to be pasted again."""
+        """Adds the error, and asks for the credentials again: a page never repeats one."""
         super().add_error(field, error)
         for secret in SECRETS.values():
             if self.data.get(secret):
@@ -70,11 +70,11 @@ class ProjectForm(forms.Form):
 
     @property
     def lost_secrets(self) -> list[str]:
-        """What was sent and has to be sent again."""
+        """The labels of the credentials that were sent and have to be pasted again."""
         return [str(self[secret].label) for secret in SECRETS.values() if self.errors and self.data.get(secret)]
 
     def refuse(self, error: Exception) -> None:
-        """Say beside its field, or above them all, why a service refused."""
+        """Shows why a service refused, beside its field or above all fields."""
         field = SECRETS.get(error.field) if isinstance(error, InvalidFieldError) else None
         self.add_error(field, str(error))
 
@@ -83,7 +83,7 @@ class ProjectForm(forms.Form):
         return {wire: value for wire, name in SECRETS.items() if (value := self.cleaned_data.get(name))}
 
     def settings_over(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The stored settings with what was typed; one that was not touched keeps its value, of whatever type."""
+        """The stored settings with the changes of the form. A setting that was not changed keeps its value and type."""
         settings = dict(stored)
         for name in SETTINGS:
             typed = read_setting(name, self.cleaned_data.get(name, ""))
@@ -93,10 +93,12 @@ class ProjectForm(forms.Form):
         return settings
 
     def _settings_errors(self) -> dict[str, Any]:
-        """The rules look at the settings when all else is right; who has to paste credentials again wants to hear of
-        everything at once.
+        """The errors of the settings, also where other fields have errors.
+
+        The serializer checks the settings only when all other fields are right. Somebody who has to paste credentials
+        again should see all errors at once.
         """
-        settings = self.rules.initial_data.get("settings")
+        settings = self.serializer.initial_data.get("settings")
         if self.agent_type is None or settings is None:
             return {}
         try:
@@ -106,7 +108,7 @@ class ProjectForm(forms.Form):
         return {}
 
     def _place(self, path: str) -> tuple[str | None, str]:
-        """The field that an error of the API belongs to; and for an entry of a list, what to say of it."""
+        """The field of the form for an error of the API, and a sentence where the error is about an entry of a list."""
         first, _, rest = path.partition(".")
         name, _, position = rest.partition(".")
         if first == "settings" and name in SETTINGS:
@@ -116,5 +118,5 @@ class ProjectForm(forms.Form):
 
     def _of_entry(self, setting: str, number: int) -> str:
         schema = self.agent_type.settings_schema if self.agent_type else {}
-        wanted = schema.get("properties", {}).get(setting, {}).get("description", "")
-        return f"Entry {number} does not fit. {wanted}".strip()
+        description = schema.get("properties", {}).get(setting, {}).get("description", "")
+        return f"Entry {number} does not fit. {description}".strip()

@@ -60,7 +60,7 @@ def _make_button(action: Action, snapshot: Snapshot) -> Button:
 
 
 def split_line(line: str) -> LogLine:
-    """The time, which the engine puts in front of each line, and what the agent printed."""
+    """Splits the time, which the engine puts in front of each line, from what the agent printed."""
     stamp, _, text = line.partition(" ")
     try:
         return LogLine(datetime.fromisoformat(stamp), text)
@@ -69,7 +69,7 @@ def split_line(line: str) -> LogLine:
 
 
 def _read_log(project: Project) -> tuple[list[LogLine], str]:
-    """The last lines, or a sentence that says why there are none to show."""
+    """Returns the last lines, and a sentence that says why there are none where they cannot be read."""
     try:
         return [split_line(line) for line in read_logs(project=project, tail=LOG_LINES)], ""
     except EngineError as error:

@@ -70,7 +70,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @login_required
 @pages_and_forms
 def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """The buttons of the page. Who comes without pressing one, after signing in again say, is shown that page."""
+    """Carries out the command of a button. A GET, such as after signing in again, leads back to the page."""
     project = _own_project(request, project_id)
     if request.method != "POST":
         return redirect("projects:show", project_id)
@@ -155,7 +155,7 @@ def _own_project(request: SignedInRequest, project_id: UUID) -> Project:
 
 
 def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
-    """The project of this form, which is made only the first time that the form comes."""
+    """Returns the id of the project of this form, and deploys it only the first time that the form comes."""
 
     def deploy(project_id: UUID) -> dict[str, str]:
         if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
@@ -166,11 +166,11 @@ def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
         return {"id": str(project_id)}
 
     key = f"page {form.cleaned_data['id']}"
-    return UUID(answer_once(owner=request.user, key=key, body=form.rules.initial_data, make=deploy)["id"])
+    return UUID(answer_once(owner=request.user, key=key, body=form.serializer.initial_data, make=deploy)["id"])
 
 
 def _after_change(request: SignedInRequest, project: Project, form: ChangeProjectForm) -> HttpResponse:
-    """The change is written: what a restart refuses is no reason to lose it."""
+    """Restarts the agent where the form says so. The change is written already, and stays if that is refused."""
     saved = "The change is saved." if form.changes_something else "Nothing was changed."
     if form.cleaned_data["restart"]:
         try:
@@ -185,7 +185,7 @@ def _after_change(request: SignedInRequest, project: Project, form: ChangeProjec
 
 
 def _refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
-    """The page once more, with the status that the API's table of errors has for this one."""
+    """The page once more, with the HTTP status that the API has for this error."""
     answer = APIView().get_exception_handler()(error, {})
     if answer is None:
         raise error

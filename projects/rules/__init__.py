@@ -1,1 +1,1 @@
-"""What follows from the facts about a project. Pure: no database, no engine."""
+"""The rules about a project: what follows from the facts. Pure: no database, no engine."""

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 
 class Bot(TypedDict):
-    """A Telegram bot on the wire; the name and the address are empty while Telegram has not told them."""
+    """A Telegram bot on the wire. Its name and address are empty until Telegram has answered."""
 
     id: int
     username: str

@@ -40,8 +40,8 @@ class Operation(TextChoices):
 class Facts:
     """All that the status of a project depends on.
 
-    `operation` is the one in flight, NONE when there is none or its deadline has passed. `state` is None where the
-    engine has no container, and `checked_at` is the moment at which the engine last said so.
+    `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
+    engine has no container. `checked_at` is the last moment at which the engine had this state.
     """
 
     now: datetime
@@ -66,16 +66,16 @@ PREEMPTED_BY = {
     Operation.STOP: frozenset({Operation.DEPLOY, Operation.START, Operation.RESTART}),
     Operation.DELETE: frozenset({Operation.DEPLOY, Operation.START, Operation.RESTART, Operation.STOP}),
 }
-"""Operations in flight that the key may take the project from."""
+"""For each operation, those in flight that it may take the place of."""
 
 
 def count_crashes(*, since: datetime | None, count: int, more: int, now: datetime) -> tuple[datetime, int]:
-    """The crash window and its count after `more` crashes; a window that has run out starts anew."""
+    """Returns the start of the crash window and its count after `more` crashes. A window that is over starts anew."""
     if since is None or now - since > CRASH_WINDOW:
         return now, more
     return since, count + more
 
 
 def is_crash_loop(*, exit_code: int | None, count: int) -> bool:
-    """Whether to stop trying: the exit is one that no restart mends, or there were too many of them."""
+    """Whether to stop restarting: no restart helps after this exit, or there were too many crashes."""
     return exit_code in FATAL_EXIT_CODES or count >= CRASH_LIMIT

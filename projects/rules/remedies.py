@@ -1,4 +1,4 @@
-"""What to do about a project that is not as it is wanted. Pure rules."""
+"""What to do about a project that is not in the state that its owner wants. Pure rules."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,10 +19,10 @@ class Remedy(StrEnum):
 def choose_remedy(
     facts: Facts, *, crash_count: int = 0, recreated_at: datetime | None = None, outdated: bool = False
 ) -> Remedy | None:
-    """None where nothing is to be done, or where an operation is under way.
+    """Returns None where nothing has to be done or an operation is in flight.
 
-    `outdated` says that the container belongs to an earlier generation than the last claim, which is what an
-    interrupted restart leaves.
+    `outdated` says that the container is of an earlier generation than the last claim. An interrupted restart leaves
+    such a container.
     """
     if facts.operation:
         return None
@@ -33,8 +33,8 @@ def choose_remedy(
     if facts.failed:
         return None
     if facts.state is None:
-        lately = recreated_at is not None and facts.now - recreated_at < CRASH_WINDOW
-        return Remedy.DECLARE_FAILED if lately else Remedy.RECREATE
+        recently = recreated_at is not None and facts.now - recreated_at < CRASH_WINDOW
+        return Remedy.DECLARE_FAILED if recently else Remedy.RECREATE
     return _remedy_when_wanted(facts, crash_count=crash_count, outdated=outdated)
 
 

@@ -190,13 +190,13 @@ def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: M
 
 
 def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures
-    home.on("request", lambda request: asked.append(request.url))
+    home.on("request", lambda request: requests.append(request.url))
     look_away = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true })"
     home.evaluate(look_away % "true")
     home.clock.run_for(20 * MOMENT)
-    assert asked == []
+    assert requests == []
 
     home.evaluate(look_away % "false")
     with home.expect_request("**/"):

@@ -1,5 +1,5 @@
-// A form marked data-once goes off once, and its button shows that it is under way. The server knows a form that
-// comes twice; this spares people the wondering.
+// Sends a form marked data-once only once, and marks its button as busy. The server recognises a form that comes
+// twice; this script shows people that the first one is under way.
 "use strict";
 
 for (const form of document.querySelectorAll("[data-once]")) {
@@ -8,7 +8,7 @@ for (const form of document.querySelectorAll("[data-once]")) {
     form.dataset.once = "sent";
     event.submitter?.classList.add("busy");
   });
-  // Back from the next page, which the browser may have kept this one for.
+  // The browser may show this page again from its cache, when somebody goes back to it.
   addEventListener("pageshow", () => {
     form.dataset.once = "";
     form.querySelectorAll(".busy").forEach(button => button.classList.remove("busy"));

@@ -1,5 +1,5 @@
-// Keeps the parts of a page that are marked data-live as they are on the server, while somebody looks at it: fetches
-// the page anew, and exchanges what differs. Focus, selection and scrolling stay. Without this script nothing moves.
+// Keeps the parts of a page that are marked data-live up to date while the page is visible: fetches the page again,
+// and replaces the parts that differ. Focus, selection and scroll positions stay. Without it the page does not change.
 "use strict";
 
 const EVERY = 4000; // milliseconds

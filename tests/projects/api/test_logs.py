@@ -146,7 +146,7 @@ def test_silence_is_filled_so_that_a_client_that_left_is_noticed(follow: Any, en
 
 
 def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_places", threading.BoundedSemaphore(100))
+    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(100))
     log("something")
     open_ones = [follow() for _ in range(5)]
     answer = follow()
@@ -156,7 +156,7 @@ def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: A
 
 
 def test_a_quarter_of_the_threads_is_the_limit_for_all(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(1))
     log("something")
     first = follow()
     assert follow().status_code == 429

@@ -424,15 +424,15 @@ def test_only_the_sensible_buttons_can_be_pressed(dashboard: Client, project: Pr
 
 
 @pytest.mark.parametrize(
-    ("action", "said", "state"),
+    ("action", "sentence", "state"),
     [("stop", "is stopped.", "exited"), ("start", "is started.", "running"), ("restart", "is restarted.", "running")],
 )
 def test_a_button_does_what_it_says(
-    dashboard: Client, project: Project, engine: MemoryEngine, action: str, said: str, state: str
+    dashboard: Client, project: Project, engine: MemoryEngine, action: str, sentence: str, state: str
 ) -> None:
     answer = press(dashboard, project, action)
     assert (answer.status_code, answer.url) == (302, path_of(project))
-    assert said in text_of(dashboard.get(answer.url))
+    assert sentence in text_of(dashboard.get(answer.url))
     assert engine.containers[project.container_name].state == state
 
 
