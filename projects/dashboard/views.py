@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
@@ -141,9 +141,7 @@ def _own_projects(request: SignedInRequest) -> Any:
 
 def _find_project(request: SignedInRequest, project_id: UUID) -> Project:
     """The project as its row says. Raises `Http404`, also for somebody else's."""
-    project: Project | None = _own_projects(request).filter(pk=project_id).first()
-    if project is None:
-        raise Http404
+    project: Project = get_object_or_404(_own_projects(request), pk=project_id)
     return project
 
 

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from projects.models import Project
-from tests.canaries import CANARY_PASSWORD
+from tests.factories import UserFactory
 from tests.fakes.engine import MemoryEngine
 
 SILENT = "The container engine does not answer."
@@ -105,7 +105,7 @@ def test_badge_and_reason_of_the_list_agree(
 
 def test_status_and_reason_of_the_admin_agree(project: Project, grow_old: Callable[[timedelta], None]) -> None:
     admin = Client()
-    admin.force_login(User.objects.create_user("staff@example.org", CANARY_PASSWORD, is_staff=True))
+    admin.force_login(UserFactory.create(is_staff=True))
     seen = set()
     for age in AGES:
         grow_old(age)

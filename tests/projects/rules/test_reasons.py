@@ -19,7 +19,7 @@ from projects.rules.reasons import CODES_OF_EXIT, SENTENCES, explain
 from projects.rules.statuses import Status
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
-from tests.projects.rules.test_lifecycle import ANY_FACTS, EXITED, GONE, RETRYING, facts
+from tests.projects.rules.facts import ANY_FACTS, EXITED, GONE, RETRYING, facts
 
 NEXT_STEPS = (
     "Paste", "Stop", "Top it up", "Choose", "Set", "Read the log", "Start", "start", "Restart", "Ask", "tries again",

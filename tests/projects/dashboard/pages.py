@@ -1,0 +1,30 @@
+"""The paths of the projects' pages, and what a reader finds on them."""
+
+import re
+from typing import Any
+
+from django.test import Client
+
+from projects.models import Project
+
+Fields = dict[str, str]
+PATHS = ["", "/control", "/change", "/delete"]
+
+
+def path_of(project: Project, below: str = "") -> str:
+    return f"/projects/{project.pk}{below}"
+
+
+def text_of(answer: Any) -> str:
+    """What a reader gets to read, without the tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def press(dashboard: Client, project: Project, action: str) -> Any:
+    return dashboard.post(path_of(project, "/control"), {"action": action})
+
+
+def sensible_buttons(dashboard: Client, project: Project) -> list[str]:
+    return re.findall(
+        r'name="action" value="(\w+)"(?: class="primary")?>', dashboard.get(path_of(project)).content.decode()
+    )

@@ -1,0 +1,115 @@
+"""The page of a project: what it tells."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from projects.models import Project
+from projects.rules.lifecycle import Desired, Operation
+from tests.canaries import (
+    CANARY_API_KEY,
+    CANARY_TELEGRAM_TOKEN,
+)
+from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.pages import press
+
+
+def test_the_page_tells_all_there_is_to_know(page: Callable[[], str], project: Project) -> None:
+    text = page()
+    for shown in (
+        "Running",
+        "Reload it to see how things stand now.",  # for who has scripts turned off
+        "The agent is ready.",
+        "Assistant",
+        "pro: 1024 MB, 1 CPU",
+        f"…{CANARY_TELEGRAM_TOKEN[-4:]}",
+        f"…{CANARY_API_KEY[-4:]}",
+        "Restarts since 0",
+        f"{project.created_at:%H:%M} UTC",
+        str(project.pk),
+    ):
+        assert shown in text
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "sentence"),
+    [
+        (20, "Telegram refused the bot token. Paste a new one from @BotFather, then start."),
+        (31, "The provider account has no credit left."),
+        (1, "The agent crashed (exit code 1)."),
+    ],
+)
+def test_a_crash_is_told_in_plain_words_with_the_end_of_the_log(
+    page: Callable[[], str], project: Project, engine: MemoryEngine, exit_code: int, sentence: str
+) -> None:
+    for number in range(25):
+        engine.log(project.container_name, f"line-{number:02}")
+    engine.crash(project.container_name, exit_code=exit_code)
+    Project.objects.update(observed_at=None)
+    text = page()
+    assert "Crashed" in text
+    assert sentence in text
+    assert [text.count(f"line-{number:02}") for number in (4, 5, 24)] == [1, 2, 2]
+
+
+def test_the_log_is_its_last_hundred_lines_without_credentials(
+    page: Callable[[], str], project: Project, engine: MemoryEngine
+) -> None:
+    for number in range(150):
+        engine.log(project.container_name, f"line-{number:03} {CANARY_API_KEY}")
+    text = page()
+    assert "line-049" not in text
+    assert "line-050 [redacted]" in text
+    assert "line-149 [redacted]" in text
+
+
+def test_a_silent_engine_is_a_sentence_where_the_log_would_be(
+    page: Callable[[], str], project: Project, engine: MemoryEngine
+) -> None:
+    Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))
+    engine.unavailable = True
+    text = page()
+    assert "Unknown" in text
+    assert "Nothing is known about the agent until it does." in text
+    assert "Last known: Running" in text
+    assert text.count("The container engine does not answer.") == 2
+
+
+def test_credentials_that_cannot_be_read_are_a_sentence_too(page: Callable[[], str], project: Project) -> None:
+    Project.objects.update(api_key_ciphertext=project.telegram_token_ciphertext)
+    assert "The stored credentials cannot be read" in page()
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        ({"suspended_at": timezone.now()}, "The staff suspended this project."),
+        ({"desired": Desired.DELETED}, "are being removed"),
+        (
+            {
+                "operation": Operation.STOP,
+                "operation_id": uuid.uuid4(),
+                "operation_deadline": timezone.now() + timedelta(hours=1),
+            },
+            "The agent is being stopped.",
+        ),
+    ],
+)
+def test_states_that_need_it_are_explained(
+    page: Callable[[], str], project: Project, engine: MemoryEngine, state: dict[str, Any], shown: str
+) -> None:
+    engine.exit(project.container_name)
+    Project.objects.update(**state, observed_at=None)
+    assert shown in page()
+
+
+def test_events_tell_who_did_what_and_from_where(dashboard: Client, page: Callable[[], str], project: Project) -> None:
+    press(dashboard, project, "stop")
+    text = page()
+    assert "Stop : done alice@example.com dashboard, 127.0.0.1" in text
+    assert "Deploy : done alice@example.com session, 127.0.0.1" in text
