@@ -1,4 +1,4 @@
-"""What can stand in the way of a project's owner. Each message is a sentence for people that says what to do."""
+"""The domain errors of projects. Each message is a sentence for people that says what to do."""
 
 
 class ProjectError(Exception):
@@ -10,7 +10,7 @@ class PlanLimitReachedError(ProjectError):
 
 
 class BotInUseError(ProjectError):
-    """Another live project polls the same Telegram bot; whose is never said."""
+    """Another project polls the same Telegram bot. The message never says whose."""
 
 
 class ProjectSuspendedError(ProjectError):
@@ -18,7 +18,7 @@ class ProjectSuspendedError(ProjectError):
 
 
 class OperationInProgressError(ProjectError):
-    """Another operation holds the project; `retry_after` is in seconds."""
+    """Another operation is in flight on the project; `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class ProjectGoneError(ProjectError):
 
 
 class OperationLostError(ProjectError):
-    """A stop (or a deletion) came in while this operation ran, and won."""
+    """A stop or a deletion has taken the project from this operation."""
 
 
 class IdempotencyMismatchError(ProjectError):
@@ -41,7 +41,7 @@ class IdempotencyMismatchError(ProjectError):
 
 
 class InvalidFieldError(ProjectError):
-    """A field of the request that only a look outside could judge; `field` is its name on the wire."""
+    """A field of the request that Telegram or the provider rejects; `field` is its name on the wire."""
 
     def __init__(self, message: str, *, field: str, code: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class InvalidFieldError(ProjectError):
 
 
 class TooManyStreamsError(ProjectError):
-    """There is no place for another request that lasts."""
+    """No lease is free for another long request."""
 
     retry_after = 5
 

@@ -1,4 +1,4 @@
-"""Projects, what is offered for them, and what is remembered of them."""
+"""The tables: projects, the catalogue, events, and what the processes share."""
 
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event

@@ -14,7 +14,7 @@ MIB = 1024 * 1024
 
 
 class CatalogueRow(models.Model):
-    """A row of the catalogue: owners may choose it while it is available, and get the default when they do not."""
+    """A row of the catalogue: owners may choose it while it is available. Who chooses none gets the default."""
 
     slug = models.SlugField(primary_key=True, max_length=40)
     available = models.BooleanField(default=True, help_text="Whether new projects may choose it.")
@@ -62,7 +62,7 @@ class Plan(CatalogueRow):
 
 
 def check_is_schema(value: Any) -> None:
-    """Also that its patterns are ones and that it refers to nothing outside, which would only fail an owner later."""
+    """Raises `ValidationError` for what is no JSON Schema, holds an invalid pattern, or refers to another document."""
     try:
         Draft202012Validator.check_schema(value, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:

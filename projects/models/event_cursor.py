@@ -1,4 +1,4 @@
-"""How far a reader of the events has come."""
+"""How far a reader of the events has read."""
 
 from datetime import timedelta
 

@@ -8,13 +8,14 @@ from django.utils import timezone
 
 KEPT_FOR = timedelta(hours=24)
 PENDING_FOR = timedelta(minutes=2)
-"""How long a request without an answer holds its key: longer than any request may take."""
+"""How long a request without an answer holds its key. No request may take longer."""
 
 
 class IdempotencyRecord(models.Model):
-    """`project_id` is the id that the project of the first request gets.
+    """`project_id` is the id of the project that the first request makes.
 
-    `answer` is JSON as it was sent, which a JSON column would reorder; empty while the first request is under way.
+    `answer` is the JSON text as it was sent, since a JSON column would reorder it. It is empty while the first request
+    is under way.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

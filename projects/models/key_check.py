@@ -1,4 +1,4 @@
-"""A value of no worth, by which a wrong encryption key is noticed at the start and not in the middle of a deploy."""
+"""A worthless encrypted value. It shows a wrong encryption key at the start, not in the middle of a deploy."""
 
 from django.db import models
 

@@ -1,11 +1,11 @@
-"""Leases of requests that last: log followers and those who wait."""
+"""Leases of long requests: those that follow a log or wait for a status."""
 
 from django.conf import settings
 from django.db import models
 
 
 class LongRequest(models.Model):
-    """The lease of one request. A server that was killed leaves its leases behind, which is why they expire."""
+    """The lease of one request. It expires, because a server that is killed cannot give it back."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     held_until = models.DateTimeField()

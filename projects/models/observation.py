@@ -27,7 +27,7 @@ class Observed(models.Model):
         abstract = True
 
     def apply_observation(self, observation: Observation | None, *, at: datetime) -> list[str]:
-        """Take over what the engine said at `at`; None is its word that there is no container. Returns the fields."""
+        """Sets the fields to what the engine said at `at`; None: there is no container. Returns the fields' names."""
         values = self.observed_values(observation)
         values["observed_at"] = at
         for field, value in values.items():
@@ -35,7 +35,7 @@ class Observed(models.Model):
         return list(values)
 
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
-        """The fields that an observation sets, and their values."""
+        """Returns the fields that an observation sets, with their values."""
         if seen is None:
             return {"container_state": "", "container_id": "", "health": Health.NONE}
         values: dict[str, Any] = {
@@ -44,8 +44,8 @@ class Observed(models.Model):
             "health": seen.health,
             "exit_code": seen.exit_code,
         }
-        # The engine's list leaves these out for a container that is plainly well; the last ones still hold then,
-        # unless it is another container.
+        # The engine's list leaves these out for a container that is well. If it is the same container, the last known
+        # values still hold.
         same = seen.container_id == self.container_id
         for field, value, unknown in (
             ("oom_killed", seen.oom_killed, False),
@@ -61,6 +61,6 @@ class Observed(models.Model):
     def _reported_values(seen: Observation, *, same: bool) -> dict[str, str]:
         if seen.report is not None:
             return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40]}
-        if seen.health == Health.HEALTHY:  # which by the agent contract only a running agent is
+        if seen.health == Health.HEALTHY:  # by the agent contract, only a running agent is healthy
             return {"agent_state": "running", "agent_code": ""}
         return {} if same else {"agent_state": "", "agent_code": ""}

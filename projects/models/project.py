@@ -32,7 +32,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(owner=owner)
 
     def live(self) -> Self:
-        """Those that count: towards the plan's limit, and as users of their bot."""
+        """The projects that are not being deleted. Only these count towards a plan's limit and occupy their bot."""
         return self.exclude(desired=Desired.DELETED)
 
     def with_heartbeat(self) -> Self:
@@ -103,10 +103,10 @@ class Project(Claimable, Observed):
 
     @property
     def checked_at(self) -> datetime | None:
-        """The last moment at which what the row says was true of the engine.
+        """The last moment at which the row was known to agree with the engine.
 
-        The watcher leaves rows alone that an operation holds. Its heartbeat therefore says nothing of such a row, nor
-        of one whose operation has ended since: that may have changed the engine and not have seen what came of it.
+        The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
+        nor about one whose operation has ended since then and may have changed the engine.
         """
         beat = self.heartbeat_at
         if beat is not None and (self.operation or beat < self.updated_at):

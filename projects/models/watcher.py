@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Watch(models.Model):
-    """`heartbeat_at` means: every change on the engine up to that moment is in the rows."""
+    """Every change on the engine up to `heartbeat_at` is in the rows."""
 
     instance = models.CharField(primary_key=True, max_length=20)
     holder = models.CharField(max_length=64, blank=True)

@@ -1,4 +1,4 @@
-"""From a project to the specification of its container."""
+"""Builds the specification of a project's container."""
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables

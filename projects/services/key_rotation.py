@@ -1,4 +1,4 @@
-"""The encryption keys as a whole: are they the right ones, and from old to new."""
+"""Checks that the encryption keys are the right ones, and encrypts everything anew with the newest."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -19,9 +19,9 @@ BATCH = 200
 
 
 def check_keys() -> None:
-    """Raises `ImproperlyConfigured` where the keys are not those that the credentials were written with.
+    """Raises `ImproperlyConfigured` where the stored credentials were encrypted with other keys.
 
-    Says nothing where the database is silent or not migrated: /readyz tells that.
+    Does nothing where the database does not answer or is not migrated: /readyz reports that.
     """
     try:
         check, is_new = KeyCheck.objects.get_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})

@@ -19,7 +19,7 @@ LINE_LIMIT = 4096
 
 
 def read_log_tail(project: Project) -> str:
-    """The last lines, or nothing where the engine has none to give: a crash is noted all the same."""
+    """Returns the last lines, or an empty text where they cannot be read: the crash is recorded all the same."""
     try:
         tail = "\n".join(read_logs(project=project, tail=TAIL))
     except (EngineError, SecretUnreadableError):
@@ -31,9 +31,10 @@ def read_log_tail(project: Project) -> str:
 def read_logs(
     *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False
 ) -> Generator[str, None, None]:
-    """Lines with their time in front, at most 1 MB of them. Raises `EngineError`.
+    """Yields lines with their time in front, at most 1 MB. Raises `EngineError`.
 
-    With `follow` the lines go on as they are printed, with an empty one now and then when there are none.
+    With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
+    none.
     """
     secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.decrypt_credential(field))]
     sent = 0
@@ -47,4 +48,4 @@ def read_logs(
             yield text
     finally:
         if isinstance(lines, Generator):
-            lines.close()  # now, not at some garbage collection: it holds a connection to the engine
+            lines.close()  # at once, because it holds a connection to the engine

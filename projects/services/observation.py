@@ -1,7 +1,7 @@
-"""From what the engine says to what the rows say.
+"""Brings projects up to date with what the engine has, in memory.
 
-Reads use `refresh`, which changes objects in memory and writes nothing: a GET stays without side effects, and never
-competes with an operation. Only operations and the watcher write.
+Nothing is written here, so that a GET has no side effects and never competes with an operation. Only operations and
+the watcher write observations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,50 +18,51 @@ from projects.rules.lifecycle import FRESH_FOR, Desired
 from projects.services.container_spec import OWNER_LABEL
 
 ANSWERING = timedelta(milliseconds=500)
-"""What it may take from the look at the row until the client has the answer."""
+"""How long the answer may take to reach the client after the row was looked at."""
 
 
 def is_fresh(project: Project, now: datetime) -> bool:
+    """Whether the row alone tells the status, so that the engine need not be asked."""
     if project.operation_in_flight(now):
-        return True  # that is what its status says, whatever the engine has
+        return True  # the status follows from the operation
     return project.checked_at is not None and now - project.checked_at <= FRESH_FOR - ANSWERING
 
 
 def refresh(projects: Sequence[Project]) -> None:
-    """Bring the objects up to date; where the engine is silent they stay as they are, and grow old."""
+    """Updates the objects in memory. Where the engine is silent they stay as they are."""
     now = timezone.now()
     stale = [project for project in projects if not is_fresh(project, now)]
     if not stale:
         return
     try:
         with get_engine().read_deadline():
-            seen = _look(stale)
+            seen = _observe(stale)
     except EngineError:
         return
-    for project in _unchanged(stale):
+    for project in _skip_changed(stale):
         apply_if_newer(project, seen[project.container_name], at=now)
 
 
-def _look(projects: Sequence[Project]) -> dict[str, Observation | None]:
+def _observe(projects: Sequence[Project]) -> dict[str, Observation | None]:
     engine = get_engine()
     seen: dict[str, Observation | None] = {found.name: found for found in engine.observe(_labels(projects))}
     for project in projects:
         if project.container_name not in seen:
-            # An empty answer is no proof of absence; only a 404 for this very name is.
+            # A list that lacks a container is no proof of its absence. Only a 404 for its name is.
             seen[project.container_name] = engine.inspect(project.container_name)
     return seen
 
 
-def _unchanged(projects: Sequence[Project]) -> Iterator[Project]:
-    """Those on which no operation began or ended while the engine was asked; the others are read again.
+def _skip_changed(projects: Sequence[Project]) -> Iterator[Project]:
+    """Yields the projects on which no operation began or ended while the engine was asked; reads the others again.
 
-    What the engine has now and what the row wanted then do not go together: a container that was just stopped would
-    look crashed.
+    What the engine has now must not be combined with what the row wanted before: a container that was just stopped
+    would look crashed.
     """
     rows = Project.objects.filter(pk__in=[project.pk for project in projects])
-    now = {pk: held for pk, *held in rows.values_list("pk", "generation", "operation_id")}
+    current = {pk: claim for pk, *claim in rows.values_list("pk", "generation", "operation_id")}
     for project in projects:
-        if now.get(project.pk) == [project.generation, project.operation_id]:
+        if current.get(project.pk) == [project.generation, project.operation_id]:
             yield project
             continue
         try:
@@ -71,7 +72,7 @@ def _unchanged(projects: Sequence[Project]) -> Iterator[Project]:
 
 
 def _labels(projects: Sequence[Project]) -> dict[str, str]:
-    """As narrow as it goes: most reads are about one owner's projects."""
+    """Returns the labels that all their containers have: with the owner's, if they have one owner, as in most reads."""
     labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
     owners = {project.owner_id for project in projects}
     if len(owners) == 1:
@@ -79,14 +80,12 @@ def _labels(projects: Sequence[Project]) -> dict[str, str]:
     return labels
 
 
-def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> list[str]:
-    """The fields taken over; none where the row knows something newer."""
-    if project.observed_at is not None and project.observed_at >= at:
-        return []
-    return project.apply_observation(observation, at=at)
+def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> None:
+    if project.observed_at is None or project.observed_at < at:
+        project.apply_observation(observation, at=at)
 
 
 def observe_now(project: Project) -> None:
-    """Ask the engine about one container, whatever the row says. Raises `EngineError` where it does not answer."""
+    """Asks the engine about one container, even if the row is fresh. Raises `EngineError`."""
     observation = get_engine().inspect(project.container_name)
     project.apply_observation(observation, at=timezone.now())

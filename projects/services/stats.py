@@ -6,5 +6,5 @@ from projects.models import Project
 
 
 def read_usage(project: Project) -> Usage | None:
-    """What its container uses at this moment; None while it does not run. Raises `EngineError`."""
+    """Returns what the container uses at this moment, or None while it does not run. Raises `EngineError`."""
     return get_engine().stats(project.container_name)

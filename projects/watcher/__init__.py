@@ -1,1 +1,1 @@
-"""The second process, and what it does to all projects."""
+"""The second process: keeps all rows up to date with the engine, repairs, mails and cleans up."""

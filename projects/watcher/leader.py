@@ -1,4 +1,4 @@
-"""One watcher at a time, by a lease in the database, and its heartbeat."""
+"""Leader election: a lease in the database, so that one watcher at a time is active, and its heartbeat."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ LEASE = timedelta(seconds=15)
 
 
 def become_leader(holder: str) -> bool:
-    """Whether `holder` is the leader from now on for 15 seconds; its own lease is renewed."""
+    """Takes or renews the lease for 15 seconds. Returns whether `holder` has it."""
     now = timezone.now()
     Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
     free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(holder=holder)
@@ -21,7 +21,7 @@ def become_leader(holder: str) -> bool:
 
 
 def beat(holder: str, at: datetime) -> None:
-    """Declare that every change on the engine up to `at` is in the rows."""
+    """Records that every change on the engine up to `at` is in the rows, and renews the lease."""
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(
         heartbeat_at=at, lease_until=timezone.now() + LEASE
     )

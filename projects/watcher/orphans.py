@@ -26,7 +26,8 @@ def find_orphaned_volumes() -> dict[str, datetime]:
 
 def remove_orphans(orphans: Mapping[str, datetime | None], *, now: datetime) -> tuple[list[str], list[str]]:
     """Removes the orphans that are old enough, with their volumes. Returns what was removed and what was refused."""
-    removed, refused = [], []
+    removed: list[str] = []
+    refused: list[str] = []
     for name, since in orphans.items():
         if since is None or now - since < ORPHAN_AGE:
             continue

@@ -1,7 +1,7 @@
-"""One round over everything on the engine: what was seen goes into the rows, and what can be repaired is repaired.
+"""One round over all containers: records what the engine has, and repairs what differs from what is wanted.
 
-A round is safe at any time and beside anything: it writes only to rows that no operation holds, and acts only on
-projects that it has claimed.
+A round may run at any time, also beside commands and other rounds: it writes only to rows that no operation holds, and
+acts only on projects that it has claimed.
 """
 
 import logging
@@ -41,10 +41,10 @@ class Round:
 
 
 def reconcile(*, changed_names: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
-    """Look at every container of this instance once. Raises `EngineUnavailableError`, having changed nothing more.
+    """Looks at every container of this instance once. Raises `EngineUnavailableError`, which ends the round.
 
-    With `include_volumes` it also looks at the volumes, which a killed process may leave without a container and
-    without a row. `changed_names` are names of containers that the engine's events were about: they are inspected.
+    `changed_names` are containers that the engine's events were about, which are inspected one by one. With
+    `include_volumes` it also looks for volumes that a killed process has left without a container and without a row.
     """
     result = Round(at=timezone.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table

@@ -24,7 +24,7 @@ BATCH = 500
 
 
 class Retention:
-    """Goes through the tables now and then; each step deletes at most one batch."""
+    """Goes through the tables once an hour; each step deletes at most one batch."""
 
     def __init__(self) -> None:
         self._batches: Iterator[int] = iter(())
@@ -37,10 +37,7 @@ class Retention:
 
 
 def prune() -> Iterator[int]:
-    """Deletes what is too old, batch by batch, and yields the size of each. What fails is logged, and the rest goes on.
-
-    The rows are looked up when their table's turn comes.
-    """
+    """Deletes what is too old and yields the size of each batch. An error in one table is logged, and ends its turn."""
     now = timezone.now()
     for rows in (*find_expired(now), *_find_expired(now)):
         try:
@@ -60,7 +57,7 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
 
 def _delete_in_batches(rows: QuerySet[Any]) -> Iterator[int]:
     while keys := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
-        # With the condition again, for a row may be in use again by now. A full batch of those ends the table's turn.
+        # The condition is checked again: a row may have been renewed since it was looked up.
         deleted, _ = rows.filter(pk__in=keys).delete()
         yield deleted
         if not deleted or len(keys) < BATCH:

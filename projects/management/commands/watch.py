@@ -8,7 +8,7 @@ from projects.watcher.watcher import Watcher
 
 
 class Command(BaseCommand):
-    help = "Follow the engine: keep the rows true and repair what is not as it is wanted. One of several is active."
+    help = "Follow the engine: keep the rows up to date, and repair what differs. One watcher of several is active."
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()
