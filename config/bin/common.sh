@@ -15,8 +15,8 @@ fail() {
     exit 1
 }
 
-# step TITLE COMMAND... runs the command quietly. Whatever takes longer than two seconds says so, with the last line
-# that it has written; whatever fails shows all of it.
+# step TITLE COMMAND... runs the command quietly. A command that takes longer than two seconds says so, with the last
+# line that it has written; one that fails shows all of its output, unless it fails with the caller's `quiet_code`.
 step() {
     local title=$1 log pid code=0 began=$SECONDS shown=0 last
     shift
@@ -36,7 +36,7 @@ step() {
     wait "$pid" || code=$?
     trap 'exit 130' INT TERM
     ((shown == 0)) || end_progress
-    if ((code != 0)); then
+    if ((code != 0)) && [[ $code != "${quiet_code:-}" ]]; then
         cat "$log" >&2
         say "$title: failed." >&2
     fi
@@ -126,6 +126,23 @@ wait_for_engine() {
     done
 }
 
+# The base image comes from a registry. Where none can be reached, mmdebstrap makes it from the distribution's packages;
+# build_images exits with 3 where it needs that and does not find it, which is no failure where it can be installed.
+ensure_images() {
+    local code=0 missing=
+    if may_install && ! command -v mmdebstrap >/dev/null; then missing=3; fi
+    build_images "$missing" || code=$?
+    if ((code != 0)) && [[ $code == "$missing" ]]; then
+        install_packages "Installing mmdebstrap" mmdebstrap
+        code=0
+        build_images "" --no-pull || code=$?
+    fi
+    ((code == 0)) || fail "The agent images could not be built. What stands above says why."
+}
+
+# build_images QUIET_CODE [OPTION]...
 build_images() {
-    step "Building the agent images" .venv/bin/python manage.py build_images
+    local quiet_code=$1
+    shift
+    step "Building the agent images" .venv/bin/python manage.py build_images "$@"
 }

@@ -23,14 +23,24 @@ _SOURCES = (
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
-def find_base(connection: Connection, *, tell: Callable[[str], None]) -> str:
-    """The name of a base image that is on the engine afterwards. Raises `EngineError` where none can be had."""
+class NoBaseImageError(EngineRefusedError):
+    """No base image is on the engine, and this machine can neither pull nor make one."""
+
+
+def find_base(connection: Connection, *, pull: bool = True, tell: Callable[[str], None]) -> str:
+    """Returns the name of a base image that is on the engine: found there, pulled, or made here.
+
+    `pull=False` asks no registry. Raises `NoBaseImageError` where nothing can be done here, and another `EngineError`
+    where something was tried and failed.
+    """
     for image in (OFFICIAL, HOME_MADE):
         if inspect_image(connection, image):
             return image
-    tell(f"Pulling {OFFICIAL}")
-    if _pull(connection, OFFICIAL):
-        return OFFICIAL
+    if pull:
+        tell(f"Pulling {OFFICIAL}")
+        if _pull(connection, OFFICIAL):
+            return OFFICIAL
+    _require_mmdebstrap()
     tell(f"The registry does not answer. Making {HOME_MADE} of Debian packages, which takes about half a minute")
     _make(connection)
     return HOME_MADE
@@ -48,13 +58,16 @@ def _pull(connection: Connection, image: str) -> bool:
     return inspect_image(connection, image) is not None
 
 
-def _make(connection: Connection) -> None:
+def _require_mmdebstrap() -> None:
     if not is_root() or find_program("mmdebstrap") is None:
         message = (
             f"There is no base image: {OFFICIAL} can neither be found on the engine nor pulled, and making one takes "
             "root and mmdebstrap. Load one with `docker load`, or name another with --base-image."
         )
-        raise EngineRefusedError(message)
+        raise NoBaseImageError(message)
+
+
+def _make(connection: Connection) -> None:
     options = [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
     packages = "python3,python3-venv,ca-certificates"
     with tempfile.TemporaryFile() as root:

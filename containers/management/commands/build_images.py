@@ -6,10 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.docker_api.base_image import find_base
+from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import BuildContext, build_image, find_contexts, inspect_image, is_current
 from containers.engine import EngineError
+
+NO_BASE_IMAGE = 3
+"""Exit code that tells `config/bin/run` to install mmdebstrap and try again."""
 
 
 class Command(BaseCommand):
@@ -19,6 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types")
         parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
+        parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -28,7 +32,7 @@ class Command(BaseCommand):
             raise CommandError(message)
         connection = Connection()
         try:
-            base = options["base_image"] or find_base(connection, tell=self._tell)
+            base = options["base_image"] or find_base(connection, pull=not options["no_pull"], tell=self._tell)
             found = inspect_image(connection, base)
             if found is None:
                 message = f"The image {base} is not on the engine. Load it first, or leave --base-image out."
@@ -38,6 +42,8 @@ class Command(BaseCommand):
                     self._build(
                         connection, context, base=base, digest=context.digest(found["Id"]), force=options["force"]
                     )
+        except NoBaseImageError as error:
+            raise CommandError(str(error), returncode=NO_BASE_IMAGE) from error
         except EngineError as error:
             raise CommandError(str(error)) from error
 

@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 
 from containers.docker_api import base_image, image_build
 from containers.docker_api.image_build import BuildContext, find_contexts
+from containers.management.commands.build_images import NO_BASE_IMAGE
 from tests.containers.engine_fixtures import DockerUnderTest
 
 DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /\nRUN rm -f /build-ca.crt\n"
@@ -126,5 +127,11 @@ def test_without_registry_root_or_mmdebstrap_one_sentence_says_what_to_do(
     monkeypatch.setattr(base_image, "inspect_image", nothing)
     monkeypatch.setattr(base_image, "OFFICIAL", "127.0.0.1:9/python:3.13-slim")
     monkeypatch.setattr(base_image, "find_program", nothing)
-    with pytest.raises(CommandError, match="--base-image"):
+    with pytest.raises(CommandError, match="--base-image") as raised:
         call_command("build_images", stdout=StringIO())
+    assert raised.value.returncode == NO_BASE_IMAGE
+    tried: list[str] = []
+    monkeypatch.setattr(base_image, "_pull", lambda _, image: tried.append(image))
+    with pytest.raises(CommandError, match="--base-image"):
+        call_command("build_images", "--no-pull", stdout=StringIO())
+    assert tried == []

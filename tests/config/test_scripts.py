@@ -1,0 +1,90 @@
+"""What `config/bin/common.sh` says while it prepares the agent images, with stubs for the commands that it calls."""
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+BASH = shutil.which("bash") or "/bin/bash"
+COMMON = ROOT / "config" / "bin" / "common.sh"
+TOOLS = ("cat", "cut", "mktemp", "rm", "sleep", "tail", "touch", "tr", "chmod")
+
+PYTHON = """#!/bin/sh
+# Of `manage.py build_images`: a machine without a registry, where mmdebstrap may be installed and may fail.
+echo "$*" >>calls
+command -v mmdebstrap >/dev/null && test ! -e broken && exit 0
+test -e broken && { echo "CommandError: The base image could not be made."; exit 1; }
+echo "CommandError: There is no base image." >&2
+exit 3
+"""
+APT_GET = """#!/bin/sh
+case "$*" in *--simulate) exit 0 ;; esac
+echo "apt-get $*" >>calls
+touch tools/mmdebstrap && chmod 755 tools/mmdebstrap
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A folder with a stub of Python, and tools of which none is mmdebstrap."""
+    (tmp_path / "tools").mkdir()
+    for name in TOOLS:
+        (tmp_path / "tools" / name).symlink_to(str(shutil.which(name)))
+    write_program(tmp_path / "tools" / "apt-get", APT_GET)
+    write_program(tmp_path / ".venv" / "bin" / "python", PYTHON)
+    return tmp_path
+
+
+def write_program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace("#!/bin/sh", f"#!{shutil.which('sh')}"))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def ensure_images(machine: Path, *, may_install: bool = True) -> "subprocess.CompletedProcess[str]":
+    script = f"set -euo pipefail; source {COMMON}; may_install() {{ {str(may_install).lower()}; }}; ensure_images"
+    environment = {"PATH": str(machine / "tools"), "TMPDIR": str(machine), "HOME": os.environ.get("HOME", "/")}
+    return subprocess.run(
+        [BASH, "-c", script], cwd=machine, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def calls(machine: Path) -> list[str]:
+    return (machine / "calls").read_text().splitlines()
+
+
+def test_without_a_registry_the_first_run_shows_no_error(machine: Path) -> None:
+    done = ensure_images(machine)
+    assert done.returncode == 0
+    assert "Error" not in done.stdout + done.stderr
+    assert "failed" not in done.stdout + done.stderr
+    assert calls(machine) == [
+        "manage.py build_images",
+        "apt-get install -y --no-install-recommends mmdebstrap",
+        "manage.py build_images --no-pull",  # the registry is asked once
+    ]
+
+
+def test_where_nothing_may_be_installed_the_error_is_shown(machine: Path) -> None:
+    done = ensure_images(machine, may_install=False)
+    assert done.returncode == 1
+    assert "CommandError: There is no base image." in done.stderr
+    assert "Building the agent images: failed." in done.stderr
+    assert calls(machine) == ["manage.py build_images"]
+
+
+@pytest.mark.parametrize("has_mmdebstrap", [True, False])
+def test_a_build_that_fails_is_shown_and_not_tried_again(machine: Path, *, has_mmdebstrap: bool) -> None:
+    (machine / "broken").touch()
+    if has_mmdebstrap:
+        write_program(machine / "tools" / "mmdebstrap", "#!/bin/sh\n")
+    done = ensure_images(machine)
+    assert done.returncode == 1
+    assert "CommandError: The base image could not be made." in done.stderr
+    assert "The agent images could not be built. What stands above says why." in done.stderr
+    assert calls(machine) == ["manage.py build_images"]
