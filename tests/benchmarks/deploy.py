@@ -9,6 +9,7 @@ delivery of the secrets (an archive put into the container's volume), which ever
 
 import argparse
 import statistics
+import sys
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,7 @@ from uuid import uuid4
 from containers.docker.secrets import pack_secrets
 from containers.engine import ContainerSpec
 from containers.hardening import container_payload
+from tests import busybox
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images
 from tests.engines import connect
@@ -26,6 +28,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--others", type=int, nargs="*", default=[0, 100, 300])
     options = parser.parse_args()
+    if not busybox.BUSYBOX.exists():
+        sys.stderr.write(
+            f"{busybox.BUSYBOX} is missing. Install it (on Debian and Ubuntu: apt install busybox-static).\n"
+        )
+        sys.exit(2)
     raw = Raw()
     image = raw.make_image()
     print_row(
