@@ -1,7 +1,12 @@
-"""TCP ports for servers that a test starts."""
+"""TCP ports for servers that a test starts.
+
+python -m tests.ports     prints a port that stays reserved until this process is ended
+"""
 
 import atexit
+import signal
 import socket
+import sys
 
 _reservations: list[socket.socket] = []
 
@@ -24,3 +29,9 @@ def reserve_port() -> int:
 def _release() -> None:
     for reservation in _reservations:
         reservation.close()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{reserve_port()}\n")
+    sys.stdout.flush()
+    signal.pause()

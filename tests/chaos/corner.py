@@ -70,7 +70,8 @@ class Corner:
         return not (self.containers() or self.volumes())
 
     def close(self) -> None:
-        time.sleep(1)  # for what is still under way
+        # A killed server cannot be asked what it has told the engine to do, and the engine does not say either.
+        time.sleep(1)
         self.sweep()
         for network in self.client.networks(filters=self._ours):
             self.client.remove_network(network["Id"])

@@ -144,8 +144,11 @@ def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
 
 
 def is_justified(status: str, seen: list[tuple[float, str]]) -> bool:
-    """Whether it was true of the engine at a moment that a read may tell of."""
-    since = seen[-1][0] - FRESH
+    """Whether it was true of the engine at a moment that a read may tell of.
+
+    The last two of `seen` are from right before and right after the read, however long that took.
+    """
+    since = seen[-2][0] - FRESH
     lately = {state for at, state in seen if at >= since}
     # The first look came after the drift; before that it ran.
     lately |= {"running"} if seen[0][0] >= since else set()

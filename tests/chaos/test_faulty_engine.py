@@ -22,6 +22,7 @@ from tests.chaos.stub import STUB_PROJECT
 from tests.chaos.truth import assert_at_rest
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.docker,
@@ -110,17 +111,18 @@ def assert_is_sensible(answer: Any) -> None:
 
 def assert_mended(api: APIClient, corner: Corner) -> None:
     """After some rounds: the breaker has to notice first, and what is half done on the engine has to end."""
-    until = time.monotonic() + HEALING_LIMIT
-    while True:
+    failures: list[Exception] = []
+
+    def is_mended() -> bool:
         try:
             rounds.reconcile()
             assert_true(api, corner)
-        except (EngineUnavailableError, AssertionError):
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
-        else:
-            return
+        except (EngineUnavailableError, AssertionError) as error:
+            failures.append(error)
+            return False
+        return True
+
+    wait_until(is_mended, within=HEALING_LIMIT, what=lambda: repr(failures[-1]), every=0.2)
 
 
 def assert_true(api: APIClient, corner: Corner) -> None:

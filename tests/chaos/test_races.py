@@ -22,6 +22,7 @@ from tests.chaos.inside import points
 from tests.chaos.server import Server, Site
 from tests.chaos.truth import assert_server_at_rest
 from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True)]
 
@@ -164,16 +165,13 @@ def test_reads_among_commands_never_tell_of_a_crash_or_a_failure(
 def test_one_key_makes_one_container(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
     number = 100 if is_long else 20
 
-    def create(_: int) -> str:
-        while True:
-            answer = api.post("/api/projects", body(), headers={"Idempotency-Key": "same"})
-            assert answer.status_code in {201, 409}, answer.content
-            connections.close_all()
-            if answer.status_code == 201:
-                return str(answer.json()["id"])
-            time.sleep(0.05)
+    def created() -> str | None:
+        answer = api.post("/api/projects", body(), headers={"Idempotency-Key": "same"})
+        assert answer.status_code in {201, 409}, answer.content
+        connections.close_all()
+        return str(answer.json()["id"]) if answer.status_code == 201 else None
 
-    assert len(set(at_once(number, create))) == 1
+    assert len(set(at_once(number, lambda _: wait_until(created, within=60, every=0.05)))) == 1
     assert len(slow_engine.containers) == Project.objects.count() == 1
 
 
@@ -220,10 +218,12 @@ def test_several_servers_make_one_container_for_one_key(is_long: bool, site: Sit
     servers = site.servers or [site.serve() for _ in range(2)]
 
     def create(index: int) -> str:
-        while (answer := servers[index % len(servers)].create(Idempotency_Key="same")).status == 409:
-            time.sleep(0.1)
-        assert answer.status == 201, answer
-        return str(answer.json["id"])
+        def created() -> str | None:
+            answer = servers[index % len(servers)].create(Idempotency_Key="same")
+            assert answer.status in {201, 409}, answer
+            return str(answer.json["id"]) if answer.status == 201 else None
+
+        return wait_until(created, within=60, every=0.1)
 
     assert len(set(at_once(100 if is_long else 20, create))) == 1
     assert len(corner.containers()) == 1

@@ -48,8 +48,7 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
         slow = threading.Thread(target=lambda: answers.append(server.create()))
         slow.start()
         wait()
-        project = server.call("GET", "/api/projects").json[0]
-        assert project["status"] == "deploying"
+        [project] = [each for each in server.call("GET", "/api/projects").json if each["status"] == "deploying"]
         stopped = server.control(project["id"], "stop")
         assert (stopped.status, stopped.json["status"]) == (200, "stopped")
     slow.join()

@@ -64,11 +64,15 @@ def kill_and_replace_watcher(
     def status() -> str:
         return str(server.call("GET", f"/api/projects/{project}").json["status"])
 
+    def operation() -> str:
+        rows = server.call("GET", "/chaos/rows").json["rows"]
+        return str(next(row["operation"] for row in rows if row["id"] == project))
+
     first = watch()
     corner.client.kill(name)
     wait_until(is_running, within=MENDED_WITHIN)
     if not is_long:  # the long version also meets it in the middle of what it does, which costs half a minute
-        wait_until(lambda: not server.call("GET", "/chaos/rows").json["rows"][0]["operation"], within=MENDED_WITHIN)
+        wait_until(lambda: not operation(), within=MENDED_WITHIN)
     os.kill(first.pid, signal.SIGKILL)
     first.wait(60)
     corner.client.remove_container(name, force=True)

@@ -200,11 +200,8 @@ def test_wait_answers_once_the_agent_is_ready(control: Control, stopped: Project
     engine.ready_after_deploy = False
     assert control("start").json()["status"] == "starting"
     control("stop")
-    timer = threading.Timer(0.5, lambda: engine.report(stopped.container_name, "running"))
-    timer.start()
-    answer = control("start", "?wait=10")
-    timer.join()
-    assert answer.json()["status"] == "running"
+    engine.slow("observe", lambda: engine.report(stopped.container_name, "running"))
+    assert control("start", "?wait=10").json()["status"] == "running"
 
 
 def test_every_command_is_in_the_events(control: Control, project: Project, engine: MemoryEngine) -> None:

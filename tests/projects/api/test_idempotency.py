@@ -1,7 +1,6 @@
 """POST /api/projects with an Idempotency-Key: a retry gets the first answer, and makes nothing new."""
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -20,6 +19,7 @@ from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
+from tests.waiting import wait_until
 
 KEY = "3f1c9f6e-retry"
 
@@ -273,27 +273,30 @@ def test_the_same_body_of_two_users_has_two_digests(
 
 @pytest.mark.django_db(transaction=True)
 def test_thirty_requests_with_one_key_make_one_project(alice: User, body: dict[str, Any], engine: MemoryEngine) -> None:
-    engine.slow("deploy.create", lambda: time.sleep(0.1))
-    together = threading.Barrier(30)
+    together, refused = threading.Barrier(30), threading.Event()
+    engine.slow("deploy.create", lambda: refused.wait(60))  # so that they meet
 
-    def insist(_number: int) -> tuple[bytes, int]:
-        client, refused = api_of(alice), 0
+    def insist(_number: int) -> bytes:
+        client = api_of(alice)
         together.wait(timeout=60)
+
+        def created() -> bytes | None:
+            answer = client.post("/api/projects", body, headers={"idempotency-key": KEY})
+            if answer.status_code == 201:
+                content: bytes = answer.content
+                return content
+            assert_problem(answer, 409, "operation_in_progress")
+            refused.set()
+            return None
+
         try:
-            for _ in range(200):
-                answer = client.post("/api/projects", body, headers={"idempotency-key": KEY})
-                if answer.status_code == 201:
-                    return answer.content, refused
-                assert_problem(answer, 409, "operation_in_progress")
-                refused += 1
-                time.sleep(0.05)
+            return wait_until(created, within=60, what="The first request was never answered", every=0.05)
         finally:
             connection.close()
-        raise AssertionError("The first request was never answered.")
 
     with ThreadPoolExecutor(30) as pool:
         answers = list(pool.map(insist, range(30)))
-    assert len({content for content, _ in answers}) == 1
-    assert sum(refused for _, refused in answers) > 0, "They did not meet."
+    assert len(set(answers)) == 1
+    assert refused.is_set(), "They did not meet."
     assert (deploys(engine), len(engine.containers)) == (1, 1)
     assert Project.objects.count() == IdempotencyRecord.objects.count() == 1

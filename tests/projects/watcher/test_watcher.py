@@ -66,6 +66,12 @@ def state() -> str:
     return Project.objects.get().container_state
 
 
+def let_look(engine: MemoryEngine, *, times: int) -> None:
+    """Waits until the watcher has asked the engine for its containers so many times more."""
+    seen = engine.calls.count(("observe", ""))
+    wait_until(lambda: engine.calls.count(("observe", "")) >= seen + times)
+
+
 def heartbeat() -> Any:
     return Watch.objects.values_list("heartbeat_at", flat=True).first()
 
@@ -111,10 +117,10 @@ def test_it_survives_an_engine_that_goes_and_comes_back(
     watch()
     wait_until(lambda: heartbeat() is not None)
     engine.unavailable = True
-    time.sleep(0.3)
+    let_look(engine, times=2)  # the one that had begun before is over then
     silent = heartbeat()
-    time.sleep(0.3)
-    assert heartbeat() == silent  # no beat without a look
+    let_look(engine, times=3)
+    assert heartbeat() == silent  # no beat without a look that comes to its end
     engine.unavailable = False
     wait_until(lambda: heartbeat() > silent)
 
@@ -140,11 +146,20 @@ def test_what_nobody_foresaw_does_not_end_it(
 def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
     project: Project, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tries: list[str] = []
+
+    def try_to_lead(name: str) -> bool:
+        leads = become_leader(name)
+        tries.append(name)
+        return leads
+
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(loop, "become_leader", try_to_lead)
     first, second = watch(), watch()
     wait_until(lambda: heartbeat() is not None)
     leader = Watch.objects.get().holder
-    time.sleep(0.3)
+    tries.clear()
+    wait_until(lambda: all(tries.count(name) > 3 for name in (first.name, second.name)))
     assert Watch.objects.get().holder == leader
     other = second if leader == first.name else first
     (first if leader == first.name else second).stop()
