@@ -164,7 +164,7 @@ def test_a_quarter_of_the_threads_is_the_limit_for_all(follow: Any, log: Any, mo
     assert follow().status_code == 200
 
 
-def test_slots_of_a_server_that_was_killed_run_out(follow: Any, project: Project, log: Any) -> None:
+def test_leases_of_a_server_that_was_killed_run_out(follow: Any, project: Project, log: Any) -> None:
     log("something")
     past = timezone.now() - timedelta(seconds=1)
     LongRequest.objects.bulk_create(LongRequest(owner=project.owner, held_until=past) for _ in range(5))

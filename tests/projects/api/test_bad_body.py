@@ -1,0 +1,129 @@
+"""Bodies that cannot be read. Each gets the right problem document, and nothing comes of it."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.core.handlers.wsgi import WSGIRequest
+
+from config.request_bodies import ignore_charsets
+from tests.problem_document import assert_problem, codes_of
+from tests.projects.api.sending import EVERY, LIMIT, Sender, as_json
+
+pytestmark = pytest.mark.usefixtures("nothing_comes_of_it")
+
+BROKEN = {
+    "nothing but a brace": b"{",
+    "cut off": b'{"name": "Har',
+    "single quotes": b"{'name': 'Harbour'}",
+    "a trailing comma": b'{"name": "Harbour",}',
+    "a comment": b'{"name": "Harbour"} // yes',
+    "two documents": b"{}{}",
+    "a word": b"hello",
+    "white space": b"   ",
+    "NaN": b'{"name": NaN}',
+    "Infinity": b'{"name": Infinity}',
+    "-Infinity": b'{"name": {"deep": [-Infinity]}}',
+    "a number beyond all floats": b'{"name": 1e400}',
+    "a deep number beyond all floats": b'{"name": [[-1e999]]}',
+    "an integer of 5,000 digits": b'{"name": %s}' % (b"9" * 5000),
+    "invalid UTF-8": b'{"name": "\xff\xfe"}',
+    "overlong UTF-8": b'{"name": "\xc0\xaf"}',
+    "a raw surrogate": b'{"name": "\xed\xa0\x80"}',
+    "latin-1": '{"name": "Hafenkäpt\'n"}'.encode("latin-1"),
+    "UTF-16": '{"name": "Harbour"}'.encode("utf-16"),
+    "UTF-8 with a mark in front": b"\xef\xbb\xbf{}",
+    "a raw NUL": b'{"name": "a\x00b"}',
+    "a raw line feed in a string": b'{"name": "a\nb"}',
+    "a NUL": b"\x00",
+    "33 arrays": b"[" * 33 + b"]" * 33,
+    "1,000 arrays": b'{"settings": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+    "1,000 objects": b'{"a":' * 1000 + b"1" + b"}" * 1000,
+    "30,000 arrays": b"[" * 30_000 + b"]" * 30_000,
+    "60,000 open brackets": b"[" * 60_000,
+    "XML": b"<name>Harbour</name>",
+    "a form": b"name=Harbour&plan=free",
+}
+
+
+@pytest.mark.parametrize("route", EVERY)
+def test_a_body_that_is_no_json_is_refused(send: Sender, route: str) -> None:
+    for name, content in BROKEN.items():
+        answer = send.raw(route, content)
+        assert_problem(answer, 400, "invalid")
+        assert codes_of(answer) == {(None, "parse_error")}, name
+
+
+@pytest.mark.parametrize("route", EVERY)
+def test_a_body_that_is_no_object_is_refused(send: Sender, route: str) -> None:
+    for content in (b"[]", b"[{}]", b'"create"', b"5", b"1.5", b"true", b"false", b"null", b"[" * 32 + b"]" * 32):
+        answer = send.raw(route, content)
+        assert_problem(answer, 400, "invalid")
+        assert codes_of(answer) == {(None, "invalid")}, content
+
+
+@pytest.mark.parametrize("route", ["create", "validate", "control", "login"])
+@pytest.mark.parametrize("content", [b"", b"{}"])
+def test_an_empty_body_lacks_its_fields(send: Sender, route: str, content: bytes) -> None:
+    answer = send.raw(route, content)
+    assert_problem(answer, 400, "invalid")
+    assert {code for _, code in codes_of(answer)} == {"required"}
+
+
+CONTENT_TYPES = [
+    "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", "text/plain",
+    "text/json", "application/xml", "application/yaml", "application/octet-stream", "application/jsonp", "json",
+    "application/problem+json", "application/json-patch+json", "application/", ";", "x" * 300, "кириллица",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("route", EVERY)
+def test_another_content_type_is_a_415(send: Sender, route: str) -> None:
+    for content_type in CONTENT_TYPES:
+        assert_problem(send.raw(route, as_json(send.good(route)), content_type), 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("route", EVERY)
+def test_a_body_without_a_content_type_is_a_415(send: Sender, route: str) -> None:
+    assert_problem(send.raw(route, as_json(send.good(route)), "", CONTENT_TYPE=""), 415, "unsupported_media_type")
+
+
+CHARSETS = [
+    "latin-1", "utf-16", "hex", "base64", "zlib", "bz2", "rot13", "idna", "undefined", "unicode_escape", "no-such", "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_the_charset_that_a_request_names_is_not_asked_for(charset: str) -> None:
+    """Django reads it before there is any middleware, and would break on `hex` with the query in hand."""
+    requests: list[WSGIRequest] = []
+
+    def django(environ: dict[str, Any], _start_response: Any) -> list[bytes]:
+        requests.append(WSGIRequest(environ))
+        return []
+
+    environ = {"REQUEST_METHOD": "GET", "QUERY_STRING": "a=%ff", "wsgi.input": BytesIO()}
+    named = f"application/json; Charset = {charset}; v=1"
+    ignore_charsets(django)({**environ, "CONTENT_TYPE": named}, lambda *_: lambda _: None)
+    [request] = requests
+    assert (request.encoding, request.content_type, request.GET["a"]) == (None, "application/json", "\ufffd")
+
+
+@pytest.mark.parametrize("route", EVERY)
+@pytest.mark.parametrize("charset", ["latin-1", "utf-16", "utf-7", "unicode_escape", "no-such", ""])
+def test_json_is_utf_8_whatever_charset_is_named(send: Sender, route: str, charset: str) -> None:
+    content_type = f"application/json; charset={charset}"
+    assert ("ä", "unknown") in codes_of(send.raw(route, '{"ä": 1}'.encode(), content_type))
+    assert codes_of(send.raw(route, b'{"\xe4": 1}', content_type)) == {(None, "parse_error")}
+
+
+@pytest.mark.parametrize("route", EVERY)
+@pytest.mark.parametrize("size", [LIMIT + 1, 1_000_000])
+def test_a_body_over_64_kib_is_a_413(send: Sender, route: str, size: int) -> None:
+    assert_problem(send.raw(route, b" " * (size - 2) + b"{}"), 413, "too_large")
+
+
+@pytest.mark.parametrize("route", EVERY)
+def test_a_body_of_just_64_kib_is_read(send: Sender, route: str) -> None:
+    answer = send.raw(route, b'{"x": 1}'.ljust(LIMIT))
+    assert ("x", "unknown") in codes_of(answer)
