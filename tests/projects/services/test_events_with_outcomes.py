@@ -11,27 +11,18 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
 from containers.engine import EngineRefusedError, EngineUnavailableError
 from projects.errors import ProjectError
-from projects.models import Actor, AgentType, Event, Plan, Project
-from projects.rules.lifecycle import Action
+from projects.models import AgentType, Event, Plan, Project
 from projects.services import (
     NewProject,
-    ProjectChange,
-    control_project,
     create_project,
-    delete_project,
-    lift_suspension,
-    suspend_project,
-    update_project,
 )
-from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
+from tests.projects.services.verbs import ALICE, VERBS, Verb
 
-ALICE = Actor(label="alice@example.org", source="session")
 ROLLBACK = ("ROLLBACK TO SAVEPOINT", "RELEASE SAVEPOINT")
 
 
@@ -65,132 +56,6 @@ def running(process: Process) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Verb:
-    """`prepare` sets the scene, `act` carries out the verb, and `event` is the action and outcome it ends with."""
-
-    event: tuple[str, str]
-    act: Callable[[Project], object]
-    prepare: Callable[[Project, MemoryEngine], object] = lambda project, engine: None
-
-
-def act_on(action: Action) -> Callable[[Project], object]:
-    return lambda project: control_project(project=project, action=action, actor=ALICE)
-
-
-def refuse(verb: str) -> Callable[[Project, MemoryEngine], None]:
-    return lambda project, engine: engine.fail(verb, EngineRefusedError)
-
-
-def fall_silent(verb: str) -> Callable[[Project, MemoryEngine], None]:
-    return lambda project, engine: engine.fail(verb, EngineUnavailableError)
-
-
-def stopped(project: Project, engine: MemoryEngine) -> None:
-    control_project(project=project, action=Action.STOP, actor=ALICE)
-
-
-def stopped_and(fault: Callable[[Project, MemoryEngine], None]) -> Callable[[Project, MemoryEngine], None]:
-    def prepare(project: Project, engine: MemoryEngine) -> None:
-        stopped(project, engine)
-        fault(project, engine)
-
-    return prepare
-
-
-def suspended(project: Project, engine: MemoryEngine) -> None:
-    suspend_project(project=project, actor=ALICE)
-
-
-def suspended_and_stopped(project: Project, engine: MemoryEngine) -> None:
-    stopped(project, engine)
-    suspended(project, engine)
-
-
-def vanished(project: Project, engine: MemoryEngine) -> None:
-    engine.vanish(project.container_name)
-
-
-def vanished_again(project: Project, engine: MemoryEngine) -> None:
-    Project.objects.update(recreated_at=timezone.now())
-    engine.vanish(project.container_name)
-    reconcile(repair=False)
-
-
-def crashed(project: Project, engine: MemoryEngine) -> None:
-    engine.exit(project.container_name, 1)
-
-
-def crashed_for_good(project: Project, engine: MemoryEngine) -> None:
-    engine.crash(project.container_name, exit_code=20, restarting=True)
-    reconcile(repair=False)
-
-
-def crashed_and_seen(project: Project, engine: MemoryEngine) -> None:
-    crashed(project, engine)
-    reconcile(repair=False)
-
-
-def to_be(**fields: Any) -> Callable[[Project, MemoryEngine], object]:
-    return lambda project, engine: Project.objects.update(**fields)
-
-
-def to_be_and(fault: Callable[[Project, MemoryEngine], None], **fields: Any) -> Callable[..., object]:
-    def prepare(project: Project, engine: MemoryEngine) -> None:
-        Project.objects.update(**fields)
-        fault(project, engine)
-
-    return prepare
-
-
-def rename(project: Project) -> object:
-    return update_project(project=project, change=ProjectChange(name="New"), actor=ALICE)
-
-
-VERBS = {
-    "start": Verb(("start", "done"), act_on(Action.START), stopped),
-    "start, refused": Verb(("start", "failed"), act_on(Action.START), stopped_and(refuse("deploy.start"))),
-    "start, silence": Verb(("start", "failed"), act_on(Action.START), stopped_and(fall_silent("deploy.start"))),
-    "restart": Verb(("restart", "done"), act_on(Action.RESTART)),
-    "restart, refused": Verb(("restart", "failed"), act_on(Action.RESTART), refuse("deploy.create")),
-    "restart, silence": Verb(("restart", "failed"), act_on(Action.RESTART), fall_silent("deploy.create")),
-    "stop": Verb(("stop", "done"), act_on(Action.STOP)),
-    "stop, silence": Verb(("stop", "recorded"), act_on(Action.STOP), fall_silent("stop")),
-    "stop, refused": Verb(("stop", "failed"), act_on(Action.STOP), refuse("stop")),
-    "suspend": Verb(("suspend", "done"), lambda project: suspend_project(project=project, actor=ALICE)),
-    "suspend, silence": Verb(
-        ("suspend", "recorded"), lambda project: suspend_project(project=project, actor=ALICE), fall_silent("stop")
-    ),
-    "suspend, refused": Verb(
-        ("suspend", "failed"), lambda project: suspend_project(project=project, actor=ALICE), refuse("stop")
-    ),
-    "lift": Verb(
-        ("lift suspension", "done"),
-        lambda project: lift_suspension(project=project, actor=ALICE),
-        suspended_and_stopped,
-    ),
-    "update": Verb(("update", "done"), rename),
-    "delete": Verb(("delete", "done"), lambda project: delete_project(project=project, actor=ALICE)),
-    "delete, silence": Verb(
-        ("delete", "recorded"), lambda project: delete_project(project=project, actor=ALICE), fall_silent("remove")
-    ),
-    "delete, refused": Verb(
-        ("delete", "failed"), lambda project: delete_project(project=project, actor=ALICE), refuse("remove")
-    ),
-    "crash": Verb(("crash", "crash"), lambda project: reconcile(repair=False), crashed),
-    "give up": Verb(("give up", "done"), lambda project: reconcile(), crashed_for_good),
-    "bring back": Verb(("bring back", "done"), lambda project: reconcile(), crashed_and_seen),
-    "recreate": Verb(("recreate", "done"), lambda project: reconcile(), vanished),
-    "declare failed": Verb(("declare failed", "done"), lambda project: reconcile(), vanished_again),
-    "take down": Verb(("take down", "done"), lambda project: reconcile(), to_be(desired="stopped")),
-    "take down, refused": Verb(
-        ("take down", "failed"), lambda project: reconcile(), to_be_and(refuse("stop"), desired="stopped")
-    ),
-    "finish deletion": Verb(("finish deletion", "done"), lambda project: reconcile(), to_be(desired="deleted")),
-    "finish deletion, refused": Verb(
-        ("finish deletion", "failed"), lambda project: reconcile(), to_be_and(refuse("remove"), desired="deleted")
-    ),
-}
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
 
 

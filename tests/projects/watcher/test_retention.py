@@ -1,11 +1,10 @@
 """What nobody needs any more is deleted, and nothing else."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.conf import settings as django_settings
@@ -14,67 +13,22 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import LoginCounter, RevokedSession, UsageCounter, User
+from accounts.models import RevokedSession, UsageCounter, User
 from accounts.throttling.retention import WINDOW_SECONDS
-from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
+from projects.models import Event, EventCursor, LongRequest
 from projects.watcher import retention
 from projects.watcher import watcher as loop
 from projects.watcher.retention import Retention, prune
 from projects.watcher.watcher import Watcher
+from tests.projects.watcher.old_rows import MARGIN, TABLES, Add, event, long_request, revoked_session
 from tests.settings import REAL_LIMITS
 
-Add = Callable[[User, datetime], Any]
+every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
 
 
 @pytest.fixture(autouse=True)
 def _limits_are_on(settings: Any) -> None:
     settings.BERTH_LIMITS = REAL_LIMITS
-
-
-def usage(scope: str, seconds: int) -> Add:
-    def add(user: User, at: datetime) -> UsageCounter:
-        window = int(at.timestamp() // seconds)
-        return UsageCounter.objects.create(subject=uuid4().hex, scope=scope, window=window, spent=1)
-
-    return add
-
-
-def login_attempts(user: User, at: datetime) -> LoginCounter:
-    return LoginCounter.objects.create(account=uuid4().hex, address="192.0.2.1", attempts=1, last_attempt_at=at)
-
-
-def revoked_session(user: User, at: datetime) -> RevokedSession:
-    return RevokedSession.objects.create(jti=uuid4().hex, expires_at=at)
-
-
-def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
-    return IdempotencyRecord.objects.create(owner=user, key=uuid4().hex, project_id=uuid4(), created_at=at)
-
-
-def long_request(user: User, at: datetime) -> LongRequest:
-    return LongRequest.objects.create(owner=user, held_until=at)
-
-
-def event(user: User, at: datetime) -> Event:
-    return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
-
-
-NOW, MINUTE, DAY = timedelta(0), timedelta(minutes=1), timedelta(days=1)
-MARGIN = 6 * MINUTE
-"""A little more than clocks may differ."""
-
-# Of each table: ages at which a row goes, and at which it stays.
-TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
-    "requests of the last minute": (usage("reads", 60), MINUTE + MARGIN, NOW),
-    "failed sign-ins of an address": (usage("failed_logins", 900), 15 * MINUTE + MARGIN, NOW),
-    "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
-    "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
-    "revoked sessions": (revoked_session, MARGIN, -MINUTE),
-    "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
-    "leases of long requests": (long_request, MINUTE, -MINUTE),
-    "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
-}
-every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
 
 
 @contextmanager

@@ -3,11 +3,9 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -16,7 +14,7 @@ from projects.models import AgentType, Plan, Project, Watch
 from projects.models.event import SYSTEM
 from projects.services import NewProject, create_project
 from projects.watcher import watcher as loop
-from projects.watcher.leader import LEASE, beat, become_leader, step_down
+from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
@@ -164,46 +162,6 @@ def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
     other = second if leader == first.name else first
     (first if leader == first.name else second).stop()
     wait_until(lambda: Watch.objects.get().holder == other.name)
-
-
-def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
-    assert become_leader("one")
-    assert become_leader("one")
-    assert not become_leader("two")
-    Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert become_leader("two")
-    step_down("one")  # is not its own any more
-    assert not become_leader("one")
-    step_down("two")
-    assert become_leader("one")
-
-
-def test_who_lost_the_lease_cannot_beat() -> None:
-    assert become_leader("one")
-    beat("two", timezone.now())
-    assert heartbeat() is None
-    beat("one", timezone.now())
-    assert heartbeat() is not None
-    lease_until = Watch.objects.get(instance=settings.BERTH_INSTANCE).lease_until
-    assert lease_until is not None
-    assert lease_until > timezone.now() + LEASE / 2
-
-
-def test_of_many_who_want_the_lease_one_gets_it() -> None:
-    barrier, got = threading.Barrier(12), []
-
-    def take(name: str) -> None:
-        barrier.wait()
-        if become_leader(name):
-            got.append(name)
-        connection.close()
-
-    threads = [threading.Thread(target=take, args=(str(number),)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 1
 
 
 def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(

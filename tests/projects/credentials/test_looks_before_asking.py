@@ -1,6 +1,6 @@
 """What is known here is checked before Telegram and the provider are asked, and tells strangers nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +8,6 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.credentials import verification
 from projects.models import Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -21,22 +20,8 @@ WRONG_TOKEN = f"{CANARY_TELEGRAM_TOKEN.partition(':')[0]}:wrong"
 
 
 @pytest.fixture(autouse=True)
-def telegram(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTelegram]:
-    settings.BERTH_VERIFY_CREDENTIALS = True
-    monkeypatch.setattr(verification, "TIMEOUT", (0.3, 0.3))
-    with FakeTelegram() as server:
-        server.add_bot(CANARY_TELEGRAM_TOKEN, "harbour_pilot_bot")
-        server.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, "night_watch_bot")
-        settings.BERTH_TELEGRAM_API = server.url
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def provider(settings: Any) -> Iterator[FakeProvider]:
-    with FakeProvider() as server:
-        server.add_key(CANARY_API_KEY)
-        settings.BERTH_PROVIDER_API = server.api_base
-        yield server
+def _second_bot(credentials_are_verified: None, telegram: FakeTelegram) -> None:
+    telegram.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, "night_watch_bot")
 
 
 @pytest.fixture

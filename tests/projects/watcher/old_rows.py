@@ -1,0 +1,56 @@
+"""Rows of each table that retention looks after, of any age."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from accounts.models import LoginCounter, RevokedSession, UsageCounter, User
+from projects.models import Event, IdempotencyRecord, LongRequest
+
+Add = Callable[[User, datetime], Any]
+
+
+def usage(scope: str, seconds: int) -> Add:
+    def add(user: User, at: datetime) -> UsageCounter:
+        window = int(at.timestamp() // seconds)
+        return UsageCounter.objects.create(subject=uuid4().hex, scope=scope, window=window, spent=1)
+
+    return add
+
+
+def login_attempts(user: User, at: datetime) -> LoginCounter:
+    return LoginCounter.objects.create(account=uuid4().hex, address="192.0.2.1", attempts=1, last_attempt_at=at)
+
+
+def revoked_session(user: User, at: datetime) -> RevokedSession:
+    return RevokedSession.objects.create(jti=uuid4().hex, expires_at=at)
+
+
+def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
+    return IdempotencyRecord.objects.create(owner=user, key=uuid4().hex, project_id=uuid4(), created_at=at)
+
+
+def long_request(user: User, at: datetime) -> LongRequest:
+    return LongRequest.objects.create(owner=user, held_until=at)
+
+
+def event(user: User, at: datetime) -> Event:
+    return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
+
+
+NOW, MINUTE, DAY = timedelta(0), timedelta(minutes=1), timedelta(days=1)
+MARGIN = 6 * MINUTE
+"""A little more than clocks may differ."""
+
+# Of each table: ages at which a row goes, and at which it stays.
+TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
+    "requests of the last minute": (usage("reads", 60), MINUTE + MARGIN, NOW),
+    "failed sign-ins of an address": (usage("failed_logins", 900), 15 * MINUTE + MARGIN, NOW),
+    "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
+    "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
+    "revoked sessions": (revoked_session, MARGIN, -MINUTE),
+    "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
+    "leases of long requests": (long_request, MINUTE, -MINUTE),
+    "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
+}

@@ -1,0 +1,59 @@
+"""One watcher at a time holds the lease, and only that one beats."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from projects.models import Watch
+from projects.watcher.leader import LEASE, beat, become_leader, step_down
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def heartbeat() -> Any:
+    return Watch.objects.values_list("heartbeat_at", flat=True).first()
+
+
+def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
+    assert become_leader("one")
+    assert become_leader("one")
+    assert not become_leader("two")
+    Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert become_leader("two")
+    step_down("one")  # is not its own any more
+    assert not become_leader("one")
+    step_down("two")
+    assert become_leader("one")
+
+
+def test_who_lost_the_lease_cannot_beat() -> None:
+    assert become_leader("one")
+    beat("two", timezone.now())
+    assert heartbeat() is None
+    beat("one", timezone.now())
+    assert heartbeat() is not None
+    lease_until = Watch.objects.get(instance=settings.BERTH_INSTANCE).lease_until
+    assert lease_until is not None
+    assert lease_until > timezone.now() + LEASE / 2
+
+
+def test_of_many_who_want_the_lease_one_gets_it() -> None:
+    barrier, got = threading.Barrier(12), []
+
+    def take(name: str) -> None:
+        barrier.wait()
+        if become_leader(name):
+            got.append(name)
+        connection.close()
+
+    threads = [threading.Thread(target=take, args=(str(number),)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 1
