@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 import containers.get_engine
 from projects.models import AgentType, Plan
 from projects.watcher.watcher import Watcher
-from tests.chaos.corner import Corner
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site
 
@@ -47,8 +47,8 @@ def is_long(pytestconfig: pytest.Config) -> bool:
 
 
 @pytest.fixture(scope="module")
-def corner() -> Iterator[Corner]:
-    made = Corner()
+def docker_instance() -> Iterator[DockerInstance]:
+    made = DockerInstance()
     try:
         yield made
     finally:
@@ -56,8 +56,8 @@ def corner() -> Iterator[Corner]:
 
 
 @pytest.fixture(scope="module")
-def site(corner: Corner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(tmp_path_factory.mktemp("site"), corner)
+def site(docker_instance: DockerInstance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = Site(tmp_path_factory.mktemp("site"), docker_instance)
     try:
         yield made
     finally:
@@ -73,14 +73,17 @@ def server(site: Site) -> Server:
 
 
 @pytest.fixture
-def real_engine(corner: Corner, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Make this process use the real engine, in the corner; the argument is its DOCKER_HOST, empty for the usual."""
+def real_engine(
+    docker_instance: DockerInstance, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], None]]:
+    """Makes this process use the Docker engine as `docker_instance`. The argument is a DOCKER_HOST, or empty for the
+    usual one."""
 
     def use(url: str = "") -> None:
         settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
-        settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK = corner.instance, corner.network
+        settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK = docker_instance.name, docker_instance.network
         settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
-        add_offers(AgentType, Plan, corner.image)
+        add_offers(AgentType, Plan, docker_instance.image)
         if url:
             monkeypatch.setenv("DOCKER_HOST", url)
 
@@ -88,7 +91,7 @@ def real_engine(corner: Corner, settings: Settings, monkeypatch: pytest.MonkeyPa
     engines.cache_clear()  # a new client, a closed breaker
     yield use
     engines.cache_clear()
-    corner.sweep()
+    docker_instance.remove_all()
 
 
 @pytest.fixture

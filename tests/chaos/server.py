@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-from tests.chaos.corner import Corner
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT
 from tests.e2e.service import make_database
 from tests.paths import ROOT
@@ -36,10 +36,10 @@ class Reply:
 
 @dataclass
 class Site:
-    """One installation: a database, a corner of the engine, and any number of server processes."""
+    """One installation: a database, an instance on the engine, and any number of server processes."""
 
     folder: Path
-    corner: Corner
+    docker_instance: DockerInstance
     key: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     servers: list["Server"] = field(default_factory=list)
@@ -56,10 +56,10 @@ class Site:
             "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
             "CHAOS_DIR": str(self.folder),
             "BERTH_DATA_DIR": str(self.folder / "var"),
-            "BERTH_INSTANCE": self.corner.instance,
+            "BERTH_INSTANCE": self.docker_instance.name,
             "BERTH_VERIFY_CREDENTIALS": "off",
         }
-        prepared = self.run("tests.chaos.inside.prepare", self.corner.image)
+        prepared = self.run("tests.chaos.inside.prepare", self.docker_instance.image)
         assert prepared.returncode == 0, prepared.stderr
         self.key = prepared.stdout.strip()
 
@@ -80,16 +80,16 @@ class Site:
 
     @property
     def is_triggered(self) -> bool:
-        """Whether somebody has come by the point."""
+        """Whether a process has reached the point, and was killed there."""
         return not (self.folder / "trigger").exists()
 
     @contextmanager
     def holding(self, point: str) -> Iterator[Callable[[], object]]:
-        """Whoever comes by the point next waits there until the end of the block. Yields a wait for its arrival."""
+        """Stops the next process that reaches the point until the block ends. Yields a function that waits for it."""
         (self.folder / "hold").write_text(point)
         held = self.folder / "held"
         try:
-            yield lambda: wait_until(held.exists, within=HANG_GUARD, what=f"Nobody came by {point}")
+            yield lambda: wait_until(held.exists, within=HANG_GUARD, what=f"No process reached {point}")
         finally:
             (self.folder / "hold").unlink(missing_ok=True)
             held.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ class Server:
         self.wait_until_ready()
 
     def start_again(self) -> None:
-        """Afterwards it is up."""
+        """Starts the server unless it runs."""
         if self._process is None or self._process.poll() is not None:
             self.start()
 
@@ -164,7 +164,7 @@ class Server:
         return self.call("DELETE", f"/api/projects/{project}")
 
     def forget_claims(self) -> None:
-        """As if so much time had passed that no killed server's claim is valid any more."""
+        """Makes every claim of a killed server expire."""
         assert self.call("POST", "/chaos/later").status == 200
 
     def reconcile(self, *, later: bool = False) -> dict[str, Any]:

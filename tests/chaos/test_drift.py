@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
 from projects.watcher.watcher import Watcher
-from tests.chaos.corner import Corner
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
@@ -46,25 +46,29 @@ MENDING = frozenset({"starting", "restarting", "stopping", "unknown"})
 class Drift:
     """`state` is what the engine has right after it, `ends` what it and the API say once all is done."""
 
-    do: Callable[[Corner, str], object]
+    do: Callable[[DockerInstance, str], object]
     state: str
     ends: str = "running"
     code: str = ""
 
 
 DRIFTS = {
-    "exit 0": Drift(lambda corner, name: corner.wish(name, "exit0"), "running"),
-    "exit 1": Drift(lambda corner, name: corner.wish(name, "exit1"), "running"),
-    "out of memory": Drift(lambda corner, name: corner.wish(name, "oom"), "running"),
-    "docker kill": Drift(lambda corner, name: corner.client.kill(name), "exited"),
-    "docker stop": Drift(lambda corner, name: corner.client.stop(name), "exited"),
-    "docker rm -f": Drift(lambda corner, name: corner.client.remove_container(name, force=True), ""),
-    "docker pause": Drift(lambda corner, name: corner.client.pause(name), "paused"),
-    "exit 0 for ever": Drift(lambda corner, name: corner.wish(name, "exit0", for_ever=True), "restarting", "exited"),
-    "exit 1 for ever": Drift(lambda corner, name: corner.wish(name, "exit1", for_ever=True), "restarting", "exited"),
-    "exit 20": Drift(lambda corner, name: corner.wish(name, "exit20", for_ever=True), "restarting", "exited"),
+    "exit 0": Drift(lambda docker, name: docker.tell_stub(name, "exit0"), "running"),
+    "exit 1": Drift(lambda docker, name: docker.tell_stub(name, "exit1"), "running"),
+    "out of memory": Drift(lambda docker, name: docker.tell_stub(name, "oom"), "running"),
+    "docker kill": Drift(lambda docker, name: docker.client.kill(name), "exited"),
+    "docker stop": Drift(lambda docker, name: docker.client.stop(name), "exited"),
+    "docker rm -f": Drift(lambda docker, name: docker.client.remove_container(name, force=True), ""),
+    "docker pause": Drift(lambda docker, name: docker.client.pause(name), "paused"),
+    "exit 0 for ever": Drift(
+        lambda docker, name: docker.tell_stub(name, "exit0", for_ever=True), "restarting", "exited"
+    ),
+    "exit 1 for ever": Drift(
+        lambda docker, name: docker.tell_stub(name, "exit1", for_ever=True), "restarting", "exited"
+    ),
+    "exit 20": Drift(lambda docker, name: docker.tell_stub(name, "exit20", for_ever=True), "restarting", "exited"),
     "out of memory for ever": Drift(
-        lambda corner, name: corner.wish(name, "oom", for_ever=True), "restarting", "exited"
+        lambda docker, name: docker.tell_stub(name, "oom", for_ever=True), "restarting", "exited"
     ),
 }
 ONCE = ("exit 0", "exit 1", "out of memory")
@@ -98,30 +102,30 @@ def grow_old(project: Project) -> None:
     Watch.objects.all().delete()
 
 
-def state_of(corner: Corner, project: Project) -> str:
-    return corner.containers().get(project.container_name, "")
+def state_of(docker_instance: DockerInstance, project: Project) -> str:
+    return docker_instance.containers().get(project.container_name, "")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DRIFTS if kind not in ONCE])
-def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, corner: Corner) -> None:
+def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, docker_instance: DockerInstance) -> None:
     """Without a watcher: the read asks the engine itself. One during which the container changed proves nothing."""
     drift = DRIFTS[kind]
     project = create_project(api, STUB_PROJECT)
-    drift.do(corner, project.container_name)
-    wait_until(lambda: state_of(corner, project) == drift.state, within=MENDED_WITHIN)
+    drift.do(docker_instance, project.container_name)
+    wait_until(lambda: state_of(docker_instance, project) == drift.state, within=MENDED_WITHIN)
     told = 0
     while told < reads:
         grow_old(project)
-        before = corner.run_of(project.container_name)
+        before = docker_instance.state_and_restarts(project.container_name)
         status = api.get(f"/api/projects/{project.id}").json()["status"]
-        if corner.run_of(project.container_name) == before:
+        if docker_instance.state_and_restarts(project.container_name) == before:
             told += 1
             assert status in TRUE_OF[before[0]], (before, status)
 
 
 @pytest.mark.parametrize("kind", DRIFTS)
 def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
-    kind: str, mends: int, api: APIClient, corner: Corner, watcher: Callable[[], Watcher]
+    kind: str, mends: int, api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:
     drift = DRIFTS[kind]
     watcher()
@@ -129,18 +133,18 @@ def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
         project = create_project(api, STUB_PROJECT)
         seen: list[tuple[float, str]] = []
         path = f"/api/projects/{project.id}"
-        drift.do(corner, project.container_name)
+        drift.do(docker_instance, project.container_name)
 
         def is_mended(path: str = path, project: Project = project, seen: list[tuple[float, str]] = seen) -> bool:
-            seen.append((time.monotonic(), state_of(corner, project)))
+            seen.append((time.monotonic(), state_of(docker_instance, project)))
             detail = api.get(path).json()
-            seen.append((time.monotonic(), state_of(corner, project)))
+            seen.append((time.monotonic(), state_of(docker_instance, project)))
             assert is_justified(detail["status"], seen), (detail["status"], seen[-8:])
             return is_over(drift, kind, project, detail, seen[-1][1])
 
         wait_until(is_mended, within=MENDED_WITHIN)
         assert api.delete(path).status_code == 204
-        assert corner.containers() == {}
+        assert docker_instance.containers() == {}
 
 
 def is_justified(status: str, seen: list[tuple[float, str]]) -> bool:
@@ -166,21 +170,28 @@ def is_over(drift: Drift, kind: str, project: Project, detail: dict[str, Any], s
 
 
 def test_a_cut_stream_of_events_costs_nothing_but_time(
-    api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher]
+    api: APIClient, docker_instance: DockerInstance, proxy: FaultyDocker, watcher: Callable[[], Watcher]
 ) -> None:
     project = create_project(api, STUB_PROJECT)
     watcher()
     wait_until(lambda: any("/events" in request for request in proxy.requests), within=MENDED_WITHIN)
     assert proxy.cut_streams() >= 1
-    corner.client.kill(project.container_name)
-    wait_until(lambda: state_of(corner, project) == "exited" or Project.objects.get().crash_count, within=MENDED_WITHIN)
-    wait_until(lambda: state_of(corner, project) == "running", within=MENDED_WITHIN)
+    docker_instance.client.kill(project.container_name)
+    wait_until(
+        lambda: state_of(docker_instance, project) == "exited" or Project.objects.get().crash_count,
+        within=MENDED_WITHIN,
+    )
+    wait_until(lambda: state_of(docker_instance, project) == "running", within=MENDED_WITHIN)
     wait_until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running", within=MENDED_WITHIN)
     assert Project.objects.get().crash_count == 1
 
 
 def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
-    api: APIClient, corner: Corner, proxy: FaultyDocker, watcher: Callable[[], Watcher], monkeypatch: pytest.MonkeyPatch
+    api: APIClient,
+    docker_instance: DockerInstance,
+    proxy: FaultyDocker,
+    watcher: Callable[[], Watcher],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 0.5)
     project = create_project(api, STUB_PROJECT)
@@ -188,9 +199,9 @@ def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
     path = f"/api/projects/{project.id}"
     proxy.break_("refuse")
     proxy.cut_streams()
-    corner.client.kill(project.container_name)
+    docker_instance.client.kill(project.container_name)
     wait_until(lambda: api.get(path).json()["status"] == "unknown", within=MENDED_WITHIN)
     assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
     proxy.heal()
     wait_until(lambda: api.get(path).json()["status"] == "running", within=MENDED_WITHIN)
-    assert state_of(corner, project) == "running"
+    assert state_of(docker_instance, project) == "running"

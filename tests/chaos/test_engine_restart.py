@@ -16,7 +16,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.watcher.watcher import Watcher
-from tests.chaos.corner import Corner
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT
 from tests.deploying import create_project
 from tests.waiting import wait_until
@@ -95,8 +95,8 @@ def private() -> Iterator[PrivateEngine]:
 
 
 @pytest.fixture(scope="module")
-def corner(private: PrivateEngine) -> Iterator[Corner]:
-    made = Corner(private.url)
+def docker_instance(private: PrivateEngine) -> Iterator[DockerInstance]:
+    made = DockerInstance(private.url)
     try:
         yield made
     finally:
@@ -107,7 +107,7 @@ def corner(private: PrivateEngine) -> Iterator[Corner]:
 def test_an_engine_that_ends_and_comes_back(
     how: signal.Signals,
     private: PrivateEngine,
-    corner: Corner,
+    docker_instance: DockerInstance,
     real_engine: Callable[[str], None],
     api: APIClient,
     watcher: Callable[[], Watcher],
@@ -128,5 +128,5 @@ def test_an_engine_that_ends_and_comes_back(
         assert api.post(f"/api/projects/{down}/control", {"action": "start"}).status_code == 503
         private.start()
         wait_until(lambda: statuses() == {"up": "running", "down": "stopped"}, within=MENDED_WITHIN)
-        states = corner.containers()
+        states = docker_instance.containers()
         assert sorted(states.values()) == ["exited", "running"]

@@ -17,9 +17,9 @@ from containers.engine import EngineUnavailableError
 from projects.models import Project
 from projects.watcher import orphans
 from projects.watcher import reconcile as rounds
-from tests.chaos.corner import Corner
+from tests.chaos.consistency import assert_consistent
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT
-from tests.chaos.truth import assert_at_rest
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import MODES, FaultyDocker, faulty_docker
 from tests.waiting import wait_until
@@ -74,7 +74,7 @@ def _in_a_hurry(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
-    mode: str, verb: str, repeats: int, api: APIClient, proxy: FaultyDocker, corner: Corner
+    mode: str, verb: str, repeats: int, api: APIClient, proxy: FaultyDocker, docker_instance: DockerInstance
 ) -> None:
     chance = random.Random(f"{mode} {verb}")
     for _ in range(repeats):
@@ -88,7 +88,7 @@ def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
         read = api.get("/api/projects")
         assert read.status_code == 200
         proxy.heal()
-        assert_mended(api, corner)
+        assert_mended(api, docker_instance)
 
 
 def command(api: APIClient, verb: str) -> Callable[[], Any]:
@@ -109,14 +109,14 @@ def assert_is_sensible(answer: Any) -> None:
         assert answer.json()["code"] in {"engine_unavailable", "engine_error", "superseded"}, answer.json()
 
 
-def assert_mended(api: APIClient, corner: Corner) -> None:
+def assert_mended(api: APIClient, docker_instance: DockerInstance) -> None:
     """After some rounds: the breaker has to notice first, and what is half done on the engine has to end."""
     failures: list[Exception] = []
 
     def is_mended() -> bool:
         try:
             rounds.reconcile()
-            assert_true(api, corner)
+            assert_true(api, docker_instance)
         except (EngineUnavailableError, AssertionError) as error:
             failures.append(error)
             return False
@@ -125,7 +125,7 @@ def assert_mended(api: APIClient, corner: Corner) -> None:
     wait_until(is_mended, within=HEALING_LIMIT, what=lambda: repr(failures[-1]), every=0.2)
 
 
-def assert_true(api: APIClient, corner: Corner) -> None:
+def assert_true(api: APIClient, docker_instance: DockerInstance) -> None:
     rows = list(Project.objects.values("id", "desired", "operation", "failure_code"))
     statuses = {project["id"]: project["status"] for project in api.get("/api/projects").json()}
-    assert_at_rest(rows, statuses, corner)
+    assert_consistent(rows, statuses, docker_instance)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.corner import Corner
+from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
-from tests.chaos.truth import assert_server_at_rest
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(7200)]
 
@@ -71,7 +71,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
-    verb: str, point: str, repeats: int, site: Site, server: Server, corner: Corner
+    verb: str, point: str, repeats: int, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
     for _ in range(repeats):
         send = command(server, verb)
@@ -80,15 +80,15 @@ def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
         assert site.is_triggered, f"{verb} did not come by {point}"
         server.wait_until_ready()
         server.reconcile(later=True)
-        assert_server_at_rest(server, corner)
+        assert_server_consistent(server, docker_instance)
 
 
 @pytest.mark.parametrize("point", ["after create_container_from_config", "after record"])
 @pytest.mark.parametrize("first", ["the retry", "a round"])
 def test_a_retry_of_a_creation_that_was_killed_makes_one_container(
-    point: str, first: str, site: Site, server: Server, corner: Corner
+    point: str, first: str, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
-    before, key = len(corner.containers()), secrets.token_hex(8)
+    before, key = len(docker_instance.containers()), secrets.token_hex(8)
     site.trigger(point)
     assert server.create(Idempotency_Key=key).status == 0
     server.wait_until_ready()
@@ -101,13 +101,13 @@ def test_a_retry_of_a_creation_that_was_killed_makes_one_container(
     assert [answer.status for answer in answers] == [201] * 3
     assert len({answer.json["id"] for answer in answers}) == 1
     server.reconcile(later=True)
-    assert len(corner.containers()) == before + 1
-    assert_server_at_rest(server, corner)
+    assert len(docker_instance.containers()) == before + 1
+    assert_server_consistent(server, docker_instance)
 
 
 @pytest.mark.parametrize("point", ["after create_container_from_config", "after remove_container"])
 def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
-    point: str, site: Site, server: Server, corner: Corner
+    point: str, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
     """The row is gone, and then the container: only the volumes still say that there was something."""
     with site.holding("before create_container_from_config") as wait:
@@ -121,11 +121,11 @@ def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
     assert site.is_triggered
     server.wait_until_ready()
     server.reconcile(later=True)
-    assert_server_at_rest(server, corner)
+    assert_server_consistent(server, docker_instance)
 
 
 def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not_mend(
-    kills: int, server: Server, corner: Corner
+    kills: int, server: Server, docker_instance: DockerInstance
 ) -> None:
     chance = random.Random(20)
     for _ in range(kills):
@@ -144,7 +144,7 @@ def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not
         assert strange == []
         server.start_again()
         server.reconcile(later=True)
-        assert_server_at_rest(server, corner)
+        assert_server_consistent(server, docker_instance)
 
 
 def busy(server: Server, chance: random.Random, over: threading.Event, strange: list[Any]) -> None:

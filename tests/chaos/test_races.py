@@ -17,10 +17,10 @@ from django.db import connections
 from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
-from tests.chaos.corner import Corner
-from tests.chaos.inside import points
+from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.inside import kill_points
 from tests.chaos.server import Server, Site
-from tests.chaos.truth import assert_server_at_rest
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
@@ -41,7 +41,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
     monkeypatch.setenv("CHAOS_DIR", str(tmp_path))
     for name in ("claim", "record"):
         monkeypatch.setattr(Project, name, getattr(Project, name))  # put back afterwards
-    points.keep_history(Project)
+    kill_points.keep_history(Project)
     return lambda: [json.loads(line) for line in (tmp_path / "history").read_text().splitlines()]
 
 
@@ -193,7 +193,7 @@ def test_one_bot_is_taken_by_one_of_many(is_long: bool, api: APIClient, slow_eng
 
 @pytest.mark.docker
 def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
-    threads: int, rounds: int, site: Site, corner: Corner
+    threads: int, rounds: int, site: Site, docker_instance: DockerInstance
 ) -> None:
     servers: list[Server] = [site.serve() for _ in range(2)]
     chance = random.Random(4)
@@ -206,15 +206,17 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
         )
         for wish, answer in zip(wishes, answers, strict=True):
             assert answer.status in ({200} if wish == "stop" else {200, 409}), (wish, answer)
-        assert_server_at_rest(servers[0], corner)
+        assert_server_consistent(servers[0], docker_instance)
         answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023
         assert {answer.status for answer in answers} <= {202, 204, 404}
-        assert corner.containers() == {}
+        assert docker_instance.containers() == {}
     assert_one_at_a_time(site.history())
 
 
 @pytest.mark.docker
-def test_several_servers_make_one_container_for_one_key(is_long: bool, site: Site, corner: Corner) -> None:
+def test_several_servers_make_one_container_for_one_key(
+    is_long: bool, site: Site, docker_instance: DockerInstance
+) -> None:
     servers = site.servers or [site.serve() for _ in range(2)]
 
     def create(index: int) -> str:
@@ -226,5 +228,5 @@ def test_several_servers_make_one_container_for_one_key(is_long: bool, site: Sit
         return wait_until(created, within=60, every=0.1)
 
     assert len(set(at_once(100 if is_long else 20, create))) == 1
-    assert len(corner.containers()) == 1
-    assert_server_at_rest(servers[0], corner)
+    assert len(docker_instance.containers()) == 1
+    assert_server_consistent(servers[0], docker_instance)

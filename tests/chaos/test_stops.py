@@ -12,10 +12,10 @@ from rest_framework.test import APIClient
 
 from containers.docker_api.breaker import FAILURES
 from projects.models import Project
-from tests.chaos.corner import Corner
+from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
 from tests.chaos.stub import STUB_PROJECT
-from tests.chaos.truth import assert_server_at_rest
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
 
@@ -41,7 +41,7 @@ def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient)
     ["before create_container_from_config", "after create_container_from_config", "after put_archive", "before start"],
 )
 def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
-    point: str, site: Site, server: Server, corner: Corner
+    point: str, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
     answers: list[Any] = []
     with site.holding(point) as wait:
@@ -53,20 +53,22 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
         assert (stopped.status, stopped.json["status"]) == (200, "stopped")
     slow.join()
     assert (answers[0].status, answers[0].json["status"]) == (201, "stopped")
-    assert corner.containers() == {}
-    assert_server_at_rest(server, corner)
+    assert docker_instance.containers() == {}
+    assert_server_consistent(server, docker_instance)
     assert server.delete(project["id"]).status == 204
 
 
 @in_process
-def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(api: APIClient, corner: Corner) -> None:
+def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(
+    api: APIClient, docker_instance: DockerInstance
+) -> None:
     project = create_project(api, STUB_PROJECT | {"settings": {"instructions": "deaf"}})
     path = f"/api/projects/{project.id}"
     began = time.monotonic()
     answer = api.post(f"{path}/control", {"action": "stop"})
     assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
     assert time.monotonic() - began >= project.agent_type.stop_timeout
-    state = corner.client.inspect_container(project.container_name)["State"]
+    state = docker_instance.client.inspect_container(project.container_name)["State"]
     assert (state["Status"], state["ExitCode"]) == ("exited", 137)
     project.refresh_from_db()
     assert (project.exit_code, project.oom_killed) == (137, False)
@@ -77,7 +79,7 @@ def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(api: APIClient, 
 @in_process
 @pytest.mark.parametrize("mode", ["refuse", "hang"])
 def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
-    mode: str, api: APIClient, proxy: FaultyDocker, corner: Corner, monkeypatch: pytest.MonkeyPatch
+    mode: str, api: APIClient, proxy: FaultyDocker, docker_instance: DockerInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
     monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
@@ -102,4 +104,4 @@ def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
     answer = api.post(f"{path}/control", {"action": "stop"})
     assert (answer.status_code, answer.json()["status"]) == (202, "unknown")
     assert Project.objects.get().desired == "stopped"
-    assert list(corner.containers().values()) == ["running"]
+    assert list(docker_instance.containers().values()) == ["running"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chaos.corner import Corner
+from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
-from tests.chaos.truth import assert_server_at_rest
 from tests.paths import ROOT
 from tests.waiting import wait_until
 
@@ -46,20 +46,20 @@ def watch(site: Site, is_long: bool) -> Iterator[Callable[[], subprocess.Popen[b
 
 
 def test_a_watcher_killed_loses_nothing(
-    server: Server, corner: Corner, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
+    server: Server, docker_instance: DockerInstance, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
 ) -> None:
     for _ in range(10 if is_long else 1):
-        kill_and_replace_watcher(server, corner, watch, is_long=is_long)
+        kill_and_replace_watcher(server, docker_instance, watch, is_long=is_long)
 
 
 def kill_and_replace_watcher(
-    server: Server, corner: Corner, watch: Callable[[], subprocess.Popen[bytes]], *, is_long: bool
+    server: Server, docker_instance: DockerInstance, watch: Callable[[], subprocess.Popen[bytes]], *, is_long: bool
 ) -> None:
     project = server.create().json["id"]
-    name = f"{corner.instance}-{project}"
+    name = f"{docker_instance.name}-{project}"
 
     def is_running() -> bool:
-        return corner.run_of(name)[0] == "running"
+        return docker_instance.state_and_restarts(name)[0] == "running"
 
     def status() -> str:
         return str(server.call("GET", f"/api/projects/{project}").json["status"])
@@ -69,13 +69,13 @@ def kill_and_replace_watcher(
         return str(next(row["operation"] for row in rows if row["id"] == project))
 
     first = watch()
-    corner.client.kill(name)
+    docker_instance.client.kill(name)
     wait_until(is_running, within=MENDED_WITHIN)
     if not is_long:  # the long version also meets it in the middle of what it does, which costs half a minute
         wait_until(lambda: not operation(), within=MENDED_WITHIN)
     os.kill(first.pid, signal.SIGKILL)
     first.wait(60)
-    corner.client.remove_container(name, force=True)
+    docker_instance.client.remove_container(name, force=True)
     # Its heartbeat is believed for five seconds more, and what it was about when it died for half a minute.
     wait_until(lambda: status() in {"crashed", "unknown"}, within=MENDED_WITHIN)
     second = watch()
@@ -83,5 +83,5 @@ def kill_and_replace_watcher(
     wait_until(lambda: status() == "running", within=MENDED_WITHIN)
     second.terminate()
     assert second.wait(60) == 0
-    assert_server_at_rest(server, corner)
+    assert_server_consistent(server, docker_instance)
     assert server.delete(project).status == 204

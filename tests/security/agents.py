@@ -62,7 +62,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 @dataclass
 class Agents:
-    """A corner of the engine where agents of the probe image live; and containers made without any of our care."""
+    """Agents of the probe image on the engine, under an instance of their own, and containers without hardening."""
 
     client: Any
     image: str

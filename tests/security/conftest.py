@@ -8,7 +8,7 @@ import pytest
 from tests.engines import connect
 from tests.fakes.engine import MemoryEngine
 from tests.security.agents import Agents, build_probe_image
-from tests.security.harbour import Harbour
+from tests.security.populated_service import PopulatedService
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,15 +31,15 @@ def agents() -> Iterator[Agents]:
     client = connect()
     instance = f"s-{uuid4().hex[:8]}"
     image = build_probe_image(client, instance)
-    corner = Agents(client, image, instance)
+    made = Agents(client, image, instance)
     try:
-        yield corner
+        yield made
     finally:
-        corner.close()
+        made.close()
         client.remove_image(image, force=True)
         client.close()
 
 
 @pytest.fixture
-def harbour(db: None, engine: MemoryEngine) -> Harbour:
-    return Harbour.make(engine)
+def service(db: None, engine: MemoryEngine) -> PopulatedService:
+    return PopulatedService.make(engine)

@@ -8,7 +8,7 @@ from django.test import Client
 
 from tests.clients import api_of, browser_of
 from tests.config import probe_urls
-from tests.security.harbour import Harbour
+from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, every_route
 
 SECRET = "canary-of-an-exception-4711"
@@ -39,9 +39,9 @@ def test_an_error_tells_nothing_of_the_inside(path: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("route", [route for route in every_route() if route not in PUBLIC])
-def test_no_private_answer_may_be_stored(harbour: Harbour, route: str) -> None:
-    visitors: list[Any] = [browser_of(harbour.admin), browser_of(harbour.alice), api_of(harbour.alice)]
+def test_no_private_answer_may_be_stored(service: PopulatedService, route: str) -> None:
+    visitors: list[Any] = [browser_of(service.admin), browser_of(service.alice), api_of(service.alice)]
     for visitor in visitors:
-        answer = visitor.get(address_of(route, harbour.known))
+        answer = visitor.get(address_of(route, service.route_parameters))
         assert answer["Cache-Control"] == "no-store", answer.status_code
         assert answer["X-Content-Type-Options"] == "nosniff"

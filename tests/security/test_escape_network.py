@@ -18,7 +18,16 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.security.agents import Agents
 from tests.security.inside.doors import PORT
-from tests.security.near import HERE, METADATA, METADATA_6, PRIVATE, ROUTED, Place, cable_to, neighbourhood
+from tests.security.network_targets import (
+    METADATA,
+    METADATA_6,
+    PRIVATE,
+    ROUTED,
+    THIS_MACHINE,
+    Namespace,
+    all_targets,
+    namespace_on_bridge,
+)
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -50,7 +59,7 @@ class Surroundings:
 
     doors: dict[str, tuple[str, int, str]]
     said_to_agent: dict[str, str]
-    behind: Place
+    behind: Namespace
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +88,7 @@ def surroundings(agents: Agents) -> Iterator[Surroundings]:
     doors["the internet"] = (ROUTED["public"], PORT, "tcp")
     for name in (peer, other, published):
         agents.found_by(name)
-    with neighbourhood() as behind:
+    with all_targets() as behind:
         said = knock_from_inside(agents, doors)
         yield Surroundings(doors, said, behind)
     agents.remove_all()
@@ -123,7 +132,7 @@ def test_an_agent_does_not_reach(surroundings: Surroundings, door: str) -> None:
 @pytest.mark.parametrize("door", [door for door in PRIVATE_NETWORKS if door != "another agent"])
 def test_whoever_may_does_reach(surroundings: Surroundings, door: str) -> None:
     """So the door was open, and it was not for want of one that the agent did not get in."""
-    assert HERE.reaches(*surroundings.doors[door])
+    assert THIS_MACHINE.reaches(*surroundings.doors[door])
 
 
 def test_an_agent_reaches_the_internet(surroundings: Surroundings) -> None:
@@ -135,7 +144,7 @@ def test_it_is_the_rules_that_keep_an_agent_in(agents: Agents, surroundings: Sur
     with without_rules(agents):
         said = knock_from_inside(agents, surroundings.doors)
         # With them agents do not even answer this machine.
-        assert HERE.reaches(*surroundings.doors["another agent"])
+        assert THIS_MACHINE.reaches(*surroundings.doors["another agent"])
     reached = {door for door, answer in said.items() if answer == "hello"}
     # Docker itself keeps networks apart, and agents too (no ICC); it gives them no IPv6.
     kept = {"another agent", "a container of another network", "cloud metadata by IPv6"}
@@ -145,7 +154,7 @@ def test_it_is_the_rules_that_keep_an_agent_in(agents: Agents, surroundings: Sur
 
 
 def test_an_agent_that_had_ipv6_would_not_reach_metadata_either(agents: Agents, surroundings: Surroundings) -> None:
-    with agents.settings(), cable_to(bridge_name(), "fd00:213::2", "fd00:213::1") as place:
+    with agents.settings(), namespace_on_bridge(bridge_name(), "fd00:213::2", "fd00:213::1") as place:
         assert not place.reaches(METADATA_6)
         assert not place.reaches("fd00:213::1")
         with without_rules(agents):

@@ -9,21 +9,23 @@ from django.test import Client
 from accounts.models import User
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import api_of, browser_of
-from tests.security.harbour import Harbour
+from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, every_route, page_routes
 
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
 
 @pytest.mark.parametrize("route", page_routes())
-def test_a_form_without_its_token_is_refused_and_changes_nothing(harbour: Harbour, route: str) -> None:
-    client = browser_of(harbour.admin, enforce_csrf_checks=True)
-    before = harbour.everything(), harbour.acts()
+def test_a_form_without_its_token_is_refused_and_changes_nothing(service: PopulatedService, route: str) -> None:
+    client = browser_of(service.admin, enforce_csrf_checks=True)
+    before = service.state(), service.engine_changes()
     for method in UNSAFE:
-        answer = client.generic(method, address_of(route, harbour.known), "name=x", "application/x-www-form-urlencoded")
+        answer = client.generic(
+            method, address_of(route, service.route_parameters), "name=x", "application/x-www-form-urlencoded"
+        )
         assert answer.status_code == 403, method
         assert b"The form has expired." in answer.content
-    assert (harbour.everything(), harbour.acts()) == before
+    assert (service.state(), service.engine_changes()) == before
 
 
 def test_with_its_token_it_is_not(db: None) -> None:
@@ -36,45 +38,45 @@ def test_with_its_token_it_is_not(db: None) -> None:
 
 
 @pytest.mark.parametrize("route", every_route())
-def test_reading_changes_no_row_and_tells_the_engine_nothing(harbour: Harbour, route: str) -> None:
-    visitors = [browser_of(user) for user in (None, harbour.alice, harbour.staff, harbour.admin)]
-    before = harbour.everything(), harbour.acts()
+def test_reading_changes_no_row_and_tells_the_engine_nothing(service: PopulatedService, route: str) -> None:
+    visitors = [browser_of(user) for user in (None, service.alice, service.staff, service.admin)]
+    before = service.state(), service.engine_changes()
     for visitor in visitors:
         for method in ("GET", "HEAD", "OPTIONS"):
-            answer = visitor.generic(method, address_of(route, harbour.known))
+            answer = visitor.generic(method, address_of(route, service.route_parameters))
             assert answer.status_code < 500
-    assert (harbour.everything(), harbour.acts()) == before
+    assert (service.state(), service.engine_changes()) == before
 
 
-def test_a_change_would_be_noticed(harbour: Harbour) -> None:
-    before = harbour.everything(), harbour.acts()
-    stopped = api_of(harbour.alice).post(f"/api/projects/{harbour.project.pk}/control", {"action": "stop"})
+def test_a_change_would_be_noticed(service: PopulatedService) -> None:
+    before = service.state(), service.engine_changes()
+    stopped = api_of(service.alice).post(f"/api/projects/{service.project.pk}/control", {"action": "stop"})
     assert stopped.status_code == 200
-    assert harbour.everything() != before[0]
-    assert harbour.acts() != before[1]
+    assert service.state() != before[0]
+    assert service.engine_changes() != before[1]
 
 
 BEHIND_SIGN_IN = [route for route in page_routes() if re.match(r"/admin/(?!login/|logout/)", route)]
 
 
 @pytest.mark.parametrize("route", BEHIND_SIGN_IN)
-def test_the_admin_is_for_staff_only(harbour: Harbour, route: str) -> None:
-    for visitor in (browser_of(None), browser_of(harbour.alice)):
+def test_the_admin_is_for_staff_only(service: PopulatedService, route: str) -> None:
+    for visitor in (browser_of(None), browser_of(service.alice)):
         for method in ("GET", "POST"):
-            answer = visitor.generic(method, address_of(route, harbour.known))
+            answer = visitor.generic(method, address_of(route, service.route_parameters))
             away = answer.status_code == 302 and answer["Location"].startswith(("/sign-in", "/admin/login"))
             assert away or answer.status_code in {403, 405}, (method, answer.status_code)
-            assert harbour.project.name.encode() not in answer.content
+            assert service.project.name.encode() not in answer.content
 
 
-def test_every_cookie_is_bound_to_the_host_and_out_of_reach(harbour: Harbour) -> None:
+def test_every_cookie_is_bound_to_the_host_and_out_of_reach(service: PopulatedService) -> None:
     client = Client()
     found: dict[str, Any] = {}
-    for user in (None, harbour.alice, harbour.admin):
+    for user in (None, service.alice, service.admin):
         if user:
             client.post("/sign-in", {"email": user.email, "password": CANARY_PASSWORD})
         for route in every_route():
-            answer = client.get(address_of(route, harbour.known))
+            answer = client.get(address_of(route, service.route_parameters))
             found |= {name: morsel for name, morsel in answer.cookies.items() if morsel.value}
         found |= client.cookies
     assert set(found) == {"__Host-berth-session", "__Host-berth-csrf"}

@@ -23,7 +23,7 @@ from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.people import email_of
 from tests.problem_document import assert_problem
-from tests.security.cast import EVERYBODY, OTHERS, OWNER, UNKNOWN, Cast
+from tests.security.callers import EVERYBODY, OTHERS, OWNER, UNKNOWN, Callers
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -95,7 +95,7 @@ ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path
 class Scene:
     """What there is: Alice's project and key, and everybody."""
 
-    cast: Cast
+    callers: Callers
     project: Project
     key: ApiKey
     engine: MemoryEngine
@@ -108,7 +108,7 @@ class Scene:
         """The answer to a request of which nothing remains."""
         containers, volumes = copy.deepcopy(self.engine.containers), set(self.engine.volumes)
         with transaction.atomic():
-            answer = self.cast.client(who).generic(method, path, content, kind)
+            answer = self.callers.client(who).generic(method, path, content, kind)
             transaction.set_rollback(True)
         self.engine.containers, self.engine.volumes = containers, volumes
         return answer
@@ -116,18 +116,18 @@ class Scene:
 
 @pytest.fixture
 def scene(db: None, engine: MemoryEngine) -> Scene:
-    cast = Cast()
-    project = deploy_project(cast.client("owner session"))
-    key, _ = issue_api_key(user=cast.alice, name="spare", scope=Scope.READ, lifetime_days=30)
+    callers = Callers()
+    project = deploy_project(callers.client("owner session"))
+    key, _ = issue_api_key(user=callers.alice, name="spare", scope=Scope.READ, lifetime_days=30)
     engine.log(project.container_name, "Alice's agent says hello")
-    return Scene(cast, project, key, engine)
+    return Scene(callers, project, key, engine)
 
 
 def test_every_route_is_in_the_table() -> None:
     assert set(ROUTES) == set(TABLE)
 
 
-def test_the_cast_is_complete() -> None:
+def test_the_table_of_callers_is_complete() -> None:
     assert len(EVERYBODY) == 12
 
 
@@ -148,7 +148,7 @@ def test_everybody_gets_what_the_table_says(scene: Scene, route: str) -> None:
 
 def assert_shows_nothing_of(scene: Scene, answer: Any) -> None:
     text = f"{answer.content.decode()} {dict(answer.headers)}"
-    hers = (scene.project.id, scene.project.name, scene.key.pk, scene.cast.alice.pk, scene.cast.alice.email)
+    hers = (scene.project.id, scene.project.name, scene.key.pk, scene.callers.alice.pk, scene.callers.alice.email)
     for mark in (*map(str, hers), "987654321", "says hello", scene.key.hint, scene.project.api_key_hint):
         assert mark not in text, mark
 
@@ -194,7 +194,7 @@ def comparable(answer: Any) -> tuple[int, dict[str, str], bytes]:
 def test_alices_id_is_answered_like_one_that_never_was(scene: Scene, route: str) -> None:
     before = _everything(scene)
     for method, who in product(METHODS, (*OTHERS, *UNKNOWN)):
-        client = scene.cast.client(who)
+        client = scene.callers.client(who)
         looked_at = who in OTHERS and method in TABLE[route].methods  # the rest comes neither to body nor query
         asked = [("", *content) for content in CONTENTS.values()][: None if looked_at and method not in SAFE else 1]
         asked += [(query, b"", "application/json") for query in QUERIES if looked_at]
@@ -209,7 +209,7 @@ def test_alices_id_is_answered_like_one_that_never_was(scene: Scene, route: str)
 
 def _everything(scene: Scene) -> list[Any]:
     rows = [list(Project.objects.values()), list(Event.objects.values())]
-    keys = list(ApiKey.objects.filter(user=scene.cast.alice).order_by("pk").values())
+    keys = list(ApiKey.objects.filter(user=scene.callers.alice).order_by("pk").values())
     return [*rows, keys, copy.deepcopy(scene.engine.containers), scene.engine.volumes, _acts(scene.engine)]
 
 
@@ -219,7 +219,7 @@ def _acts(engine: MemoryEngine) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("who", [*OWNER, *OTHERS])
 def test_reads_change_nothing(scene: Scene, who: str) -> None:
-    for client in (scene.cast.client(who), scene.cast.client(who)):  # the first use of a key is noted
+    for client in (scene.callers.client(who), scene.callers.client(who)):  # the first use of a key is noted
         before = _everything(scene)
         for route in ROUTES:
             for method in ("GET", "HEAD", "OPTIONS"):
@@ -229,37 +229,37 @@ def test_reads_change_nothing(scene: Scene, who: str) -> None:
 
 @pytest.mark.parametrize("who", OTHERS)
 def test_lists_hold_only_what_is_ones_own(scene: Scene, who: str) -> None:
-    client = scene.cast.client(who)
+    client = scene.callers.client(who)
     assert client.get("/api/projects").json() == []
     assert client.get("/api/projects?limit=200").json() == []
-    assert client.get("/api/projects", {"owner": str(scene.cast.alice.pk)}).json() == []
+    assert client.get("/api/projects", {"owner": str(scene.callers.alice.pk)}).json() == []
     made = client.post("/api/projects", ANOTHER)
     assert made.status_code == 201
     assert [entry["id"] for entry in client.get("/api/projects").json()] == [made.json()["id"]]
-    hers = scene.cast.client("owner session").get("/api/projects").json()
+    hers = scene.callers.client("owner session").get("/api/projects").json()
     assert [entry["id"] for entry in hers] == [str(scene.project.id)]
 
 
 def test_nobody_but_the_owner_shares_a_cursor(scene: Scene) -> None:
     """A cursor of Alice's pages through what is Bob's."""
-    alice = scene.cast.client("owner session")
+    alice = scene.callers.client("owner session")
     assert alice.post("/api/projects", ANOTHER).status_code == 201
     link = alice.get("/api/projects?limit=1")["Link"]
     address = link.partition("<")[2].partition(">")[0]
     assert len(alice.get(address).json()) == 1
-    assert scene.cast.client("stranger session").get(address).json() == []
+    assert scene.callers.client("stranger session").get(address).json() == []
 
 
 @pytest.mark.parametrize("path", ["/api/projects", "/api/auth/keys"])
 def test_no_token_in_a_query_lets_anybody_in(scene: Scene, path: str) -> None:
     names = ("token", "access_token", "api_key", "key", "jwt", "authorization")
     for name, who in product(names, ("owner session", "owner write key")):
-        answer = scene.cast.client("nobody").get(path, {name: scene.cast._tokens[who]})
+        answer = scene.callers.client("nobody").get(path, {name: scene.callers._tokens[who]})
         assert_problem(answer, 401, "not_authenticated")
 
 
 def test_no_cookie_lets_anybody_in(scene: Scene) -> None:
-    client = scene.cast.client("nobody")
-    client.force_login(scene.cast.alice)
+    client = scene.callers.client("nobody")
+    client.force_login(scene.callers.alice)
     assert_problem(client.get("/api/projects"), 401, "not_authenticated")
     assert client.get("/api/auth/session").json() == {"authenticated": False, "user": None}

@@ -8,6 +8,6 @@ class InsideConfig(AppConfig):
     label = "inside"
 
     def ready(self) -> None:
-        from tests.chaos.inside.points import install
+        from tests.chaos.inside.kill_points import install
 
         install()

@@ -1,4 +1,4 @@
-"""The service's own routes, and those of the attacker: time that passes, a round by hand, the rows as they are."""
+"""The service's own routes, and three for the tests: let claims expire, run one round of the watcher, show the rows."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from projects.watcher import reconcile as rounds
 
 @csrf_exempt
 def later(_request: HttpRequest) -> JsonResponse:
-    """As if so much time had passed that no killed server's claim is valid any more."""
+    """Makes every claim of a killed server expire."""
     Project.objects.exclude(operation="").update(operation_deadline=timezone.now() - timedelta(seconds=1))
     IdempotencyRecord.objects.update(created_at=F("created_at") - timedelta(minutes=3))
     return JsonResponse({})
@@ -23,7 +23,7 @@ def later(_request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def reconcile(_request: HttpRequest) -> JsonResponse:
-    """Orphans are removed at any age."""
+    """Runs one round of the watcher, which removes orphans at any age."""
     orphans.ORPHAN_AGE = timedelta(0)
     result = rounds.reconcile()
     return JsonResponse({"seen": result.seen, "repaired": result.repaired, "failed": result.failed})

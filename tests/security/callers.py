@@ -1,4 +1,4 @@
-"""Everybody who may come to the API, by the credential that they bring."""
+"""Every kind of caller of the API, by the credential that it sends."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,17 +14,17 @@ from tests.clients import make_person
 from tests.factories import UserFactory
 
 UNKNOWN = ("nobody", "revoked key", "expired key", "inactive user", "signed-out session")
-"""Whose credential is none, or none any more."""
+"""Callers without a valid credential."""
 
 OTHERS = ("stranger session", "stranger key", "staff", "admin")
-"""Who are let in, and own nothing of Alice's."""
+"""Callers who are let in, and own nothing of Alice's."""
 
 OWNER = ("owner session", "owner write key", "owner read key")
 EVERYBODY = (*UNKNOWN, *OTHERS, *OWNER)
 
 
-class Cast:
-    """Alice and the rest, each with a client of their own."""
+class Callers:
+    """Alice and the others, with a client for each kind of caller."""
 
     def __init__(self) -> None:
         self.alice, self.bob = make_person("alice"), make_person("bob")

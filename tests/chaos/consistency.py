@@ -1,9 +1,9 @@
-"""What has to hold whenever everything has come to rest: the rows, the engine and the API say the same."""
+"""What must hold whenever no operation is under way: the rows, the engine and the API say the same."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.chaos.corner import Corner
+from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server
 
 UP = {"running", "paused", "restarting"}
@@ -11,25 +11,25 @@ UP = {"running", "paused", "restarting"}
 Row = Mapping[str, Any]
 
 
-def assert_server_at_rest(server: Server, corner: Corner) -> None:
+def assert_server_consistent(server: Server, docker_instance: DockerInstance) -> None:
     rows = server.call("GET", "/chaos/rows").json["rows"]
     statuses = {project["id"]: project["status"] for project in server.call("GET", "/api/projects").json}
-    assert_at_rest(rows, statuses, corner)
+    assert_consistent(rows, statuses, docker_instance)
 
 
-def assert_at_rest(rows: Iterable[Row], statuses: Mapping[str, str], corner: Corner) -> None:
+def assert_consistent(rows: Iterable[Row], statuses: Mapping[str, str], docker_instance: DockerInstance) -> None:
     """No orphan, no duplicate, no stuck row, and every status is what the engine says."""
     known = {str(row["id"]): row for row in rows}
-    containers, belong, volumes = corner.containers(), corner.projects(), corner.volumes()
+    containers, belong, volumes = docker_instance.containers(), docker_instance.projects(), docker_instance.volumes()
     told = {"rows": known, "statuses": statuses, "containers": containers, "volumes": volumes}
     assert [row for row in known.values() if row["operation"]] == [], told
     assert statuses.keys() == known.keys(), told
     assert len(set(belong)) == len(belong), told
     assert set(belong) <= known.keys(), told
-    names = {f"{corner.instance}-{project}" for project in known}
+    names = {f"{docker_instance.name}-{project}" for project in known}
     assert {volume.rpartition("-")[0] for volume in volumes} <= names, told
     for project, row in known.items():
-        state = containers.get(f"{corner.instance}-{project}", "")
+        state = containers.get(f"{docker_instance.name}-{project}", "")
         assert is_true(statuses[project], row, state), (project, told)
 
 

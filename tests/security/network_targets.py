@@ -1,7 +1,8 @@
-"""What is near an agent: this machine under all of its addresses, and networks behind it, each with an open door.
+"""Addresses that an agent must not reach: this machine under all of its addresses, and networks behind it.
 
-Only addresses of this machine: the ones that belong to others elsewhere (cloud metadata, private networks) are given to
-an interface made for it, or to a network namespace at the end of a cable, for as long as the test runs.
+Each has a door, a small server that greets every caller. All of them are on this machine: addresses that belong to
+others elsewhere (cloud metadata, private networks) are given to an interface made for the test, or to a network
+namespace at the end of a virtual cable.
 """
 
 import subprocess
@@ -19,12 +20,12 @@ from tests.security.inside.doors import GREETING, PORT
 METADATA, METADATA_6 = "169.254.169.254", "fd00:ec2::254"
 PRIVATE = "10.213.90.1"
 ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "public": "11.22.44.2"}
-"""Behind this machine, which forwards to them. The last one stands for the internet."""
+"""Addresses behind this machine, which forwards to them. The last one stands for the internet."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Somewhere that commands can run: this machine, or a namespace of it."""
+class Namespace:
+    """A network namespace in which commands can run. Without a name, it is that of this machine."""
 
     namespace: str = ""
 
@@ -32,7 +33,7 @@ class Place:
         return ["nsenter", f"--net=/run/netns/{self.namespace}", *words] if self.namespace else list(words)
 
     def knock(self, address: str, port: int = PORT, kind: str = "tcp") -> str:
-        """From here, by a process of its own: tests themselves stay inside."""
+        """What a caller from this namespace is told. The call is made by another process, because tests stay inside."""
         script = f"from tests.security.inside.doors import knock; print(knock({address!r}, {port}, {kind!r}))"
         done = subprocess.run(
             self.command(sys.executable, "-c", script), cwd=ROOT, capture_output=True, check=True, text=True
@@ -44,7 +45,7 @@ class Place:
 
     @contextmanager
     def open_door(self, port: int = PORT) -> Iterator[None]:
-        """Greets whoever comes to this port, at any address of the place."""
+        """Greets every caller of this port, at any address of the namespace."""
         command = self.command(sys.executable, "-m", doors.__name__, str(port))
         with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdin
@@ -57,12 +58,12 @@ class Place:
                 server.wait(10)
 
 
-HERE = Place()
+THIS_MACHINE = Namespace()
 
 
 @contextmanager
 def extra_addresses() -> Iterator[None]:
-    """The metadata service's addresses, and a private one, on this machine."""
+    """Gives this machine the addresses of the metadata service, and a private one."""
     name = f"sec{uuid4().hex[:8]}"
     ip(f"link add {name} type veth peer name {name}z")  # not every kernel has dummy interfaces
     try:
@@ -76,8 +77,8 @@ def extra_addresses() -> Iterator[None]:
 
 
 @contextmanager
-def routed_place() -> Iterator[Place]:
-    """A place behind this machine, with the `ROUTED` addresses."""
+def routed_namespace() -> Iterator[Namespace]:
+    """A namespace behind this machine, with the `ROUTED` addresses."""
     name = f"sec{uuid4().hex[:8]}"
     ip(f"netns add {name}")
     try:
@@ -90,14 +91,14 @@ def routed_place() -> Iterator[Place]:
             ip(f"addr add {address.removesuffix('2')}1/30 dev {name}a")
             ip(f"-n {name} addr add {address}/30 dev {name}b")
         ip(f"-n {name} route add default via {ROUTED['public'].removesuffix('2')}1")
-        yield Place(name)
+        yield Namespace(name)
     finally:
         ip(f"netns del {name}")
 
 
 @contextmanager
-def cable_to(bridge: str, address: str, gateway: str) -> Iterator[Place]:
-    """A place on the bridge, as an agent's container is, but with the IPv6 that agents are not given."""
+def namespace_on_bridge(bridge: str, address: str, gateway: str) -> Iterator[Namespace]:
+    """A namespace on the bridge, like the container of an agent, but with the IPv6 that agents are not given."""
     name = f"sec{uuid4().hex[:8]}"
     ip(f"netns add {name}")
     try:
@@ -109,7 +110,7 @@ def cable_to(bridge: str, address: str, gateway: str) -> Iterator[Place]:
         ip(f"-6 addr add {gateway}/64 dev {bridge} nodad")
         ip(f"-n {name} -6 addr add {address}/64 dev {name}b nodad")
         ip(f"-n {name} -6 route add default via {gateway}")
-        yield Place(name)
+        yield Namespace(name)
     finally:
         ip(f"netns del {name}")
         ip(f"-6 addr del {gateway}/64 dev {bridge}")
@@ -117,12 +118,12 @@ def cable_to(bridge: str, address: str, gateway: str) -> Iterator[Place]:
 
 
 @contextmanager
-def neighbourhood() -> Iterator[Place]:
-    """All of it, doors open. Yields the place behind this machine."""
+def all_targets() -> Iterator[Namespace]:
+    """All of these addresses, with open doors. Yields the namespace behind this machine."""
     with ExitStack() as stack:
         stack.enter_context(extra_addresses())
-        behind = stack.enter_context(routed_place())
-        stack.enter_context(HERE.open_door())
+        behind = stack.enter_context(routed_namespace())
+        stack.enter_context(THIS_MACHINE.open_door())
         stack.enter_context(behind.open_door())
         yield behind
 

@@ -1,4 +1,4 @@
-"""A service with something of everything: people, keys, a project whose agent runs, events."""
+"""A service that holds one of everything: people, an API key, a project whose agent runs, events."""
 
 import copy
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
 from tests.fakes.engine import MemoryEngine
 
-ACTS = {"deploy", "start", "stop", "remove"}
+CHANGING_VERBS = {"deploy", "start", "stop", "remove"}
 """The engine's verbs that change something."""
 
 
 @dataclass
-class Harbour:
+class PopulatedService:
     alice: User
     staff: User
     admin: User
@@ -28,7 +28,7 @@ class Harbour:
     engine: MemoryEngine
 
     @classmethod
-    def make(cls, engine: MemoryEngine) -> "Harbour":
+    def make(cls, engine: MemoryEngine) -> "PopulatedService":
         alice = make_person("alice")
         return cls(
             alice=alice,
@@ -40,19 +40,19 @@ class Harbour:
         )
 
     @property
-    def known(self) -> dict[str, Any]:
+    def route_parameters(self) -> dict[str, Any]:
         """Values for the parameters of routes."""
         return {
             "project_id": self.project.pk, "id": self.project.pk, "key_id": self.key.pk, "pk": self.key.pk,
             "user_id": self.alice.pk, "app_label": "projects",
         }  # fmt: skip
 
-    def everything(self) -> list[Any]:
-        """All rows but those that say who was here: sessions, and counts of requests."""
+    def state(self) -> list[Any]:
+        """All rows, containers and volumes, without what every visit changes: sessions and counts of requests."""
         models = [model for model in apps.get_models() if model not in {Session, UsageCounter}]
         rows = [(model.__name__, list(model._default_manager.order_by("pk").values())) for model in models]
         return copy.deepcopy([rows, sorted(self.engine.containers), sorted(self.engine.volumes)])
 
-    def acts(self) -> list[tuple[str, str]]:
-        """What the engine was told to change."""
-        return [call for call in self.engine.calls if call[0] in ACTS]
+    def engine_changes(self) -> list[tuple[str, str]]:
+        """The calls that told the engine to change something."""
+        return [call for call in self.engine.calls if call[0] in CHANGING_VERBS]

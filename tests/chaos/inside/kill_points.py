@@ -1,8 +1,9 @@
-"""Named points of the service at which its process can be killed, and a history of who held which project when.
+"""Named points of the service at which its process can be killed, and a history of which process held which project.
 
-Production code knows nothing of this: what it calls is wrapped from outside. The name of a point in the file
-`trigger` kills the next process that comes by, as `kill -9` does; nothing is flushed, rolled back or closed. One in the
-file `hold` makes the next one wait there until the file `held`, which says that it has come, is gone.
+Production code knows nothing of this: the functions that it calls are wrapped from outside. If the file `trigger`
+holds the name of a point, the next process that reaches this point is killed as by `kill -9`: nothing is flushed,
+rolled back or closed. If the file `hold` does, the next process renames it to `held` and waits there until that file
+is gone.
 """
 
 import functools
@@ -45,7 +46,7 @@ def wait_at(point: str) -> None:
 
 
 def note(**what: Any) -> None:
-    """One line of history. CLOCK_MONOTONIC is the same in all processes of a machine."""
+    """Appends one line to the history. CLOCK_MONOTONIC is the same in all processes of a machine."""
     line = json.dumps({"at": time.monotonic(), "pid": os.getpid(), **what}) + "\n"
     descriptor = os.open(folder() / "history", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
@@ -55,7 +56,7 @@ def note(**what: Any) -> None:
 
 
 def surround(owner: Any, name: str, label: Callable[..., str] | None = None) -> None:
-    """Make a point before and one after every call of `owner.name`."""
+    """Puts a point before and one after every call of `owner.name`."""
     original: Wrapped = getattr(owner, name)
 
     @functools.wraps(original)
@@ -88,7 +89,7 @@ def install() -> None:
 
 
 def label_call(name: str, _client: Any, subject: Any = "", *_args: Any, **_kwargs: Any) -> str:
-    """Of the two volumes, which one."""
+    """The name of the call, and for a volume which of the two."""
     return f"{name} {subject.rpartition('-')[2]}" if name == "remove_volume" else name
 
 
