@@ -1,0 +1,51 @@
+"""Every room of the house says what it is for, and every module has its floor in the import contracts."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.paths import ROOT
+
+APPS = ("accounts", "config", "containers", "projects")
+NAMED_BY_DJANGO = {"management", "commands", "migrations"}
+"""Packages whose name and purpose every Django project shares."""
+
+ROOMS = sorted(
+    file.parent
+    for app in APPS
+    for file in (ROOT / app).rglob("__init__.py")
+    if not NAMED_BY_DJANGO & set(file.parent.relative_to(ROOT).parts)
+)
+
+
+def modules_of(app: str) -> set[str]:
+    """The names of the modules and packages right below the app."""
+    children = [path for path in (ROOT / app).iterdir() if path.name != "__init__.py"]
+    return {path.stem for path in children if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+
+def layers_contracts() -> dict[str, dict[str, Any]]:
+    """By the app whose modules the contract orders."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    return {contract["containers"][0]: contract for contract in settings["contracts"] if "containers" in contract}
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
+def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
+    """A first line that ends with a full stop, and an empty line before anything more."""
+    summary, *rest = (ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or "").split("\n")
+    assert re.fullmatch(r"\S.{10,}\w\.", summary)
+    assert rest[:1] in ([], [""])
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_every_module_has_its_floor(app: str) -> None:
+    contract = layers_contracts()[app]
+    named = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+    assert contract["type"] == "layers"
+    assert contract["exhaustive"] is True
+    assert sorted(named) == sorted(modules_of(app))
