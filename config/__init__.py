@@ -1,1 +1,1 @@
-"""What the whole service is made of: settings, routes, errors and processes."""
+"""The frame of the whole service: settings, routes, middleware, errors, logs and processes."""

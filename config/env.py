@@ -1,6 +1,6 @@
 """Typed readers of the environment. Every variable NAME may instead be given as NAME_FILE, the path of a file.
 
-Whatever cannot be read stops the start with one sentence that names the variable.
+A value that is not valid raises `ImproperlyConfigured` with one sentence that names the variable.
 """
 
 import os
@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def text(name: str, default: str = "") -> str:
-    """The value as it stands there: nothing in it, such as a dollar sign, means anything."""
+    """Returns the value as written, without spaces around it. No character is special, a dollar sign neither."""
     value, path = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
     if value and path:
         message = f"{name} and {name}_FILE are both set. Keep one of them."
@@ -67,7 +67,7 @@ def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
 
 
 def is_any_address(host: str) -> bool:
-    """Whether a server that listens on `host` does so on every address of the machine, as on 0.0.0.0 and ::."""
+    """Whether `host` stands for every address of the machine, as 0.0.0.0 and :: do."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
@@ -75,7 +75,7 @@ def is_any_address(host: str) -> bool:
 
 
 def local_url(host: str, port: int) -> str:
-    """The address at which somebody on this machine reaches a server that listens on `host`."""
+    """Returns the URL by which clients on this machine reach a server that listens on `host`."""
     name = "localhost" if is_any_address(host) else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
@@ -85,7 +85,7 @@ def words(name: str) -> list[str]:
 
 
 def networks(name: str) -> list[tuple[str, int | None]]:
-    """Comma-separated CIDRs, each with `:port` if wanted (`10.0.0.5/32:8080`, `[fd00::5/128]:8080`)."""
+    """Reads comma-separated networks, each with an optional port: `10.0.0.5/32:8080`, `[fd00::5/128]:8080`."""
     return [_network(name, word) for word in words(name)]
 
 
@@ -108,12 +108,12 @@ def _network(name: str, word: str) -> tuple[str, int | None]:
 
 
 def database(name: str, default: Path) -> dict[str, object]:
-    """The database the URL names; without one, the SQLite file `default`."""
+    """Returns Django's settings for the database of the URL, or for the SQLite file `default` without one."""
     value = text(name)
     if not value:
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
     try:
-        # Of other schemes the library knows some, and prints the rest, password and all, as a warning.
+        # The library prints a URL with an unknown scheme, password included, as a warning.
         known = urlsplit(value).scheme in {"postgresql", "postgres", "sqlite"}
         parsed: dict[str, object] = environ.Env.db_url_config(value) if known else {}
     except (ValueError, ImproperlyConfigured):
@@ -127,7 +127,7 @@ def database(name: str, default: Path) -> dict[str, object]:
 
 
 def mail(name: str) -> dict[str, object]:
-    """Django's EMAIL_* settings as the URL says (`smtp+tls://user:password@host:587`); empty without one."""
+    """Returns Django's EMAIL_* settings for a URL such as `smtp+tls://user:password@host:587`; empty without one."""
     value = text(name)
     if not value:
         return {}

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can do its work."""
+"""Health checks: whether the process answers, and whether database and engine do."""
 
 from django.contrib.auth import get_user_model
 from django.db import DatabaseError
@@ -11,13 +11,13 @@ from containers.get_engine import get_engine
 
 @require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """The process answers. Asks nobody else, so that a restart is never caused by somebody else's trouble."""
+    """Answers 200. Asks neither database nor engine, so that their trouble never restarts this process."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """200 where the database (migrated) and the engine answer, else 503; either way, which of them does."""
+    """Answers 200 if the migrated database and the engine answer, else 503. The body says which of them does."""
     parts = {"database": _database_answers(), "engine": _engine_answers()}
     ready = all(parts.values())
     words = {name: "ok" if answers else "unavailable" for name, answers in parts.items()}

@@ -1,4 +1,4 @@
-"""The keys that an installation makes for itself, in its data directory."""
+"""Keys that an installation generates for itself and keeps in its data directory."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ from config import env
 
 
 def private_directory(path: Path) -> Path:
-    """The directory, made with mode 0700 where it does not exist."""
+    """Returns the directory, and makes it with mode 0700 if it is missing."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -21,7 +21,7 @@ def private_directory(path: Path) -> Path:
 
 
 def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:
-    """The value of the variable; without one, that of a key file in `directory`, made with mode 0600 on first use."""
+    """Returns the value of the variable, or else of its key file in `directory`, made with mode 0600 on first use."""
     if value := env.text(name):
         return value
     path = directory / (name.removeprefix("BERTH_").lower() + ".key")
@@ -38,7 +38,7 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
 
 
 def _create_private(path: Path, content: str) -> None:
-    """Make the file whole or not at all: two processes may start at once, and the first one's key must win."""
+    """Makes the file in one step, unless it exists: of two processes that start at once, the first one's key wins."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")

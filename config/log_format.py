@@ -1,4 +1,4 @@
-"""How log lines look, and what never stands in them."""
+"""The formats of log lines, and what is cut out of every line."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _plain(value: object) -> object:
-    """For a program that reads the line: facts keep their names, numbers stay numbers."""
+    """Keeps names and numbers as they are, because programs read this line, and redacts the texts."""
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
     return value if value is None or isinstance(value, int | float) else redact_credentials(str(value))

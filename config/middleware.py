@@ -1,4 +1,4 @@
-"""What happens to every request: an id, a line in the log, and headers that keep private answers private."""
+"""Gives every request an id and a line in the access log, and every answer its headers against caching and sensors."""
 
 import logging
 import re
@@ -14,16 +14,16 @@ Next = Callable[[HttpRequest], HttpResponse]
 
 access = logging.getLogger("berth.access")
 _request_id: ContextVar[str] = ContextVar("request_id", default="-")
-_SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-# Polled every few seconds by whoever watches the service: worth a line only to someone who looks for it.
+_WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
 _HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
-# Names of path parameters that let in whoever has them, such as the one of a set-password link.
+# Names of path parameters that are credentials, such as the token of a set-password link.
 _SECRET_PARAMETERS = ("token",)
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 
 
 def current_request_id() -> str:
-    """The id of the request that this thread serves, or served last; `-` outside of any."""
+    """Returns the id of the request that this thread serves or served last, or `-` where there was none."""
     return _request_id.get()
 
 
@@ -40,15 +40,15 @@ class RequestIdFilter(logging.Filter):
 
 
 class RequestIdMiddleware:
-    """Gives the request its id (the client's own where it is a sane one) and writes the access log."""
+    """Gives the request an id, the client's own if that is well-formed, and writes the access log."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get("X-Request-ID", "")
-        # Not reset afterwards: what a streamed answer logs later still belongs to this request.
-        _request_id.set(sent if _SANE_ID.fullmatch(sent) else uuid.uuid4().hex)
+        # Never reset: a streamed answer logs its lines after this method has returned.
+        _request_id.set(sent if _WELL_FORMED_ID.fullmatch(sent) else uuid.uuid4().hex)
         began = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-ID"] = current_request_id()
@@ -57,7 +57,7 @@ class RequestIdMiddleware:
 
 
 class PrivateAnswersMiddleware:
-    """No cache keeps an answer unless its view, or the server of static files, says that it is public."""
+    """Forbids caches to keep an answer, unless its view or the server of static files says that it is public."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -70,7 +70,7 @@ class PrivateAnswersMiddleware:
 
 
 class PermissionsPolicyMiddleware:
-    """Tells browsers that no page of ours uses their sensors."""
+    """Tells browsers that our pages use none of their sensors."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -90,7 +90,7 @@ def _log_access(request: HttpRequest, status: int, milliseconds: float) -> None:
 
 
 def _loggable_path(request: HttpRequest) -> str:
-    """The path without its query, on one line and without the secrets that some paths carry."""
+    """Returns the path on one line, without its query and without the secrets that some paths hold."""
     path = request.path
     values = request.resolver_match.kwargs if request.resolver_match else {}
     for name in _SECRET_PARAMETERS:

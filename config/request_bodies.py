@@ -1,4 +1,4 @@
-"""What the body of a request may be: UTF-8, and on /api no larger than a limit, declared or in chunks."""
+"""Limits the bodies of requests: to UTF-8, and on /api to a size, whether the length is declared or not."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ _CHARSET = re.compile(r";\s*charset\s*=[^;]*", re.IGNORECASE)
 
 
 class ApiBodyLimitMiddleware:
-    """Answers 413 to a body of /api over the limit, by its declared length and before a byte of it is read."""
+    """Answers 413 if the declared length of a body sent to /api is over the limit. Reads none of it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -32,10 +32,9 @@ class ApiBodyLimitMiddleware:
 
 
 def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
-    """Read a body that comes in chunks, one byte past the limit at most, and declare its length.
+    """Wraps the application so that a body sent in chunks is read, up to one byte past the limit, and gets a length.
 
-    Django reads no body whose length is not declared, so a client that sends chunks would be told that its
-    body is empty.
+    Django reads no body without a declared length, and would tell a client that sends chunks that its body is empty.
     """
 
     def bounded(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -50,10 +49,10 @@ def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
 
 
 def ignore_charsets(application: "WSGIApplication") -> "WSGIApplication":
-    """Leave out the charset that a request names: JSON is always UTF-8, and so are our forms.
+    """Wraps the application so that it never sees the charset that a request names. JSON and our forms are UTF-8.
 
-    Django would take every codec of Python's at its word, `hex` and `zlib` too, and break on reading the query with it
-    before any middleware or handler of errors is there.
+    Django would decode the query with any of Python's codecs, `hex` and `zlib` too, and would fail before any
+    middleware or error handler can answer.
     """
 
     def without(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

@@ -14,7 +14,7 @@ handler404 = "config.problems.not_found"
 handler500 = "config.problems.internal_error"
 
 _public = cache_control(public=True, max_age=300)
-# The pictures of Swagger UI stand in its style sheet.
+# Swagger UI has its pictures in its style sheet.
 _with_inline_pictures = csp_update({"img-src": ["data:"]})
 _docs = SpectacularSwaggerSplitView.as_view(template_name="config/api_docs.html")
 

@@ -1,4 +1,4 @@
-# What `run` and `test` have in common. Sourced by them, from the root of the checkout.
+# Functions that both `run` and `test` need. They source this file from the root of the checkout.
 # shellcheck shell=bash
 
 UV_VERSION=0.13.8
@@ -91,10 +91,10 @@ install_packages() {
     shift
     export DEBIAN_FRONTEND=noninteractive
     local -a install=(apt-get install -y --no-install-recommends "$@")
-    if "${install[@]}" --simulate >/dev/null 2>&1 && step "$title" "${install[@]}"; then
+    # apt-get exits with 100 where the lists are missing, or older than what the mirror has: read them, and try again.
+    if "${install[@]}" --simulate >/dev/null 2>&1 && quiet_code=100 step "$title" "${install[@]}"; then
         return
     fi
-    # The lists are missing, or older than what the mirror has.
     step "Reading the package lists" apt-get update
     step "$title" "${install[@]}"
 }
@@ -116,7 +116,7 @@ PYTHON
 
 engine_answers() { [[ "$(engine_says)" == ok ]]; }
 
-# wait_for_engine PID LOG: until the engine of this process answers.
+# wait_for_engine PID LOG waits until the engine answers that the process PID runs.
 wait_for_engine() {
     local deadline=$((SECONDS + 60))
     until engine_answers; do
@@ -126,8 +126,8 @@ wait_for_engine() {
     done
 }
 
-# The base image comes from a registry. Where none can be reached, mmdebstrap makes it from the distribution's packages;
-# build_images exits with 3 where it needs that and does not find it, which is no failure where it can be installed.
+# The base image is pulled from a registry. Where none answers, mmdebstrap makes it from the distribution's packages.
+# build_images exits with 3 where it needs mmdebstrap and does not find it. That is no failure where it can be installed.
 ensure_images() {
     local code=0 missing=
     if may_install && ! command -v mmdebstrap >/dev/null; then missing=3; fi

@@ -20,14 +20,14 @@ class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """Serves the WSGI application until told to stop."""
+    """Serves the WSGI application until it gets SIGTERM or SIGINT."""
 
     def load_config(self) -> None:
         for name, value in server_options().items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """Everything that answers a request is imported here, once, before the workers are forked."""
+        """Imports everything that answers requests, once, before the workers are forked."""
         application = get_internal_wsgi_application()
         get_resolver().url_patterns  # noqa: B018 - imports every view
         return application
@@ -49,7 +49,7 @@ def server_options() -> dict[str, Any]:
         "accesslog": None,
         "limit_request_line": 4094,
         "limit_request_fields": 64,
-        # The service decides whom to believe (BERTH_TRUSTED_PROXIES); gunicorn sees every header the same.
+        # The service itself decides which proxies it trusts (BERTH_TRUSTED_PROXIES).
         "forwarded_allow_ips": "",
         "proc_name": settings.BERTH_INSTANCE,
     }

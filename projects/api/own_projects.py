@@ -8,12 +8,14 @@ from rest_framework.viewsets import GenericViewSet
 
 from accounts.http import AuthenticatedRequest
 from projects.api.pagination import LinkPagination
+from projects.api.serializers import ProjectDetailSerializer
 from projects.models import Project
 
 
 class OwnProjectsViewSet(GenericViewSet[Project]):
     """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
 
+    serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
     pagination_class = LinkPagination
     lookup_field = "id"
     request: AuthenticatedRequest

@@ -31,8 +31,6 @@ from projects.services.observation import refresh
 
 
 class ProjectViewSet(OwnProjectsViewSet):
-    serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # for OPTIONS; it describes a snapshot
-
     @property
     def throttle_scope(self) -> str:
         """Both of these ask Telegram and the provider about a new agent."""

@@ -1,4 +1,4 @@
-"""What `config/bin/common.sh` says while it prepares the agent images, with stubs for the commands that it calls."""
+"""The functions of `config/bin/common.sh`, with stubs for the commands that they call."""
 
 import os
 import shutil
@@ -47,7 +47,11 @@ def write_program(path: Path, text: str) -> None:
 
 
 def ensure_images(machine: Path, *, may_install: bool = True) -> "subprocess.CompletedProcess[str]":
-    script = f"set -euo pipefail; source {COMMON}; may_install() {{ {str(may_install).lower()}; }}; ensure_images"
+    return run_function(machine, f"may_install() {{ {str(may_install).lower()}; }}; ensure_images")
+
+
+def run_function(machine: Path, command: str) -> "subprocess.CompletedProcess[str]":
+    script = f"set -euo pipefail; source {COMMON}; {command}"
     environment = {"PATH": str(machine / "tools"), "TMPDIR": str(machine), "HOME": os.environ.get("HOME", "/")}
     return subprocess.run(
         [BASH, "-c", script], cwd=machine, env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -68,6 +72,20 @@ def test_without_a_registry_the_first_run_shows_no_error(machine: Path) -> None:
         "apt-get install -y --no-install-recommends mmdebstrap",
         "manage.py build_images --no-pull",  # the registry is asked once
     ]
+
+
+def test_package_lists_that_are_too_old_are_read_anew_without_an_error(machine: Path) -> None:
+    old_lists = """#!/bin/sh
+case "$*" in *--simulate) exit 0 ;; esac
+echo "apt-get $*" >>calls
+case "$*" in update) touch updated ;; esac
+test -e updated || { echo "E: 404 Not Found"; exit 100; }
+"""
+    write_program(machine / "tools" / "apt-get", old_lists)
+    done = run_function(machine, "install_packages 'Installing it' it")
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    install = "apt-get install -y --no-install-recommends it"
+    assert calls(machine) == [install, "apt-get update", install]
 
 
 def test_where_nothing_may_be_installed_the_error_is_shown(machine: Path) -> None:

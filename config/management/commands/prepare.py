@@ -1,4 +1,4 @@
-"""Brings everything that `serve` needs up to this version; where nothing has changed, it does nothing."""
+"""Prepares what `serve` needs: database, cache table, static files, first superuser. Skips what is up to date."""
 
 import hashlib
 from typing import Any
@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
 
 def digest_static_files() -> str:
-    """Changes when a static file comes, goes or is written."""
+    """A digest that changes when a static file is added, removed or written."""
     digest = hashlib.sha256()
     for finder in get_finders():
         for path, storage in finder.list([]):
