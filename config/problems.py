@@ -1,6 +1,6 @@
-"""The one table that says how an error is told to a client of the API, as RFC 9457 has it.
+"""The one table from errors to the API's answers, which are problem documents (RFC 9457).
 
-Domain errors know no HTTP, and no view translates them: whatever a view lets through comes here.
+Domain errors know no HTTP, and no view translates them: every error that leaves a view is looked up here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,16 +81,16 @@ TABLE: Mapping[type[Exception], Row] = {
     drf.UnsupportedMediaType: Row(415, "unsupported_media_type", "Send the body as Content-Type: application/json."),
     drf.Throttled: Row(429, "throttled", "Too many requests. Wait as long as `Retry-After` says, then go on."),
 }
-"""Looked up along the class hierarchy of the error, so that the nearest row counts."""
+"""An error is looked up along its class hierarchy: the row of the nearest class counts."""
 
-# What an authenticator may say of a token. The libraries' own codes are none of a client's business.
+# The codes that an authenticator may give. Clients never see the codes of the libraries.
 _AUTHENTICATION_CODES = frozenset({"not_authenticated", "invalid_token", "invalid_credentials"})
 
 
 def problem(
     status: int, code: str, detail: str, *, errors: list[dict[str, Any]] | None = None, **headers: str
 ) -> JsonResponse:
-    """A problem document. Headers are given as keywords: `Retry_After="5"`."""
+    """Returns a problem document. Headers are keywords with underscores: `Retry_After="5"`."""
     document: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -106,7 +106,7 @@ def problem(
 
 
 def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpResponseBase | None:
-    """The REST framework's exception handler. None, which lets the error become a 500, for one without a row."""
+    """The REST framework's exception handler. Returns None for an error without a row, which then becomes a 500."""
     row = next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), None)
     if row is None:
         return None
@@ -133,7 +133,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def internal_error(request: HttpRequest) -> HttpResponse:
-    """Django has logged the error with the request's id, which is all that leaves the house."""
+    """Answers with the request's id and nothing else. Django has logged the error under that id."""
     if is_api_path(request.path_info):
         return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
     page = render_to_string("500.html", {"request_id": current_request_id()})
@@ -141,7 +141,7 @@ def internal_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
-    """A form without its token. /api takes no cookies, so only pages come here."""
+    """Answers a form without its token. Only pages get here: /api takes no cookies."""
     return defaults.permission_denied(
         request, PermissionDenied("The form has expired. Go back, reload, send it again.")
     )
@@ -152,7 +152,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _code(error: Exception, row: Row) -> str:
-    """The row's code, but for the two families that the raiser may tell apart more finely."""
+    """Returns the row's code. Errors of authentication and permission may carry a more precise one."""
     code = getattr(getattr(error, "detail", None), "code", None)
     if isinstance(error, drf.AuthenticationFailed):
         return str(code) if code in _AUTHENTICATION_CODES else row.code
@@ -182,7 +182,7 @@ def _field_errors(error: Exception) -> list[dict[str, Any]]:
 
 
 def _flatten(detail: Any, path: str) -> Iterator[dict[str, Any]]:
-    """Each message with the path of its field, dots between the parts: `settings.allowed_users.0`."""
+    """Yields each message with the path of its field, such as `settings.allowed_users.0`."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from _flatten(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
