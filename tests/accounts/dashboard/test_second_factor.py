@@ -1,17 +1,13 @@
-"""Setting up the second factor, its recovery codes, and turning it off."""
+"""Setting up the second factor, its recovery codes, and who may come to its pages."""
 
 import re
 from datetime import timedelta
-from io import StringIO
 from xml.etree import ElementTree
 
 import pytest
-from cryptography.fernet import Fernet
 from django.contrib.sessions.models import Session
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from accounts.credentials.one_time_codes import enrolment_url, make_recovery_code
 from accounts.credentials.session_tokens import issue_session
@@ -26,12 +22,6 @@ from tests.clients import Call
 BEGIN = "/settings/second-factor"
 CONFIRM, PICTURE, CODES, OFF = (f"{BEGIN}/{name}" for name in ("confirm", "picture.svg", "codes", "off"))
 PASSWORD = {"password": CANARY_PASSWORD}
-
-
-@pytest.fixture
-def alices(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
 
 
 def _key_on(page: str) -> str:
@@ -154,35 +144,6 @@ def test_new_recovery_codes_replace_the_old_ones(alices: Client, alice: User, ph
     assert not set(_codes_on(alices.get(CODES).content.decode()))
 
 
-def test_turning_it_off_takes_password_and_code(alices: Client, alice: User, phone: Phone, said: Said) -> None:
-    phone.enrol(alice)
-    alices.force_login(alice)
-    phone.now += 30
-    refused = [
-        {"password": "wrong", "code": phone.code()},
-        {"password": CANARY_PASSWORD, "code": phone.wrong_code()},
-        {"password": "wrong", "code": phone.recovery_codes[0]},
-        {},
-    ]
-    for form in refused:
-        assert alices.post(OFF, form).status_code == 200
-    assert SecondFactor.objects.exists()
-    assert RecoveryCode.objects.count() == 10  # none is used up by a wrong password
-
-    assert alices.post(OFF, {**PASSWORD, "code": phone.code()}).headers["Location"] == "/settings"
-    assert not SecondFactor.objects.exists()
-    assert not RecoveryCode.objects.exists()
-    assert said()[-1] == f"second_factor_turned_off user={alice.pk}"
-
-
-def test_it_can_be_turned_off_with_a_recovery_code(alices: Client, alice: User, phone: Phone) -> None:
-    phone.enrol(alice)
-    alices.force_login(alice)
-    alices.post(OFF, {**PASSWORD, "code": phone.recovery_codes[0]})
-
-    assert not SecondFactor.objects.exists()
-
-
 @pytest.mark.parametrize("path", [CODES, OFF])
 def test_without_one_there_is_nothing_to_change(alices: Client, path: str) -> None:
     assert alices.get(path).headers["Location"] == "/settings"
@@ -201,25 +162,3 @@ def test_a_form_without_its_token_is_refused(alice: User, path: str) -> None:
     client.force_login(alice)
 
     assert client.post(path, PASSWORD).status_code == 403
-
-
-def test_secrets_move_to_a_new_key(alice: User, phone: Phone, settings: Settings) -> None:
-    phone.enrol(alice)
-    new = Fernet.generate_key().decode()
-    settings.BERTH_ENCRYPTION_KEYS = [new, *settings.BERTH_ENCRYPTION_KEYS]
-    said = StringIO()
-    call_command("rotate_secrets", stdout=said)
-    assert "1 second factors" in said.getvalue()
-    settings.BERTH_ENCRYPTION_KEYS = [new]
-
-    check_second_factor(user=alice, code=phone.next_code(), address=None)
-
-
-def test_a_secret_of_an_unknown_key_stops_the_rotation_with_a_sentence(
-    alice: User, phone: Phone, settings: Settings
-) -> None:
-    phone.enrol(alice)
-    settings.BERTH_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-
-    with pytest.raises(CommandError, match=f"The second factor of user {alice.pk} cannot be decrypted."):
-        call_command("rotate_secrets", stdout=StringIO())

@@ -20,19 +20,11 @@ from projects.credentials.encryption import (
     redact,
 )
 from projects.models import Project
-from tests.accounts.credentials.malformed import encrypt_bytes, malformed_plaintexts
-from tests.accounts.credentials.test_encryption import OLD_KEY
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 
 ALICES = UUID("00000000-0000-4000-8000-00000000000a")
 BOBS = UUID("00000000-0000-4000-8000-00000000000b")
 SECRET = "sk-the-secret-of-alice-0123456789"
-# Written by the first version for ALICES and `api_key`, with the key OLD_KEY.
-OLD_CIPHERTEXT = (
-    "gAAAAABrAjEy5yVViPCqSEVVwsnruBnQ9wKrmSK7w3hmIldUlojkbfxdfnhdNxW9SguFZSvIJ9UyChQPDudJ7PJzELHAO_qLcg7F_zE5hS3Lk0ZM"
-    "jkYPEvAQdY_6tbxZ2vwOyPFG4_58AW0QnEG2G0-hiqGmZYictdm0Q-GTbQcR2FTEY0jLHk6_rEtXi1mlnwO56hjn2D6z3-EiNC1RGLVWLCfBVcxt"
-    "MEVNAieT-bBJuziuhLIG5zo="
-)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=300)
 
 
@@ -131,21 +123,6 @@ def test_what_our_own_key_has_encrypted_elsewhere_is_an_error(content: Any) -> N
     token = Fernet(current.BERTH_ENCRYPTION_KEYS[0]).encrypt(json.dumps(content).encode())
     with pytest.raises(SecretUnreadableError):
         opened(token.decode())
-
-
-@pytest.mark.parametrize(
-    "plaintext",
-    malformed_plaintexts({"project": str(ALICES), "field": "api_key", "value": SECRET}),
-    ids=lambda plaintext: plaintext[:40],
-)
-def test_a_malformed_plaintext_is_an_error(plaintext: bytes) -> None:
-    with pytest.raises(SecretUnreadableError):
-        opened(encrypt_bytes(plaintext))
-
-
-def test_what_the_first_version_has_encrypted_is_still_read(settings: Any) -> None:
-    settings.BERTH_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), OLD_KEY]
-    assert opened(OLD_CIPHERTEXT) == SECRET
 
 
 def test_no_json_of_our_own_key_is_an_error() -> None:

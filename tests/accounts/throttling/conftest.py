@@ -1,0 +1,19 @@
+"""What the tests of the limits share: production's limits, and a clock that stands."""
+
+import pytest
+from pytest_django import Settings
+
+from tests.accounts.throttling.rate_limiting import Clock
+from tests.settings import REAL_LIMITS
+
+
+@pytest.fixture
+def real_limits(settings: Settings) -> None:
+    settings.BERTH_LIMITS = REAL_LIMITS
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("django.utils.timezone.now", clock)
+    return clock
