@@ -4,6 +4,7 @@ A window is a number: how many lengths of it have passed since 1970. Only the la
 is kept, so there are as many rows as users, and an old row counts for nothing. Each change is one atomic statement.
 """
 
+from datetime import datetime
 from math import ceil
 
 from django.db.models import F
@@ -12,9 +13,14 @@ from django.utils import timezone
 from accounts.models import UsageCounter
 
 
+def window_at(moment: datetime, length: int) -> int:
+    """Returns the window of `length` seconds that the moment is in."""
+    return int(moment.timestamp() // length)
+
+
 def current_window(length: int) -> int:
-    """Returns the current window of `length` seconds."""
-    return int(timezone.now().timestamp() // length)
+    """Returns the window of `length` seconds that it is now in."""
+    return window_at(timezone.now(), length)
 
 
 def seconds_until_end(window: int, length: int) -> int:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from accounts.models import LoginCounter, RevokedSession, UsageCounter
+from accounts.throttling import counters
 from accounts.throttling.login_attempts import WINDOW
 from accounts.throttling.rate_limits import PERIOD
 
@@ -29,5 +30,5 @@ def _windows_over(at: datetime) -> Q:
     lengths = WINDOW_SECONDS | dict.fromkeys(settings.BERTH_LIMITS, PERIOD)
     over = Q()
     for scope, seconds in lengths.items():
-        over |= Q(scope=scope, window__lt=int(at.timestamp() // seconds))
+        over |= Q(scope=scope, window__lt=counters.window_at(at, seconds))
     return over
