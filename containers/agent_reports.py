@@ -1,4 +1,4 @@
-"""What agents say of themselves: `AGENT-STATUS` lines. Written by code that we do not trust, so read with care."""
+"""Reads what agents report of themselves. Agents are untrusted code: whatever cannot be a report is ignored."""
 
 import json
 import unicodedata
@@ -20,29 +20,29 @@ _STATES = frozenset(AgentState)
 
 
 def parse_report(text: bytes | str) -> AgentReport | None:
-    """The report in the JSON of a status line or a health probe; None where it is not one of version 1."""
+    """The report in a status line or in the output of a health probe, or None where it is not one of version 1."""
     raw = text.encode(errors="replace") if isinstance(text, str) else text
     raw = raw.strip().removeprefix(_MARK)
     if not raw.startswith(b"{") or len(raw) > LONGEST_REPORT:
         return None
     try:
-        said = json.loads(raw)
+        report = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("v") != CONTRACT_VERSION:
+    if not isinstance(report, dict) or report.get("v") != CONTRACT_VERSION:
         return None
-    state = said.get("state")
+    state = report.get("state")
     if not isinstance(state, str) or state not in _STATES:
         return None
     return AgentReport(
         state=state,
-        code=_plain(said.get("code"), LONGEST_CODE),
-        detail=_plain(said.get("detail"), LONGEST_DETAIL),
+        code=_plain(report.get("code"), LONGEST_CODE),
+        detail=_plain(report.get("detail"), LONGEST_DETAIL),
     )
 
 
 def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[datetime, AgentReport] | None:
-    """The last report, with its time, in log lines that begin with theirs; older than `since` is of another run."""
+    """The last report and its time, in log lines that begin with their time. Ignores reports older than `since`."""
     newest = None
     for line in lines:
         stamp, _, text = line.partition(b" ")
@@ -56,7 +56,7 @@ def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[da
 
 
 def parse_time(text: str) -> datetime | None:
-    """An RFC 3339 time; None for an unreadable one and for the zero with which Docker says never."""
+    """The RFC 3339 time, or None where the text is none, or is the year 1 by which Docker means never."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -65,12 +65,14 @@ def parse_time(text: str) -> datetime | None:
 
 
 def _plain(value: object, longest: int) -> str:
-    """Text without control and formatting characters, cut to its limit; anything but text is nothing."""
+    """The text without control and formatting characters, cut to `longest`. Empty where the value is not text."""
     if not isinstance(value, str):
         return ""
-    shown = (" " if character.isspace() else character for character in value[: 4 * longest] if _is_shown(character))
-    return "".join(shown).strip()[:longest]
+    visible = (
+        " " if character.isspace() else character for character in value[: 4 * longest] if _is_visible(character)
+    )
+    return "".join(visible).strip()[:longest]
 
 
-def _is_shown(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     return character.isspace() or unicodedata.category(character)[0] != "C"

@@ -1,8 +1,8 @@
 """What Berth asks of a container engine: the protocol, its vocabulary and its errors.
 
-Every verb states what is true afterwards, so that each can be repeated: a missing container is success for
-`stop` and `remove`, and a `deploy` that already happened is adopted. An engine never guesses: where it does not
-know, it raises `EngineUnavailableError`.
+Every verb may be repeated: `stop` and `remove` succeed where the container is missing, and `deploy` adopts the
+container that an earlier call made. An engine never guesses: it raises `EngineUnavailableError` for what it does not
+know.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +13,10 @@ from enum import StrEnum
 from typing import Protocol
 
 INSTANCE_LABEL = "berth.instance"
-"""Label with the value of `BERTH_INSTANCE`. Nothing without it is ever touched."""
+"""The label that holds `BERTH_INSTANCE`. An engine never changes a container or volume that lacks it."""
 
 GENERATION_LABEL = "berth.generation"
-"""Label with the number of the deploy that made the container; a higher one is newer."""
+"""The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
 
 
 class EngineError(Exception):
@@ -24,11 +24,11 @@ class EngineError(Exception):
 
 
 class EngineUnavailableError(EngineError):
-    """The engine did not answer, or not in time: what is true of the container is unknown."""
+    """The engine did not answer, or not in time. The state of the container is unknown."""
 
 
 class EngineRefusedError(EngineError):
-    """The engine answered, and said no."""
+    """The engine answered that it will not or cannot do it."""
 
 
 class ImageMissingError(EngineRefusedError):
@@ -36,11 +36,11 @@ class ImageMissingError(EngineRefusedError):
 
 
 class NameTakenError(EngineRefusedError):
-    """A container that is not ours carries the name. It is never touched."""
+    """A container that is not ours has the name. It is never touched."""
 
 
 class SupersededError(EngineError):
-    """A newer deploy of the same container has happened; this one gave up and changed nothing."""
+    """A newer command took precedence over this deploy, which has left no container of its own."""
 
 
 class ContainerState(StrEnum):
@@ -73,7 +73,7 @@ class AgentReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """Everything that makes an agent's container. Equal specs make equal containers.
+    """Everything from which an agent's container is made. Equal specs make equal containers.
 
     `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file
     name under /run/secrets to its content, `environment` holds nothing secret.
@@ -93,10 +93,10 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What the engine said of one container. Times are aware UTC; `exit_code` is None while it runs.
+    """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
-    `restart_count`, `started_at`, `finished_at`, `oom_killed` and `report` are exact in the answer of `inspect` and
-    for every container that is not plainly up and healthy. For one that is, `observe` leaves them None.
+    `inspect` fills in every field. `observe` leaves `restart_count`, `started_at`, `finished_at`, `oom_killed` and
+    `report` at None for a container that is running and healthy, and fills in every field for all others.
     """
 
     name: str
@@ -114,19 +114,19 @@ class Observation:
 
     @property
     def generation(self) -> int:
-        """Zero, which is older than any, where somebody else wrote the label."""
+        """The number of the deploy that made it; 0, older than any deploy, where the label is missing or no number."""
         label = self.labels.get(GENERATION_LABEL, "")
         return int(label) if label.isdecimal() else 0
 
     @property
     def is_up(self) -> bool:
-        """Whether processes of the container may be alive, a pause included."""
+        """Whether processes of the container may be alive. Those of a paused container are."""
         return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a container uses at this moment. Bytes, but for `cpu_percent` (100 is one core)."""
+    """What a container uses now. All in bytes except `cpu_percent` (100 is one core) and the count `pids`."""
 
     cpu_percent: float
     memory: int
@@ -138,7 +138,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Something happened to a container: `action` is the engine's word (start, die, oom, destroy, ...)."""
+    """Something that happened to a container. `action` is the engine's own word: start, die, oom, destroy, …"""
 
     name: str
     action: str
@@ -146,82 +146,93 @@ class EngineEvent:
 
 
 class Engine(Protocol):
-    """An engine that keeps containers. All verbs raise `EngineError` and nothing else.
+    """An engine that runs containers. No verb raises anything but `EngineError`.
 
-    `name` is the name of a container; `within` narrows a lookup to the containers that carry all these labels. Every
-    verb has a time limit of its own and never waits longer than that for a silent engine.
+    `name` is the name of a container. `within` selects the containers or volumes that carry all of these labels; those
+    of other instances are never selected. Every verb has a time limit of its own: none waits longer for an engine that
+    does not answer.
     """
 
     def ping(self) -> None:
-        """Afterwards the engine has answered just now."""
+        """Returns once the engine has answered. Raises `EngineUnavailableError` where it does not."""
 
     def read_deadline(self) -> AbstractContextManager[None]:
-        """For reads, which would rather know nothing than wait: inside, all calls of this thread get two seconds."""
+        """A context in which all calls of this thread together get two seconds.
+
+        For reads, which would rather report `unknown` than wait. They count for the breaker of reads only, so that
+        commands still go through while reads time out.
+        """
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]:
-        """For commands that somebody waits for: inside, all calls of this thread get so many seconds together.
+        """A context in which all calls of this thread together get `seconds` seconds, each its own limit at most.
 
-        What is asked after that fails as if the engine were silent.
+        For commands that somebody waits for. A call after the deadline raises `EngineUnavailableError`.
         """
 
     def ensure_firewall(self) -> str | None:
-        """Afterwards agents are kept from what is near, as far as this process may see to it.
+        """Makes the agents' network and installs the egress rules around it, which agents cannot get past.
 
-        The sentence for the operator where it may not. Whatever was there already stays.
+        Returns None, or a sentence for the operator that says why the rules could not be installed. Rules that were
+        installed before stay as they are in that case.
         """
 
     def image_exists(self, image: str) -> bool:
-        """Whether a deploy of the image could start at once."""
+        """Whether the engine has the image, so that a deploy can start without a pull."""
 
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
-        """Afterwards a container of exactly this spec and generation has been started.
+        """Makes and starts the container of this spec and generation, and returns it as it is then.
 
-        `confirm` is asked right before the start; where it says no, what was created is removed and
-        `SupersededError` is raised.
+        - No container of the name: creates it, delivers the secrets, calls `confirm`, starts it.
+        - The same generation: adopts it, and starts it after `confirm` where it is not up.
+        - An older generation: stops it within its stop timeout and replaces it. Its `/data` volume stays.
+        - A newer generation: raises `SupersededError`.
+        - A container that is not ours: raises `NameTakenError`.
 
-        An older generation of the same name is stopped within its stop timeout and replaced; its `/data` volume
-        stays. The same generation is adopted. Raises `SupersededError` for a newer one, `NameTakenError` for a foreign
-        container; after any other refusal no container of this generation is left.
+        Where `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container is left
+        that a deploy of this generation made and never started.
         """
 
     def stop(self, name: str, *, timeout: int) -> None:
-        """Afterwards no process of the container runs: SIGTERM, and SIGKILL after `timeout` seconds.
+        """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
 
-        Missing and already stopped are success.
+        Does nothing where the container is missing, is not ours or has already stopped.
         """
 
     def remove(self, name: str, *, volumes: bool = False) -> None:
-        """Afterwards no container of ours has the name, and with `volumes` its state and secrets are gone too.
+        """Removes the container, running or not; with `volumes` also the volumes of its state and its secrets.
 
-        Missing is success. A foreign container of that name is not touched (and is success: it is not ours).
+        Does nothing where it is missing, and leaves alone what is not ours.
         """
 
     def inspect(self, name: str) -> Observation | None:
-        """Our container as it is now, every field exact; None only where the engine says that there is none.
-
-        A foreign container of that name is none of ours: None.
-        """
+        """The container with every field exact, or None where the engine answered that we have none of this name."""
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
-        """Every container of this instance that carries all these labels, whatever its state, by one list call.
+        """Every container of this instance with these labels, in any state.
 
-        One that goes meanwhile is left out. An empty list means that the engine said so, never that it did not answer.
+        One list call, and one more call for each container that is not running and healthy. A container that disappears
+        in between is left out. An empty list means that the engine answered and has none; where it does not answer,
+        this raises `EngineUnavailableError`.
         """
 
     def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
-        """The names under which state or secrets are kept, be there a container or not, and since when."""
+        """The names of containers that have volumes, with the creation time of the oldest volume.
+
+        The containers themselves may be gone: volumes outlive them.
+        """
 
     def logs(
         self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
-        """The output, line by line, each with its RFC 3339 time in front; nothing where there is no container.
+        """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
 
-        With `follow` the iterator goes on until the container ends or the iterator is closed, and yields an empty
-        line at least every 15 seconds of silence.
+        `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
+        until the container ends or the iterator is closed, and yields an empty line after at most 15 seconds without
+        output.
         """
 
     def stats(self, name: str) -> Usage | None:
-        """Usage now, or None when it does not run."""
+        """What the container uses now, or None where it does not run."""
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        """Events as they happen, until `timeout` seconds pass without one."""
+        """Events of these containers as they happen. Ends after `timeout` seconds without one."""

@@ -18,5 +18,5 @@ def _load(path: str) -> Engine:
 
 
 def get_engine() -> Engine:
-    """The engine of this process, chosen by `BERTH_ENGINE`; one object, safe to share between threads."""
+    """The engine that `BERTH_ENGINE` chooses: one object for each process, which threads may share."""
     return _load(settings.BERTH_ENGINE_CLASS)

@@ -1,6 +1,6 @@
-"""The one way in which an agent's container is made. Pure: equal specs give equal payloads.
+"""The one way in which an agent's container is confined. Pure: equal specs give equal payloads.
 
-Only the name, the labels, the environment, the volumes and the figures of the plan differ between two agents.
+Two agents differ only in name, labels, environment, volumes and the figures of their plan.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ def data_volume(name: str) -> str:
 
 
 def secrets_volume(name: str) -> str:
-    """The volume of the agent's credentials, filled anew for every container."""
+    """The volume of the agent's credentials, which is made anew for every container."""
     return f"{name}-secrets"
 
 
@@ -53,7 +53,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -
 
 
 def _confinement() -> dict[str, Any]:
-    """What keeps the agent in. Seccomp stays at the engine's default profile, which naming one would replace."""
+    """What keeps the agent inside. No seccomp profile is named: that would replace the engine's default one."""
     return {
         "Privileged": False,
         "ReadonlyRootfs": True,

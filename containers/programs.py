@@ -1,6 +1,6 @@
-"""The only place that starts other programs: those that set firewall rules or make base images.
+"""Runs other programs: those that set firewall rules and make base images. Nothing else starts a program.
 
-Never through a shell, never with anything that a user of the service typed.
+Never through a shell, and never with anything that a user of the service typed.
 """
 
 import os
@@ -12,11 +12,11 @@ _ADMIN_PATH = "/usr/sbin:/sbin"
 
 
 class ProgramError(Exception):
-    """A program failed. The message is a sentence with the last line that it said."""
+    """A program failed. The message is a sentence that ends with the last line of its error output."""
 
 
 def find_program(name: str) -> str | None:
-    """Its full path, or None where it is not installed."""
+    """The full path of the program, or None where it is not installed."""
     return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_ADMIN_PATH}")
 
 
@@ -27,7 +27,10 @@ def is_root() -> bool:
 def run_program(
     name: str, *arguments: str, seconds: float, given: str | None = None, output: IO[bytes] | None = None
 ) -> str:
-    """What it printed (unless that goes to `output`). Raises `ProgramError` when it fails or takes too long."""
+    """Runs the program and returns what it printed, or writes that to `output`.
+
+    `given` is its input. Raises `ProgramError` where it fails or takes longer than `seconds`.
+    """
     path = find_program(name)
     if path is None:
         message = f"{name} is not installed."
@@ -46,7 +49,7 @@ def run_program(
         message = f"{name} could not do its work: {error}"
         raise ProgramError(message) from error
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        message = f"{name} failed with status {done.returncode}: {said[-1] if said else 'it said nothing'}"
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        message = f"{name} failed with status {done.returncode}: {errors[-1] if errors else 'it said nothing'}"
         raise ProgramError(message)
     return (done.stdout or b"").decode(errors="replace")

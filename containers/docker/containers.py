@@ -1,4 +1,4 @@
-"""Single containers and volumes of this instance on Docker: look up, start, stop, remove."""
+"""Looks up, starts, stops and removes single containers and volumes on Docker."""
 
 import time
 from collections.abc import Sequence
@@ -32,22 +32,25 @@ STILL_UP = "The container engine could not stop the container."
 
 
 class Containers:
-    """The pieces of the verbs. What is found by name is then acted on by id, so that no other gets hit."""
+    """The steps of the engine's verbs.
+
+    A container is looked up by name and then changed by id, so that no other container of the name is hit.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def read(self, name_or_id: str) -> Details | None:
-        """What Docker says of it, whoever's it is; None only for a 404."""
+        """The container, also one that is not ours, or None where Docker answers 404."""
         try:
             with self._connection.call() as client:
                 answer: dict[str, Any] = client.inspect_container(name_or_id)
         except MissingError:
             return None
         details = read_details(answer)
-        # Docker takes the beginning of an id for a name.
-        is_it = name_or_id in {details.observation.name, details.observation.container_id}
-        return details if is_it else None
+        # Docker also finds a container by the beginning of its id.
+        is_exact = name_or_id in {details.observation.name, details.observation.container_id}
+        return details if is_exact else None
 
     def look_up(self, name_or_id: str) -> Observation | None:
         details = self.read(name_or_id)
@@ -63,11 +66,11 @@ class Containers:
             client.start(found.container_id)
 
     def stop_found(self, found: Observation, *, timeout: int) -> None:
-        """Afterwards no process of it runs."""
+        """Stops the container. Raises where processes of it may still run after that."""
         if not found.is_up:
             return
         if found.state is ContainerState.PAUSED:
-            self._thaw(found)
+            self._unpause(found)
         try:
             with suppress(MissingError), self._connection.call(timeout + STOP_MARGIN) as client:
                 client.stop(found.container_id, timeout=timeout)
@@ -77,7 +80,7 @@ class Containers:
             self._confirm_down(found, EngineRefusedError(STILL_UP))
 
     def remove_name(self, name: str, *, volumes: Sequence[str]) -> None:
-        """Afterwards no container of ours has the name, and there are no such volumes."""
+        """Removes our container of this name and these volumes. A missing one is no error."""
         refusal: ConflictError | None = None
         for pause in _PAUSES:
             time.sleep(pause)
@@ -88,14 +91,14 @@ class Containers:
                 for volume in volumes:
                     self.remove_volume(volume)
             except ConflictError as error:
-                refusal = error  # in use: a deploy that is to give up has just made its container
+                refusal = error  # in use: a deploy that has lost has just made its container, and will remove it
             else:
                 return
         if refusal is not None:
             raise refusal
 
     def remove_found(self, found: Observation, *, force: bool = True) -> None:
-        """Afterwards there is no such container, its state and secrets excepted."""
+        """Removes the container, but not the volumes of its state and its secrets."""
         try:
             with suppress(MissingError), self._connection.call() as client:
                 client.remove_container(found.container_id, v=True, force=force)
@@ -107,7 +110,7 @@ class Containers:
                 raise
 
     def _is_removed_by_another(self, found: Observation) -> bool:
-        """Whether it goes within some seconds: Docker refuses a second removal while the first one is under way."""
+        """Whether the container disappears within some seconds. Docker refuses a removal while another one goes on."""
         for pause in _PAUSES:
             time.sleep(pause)
             if self.look_up(found.container_id) is None:
@@ -115,7 +118,7 @@ class Containers:
         return False
 
     def has_volume(self, volume: str) -> bool:
-        """Whether there is one of ours. Raises `EngineRefusedError` for one that is not."""
+        """Whether we have the volume. Raises `EngineRefusedError` where one of this name is not ours."""
         try:
             with self._connection.call() as client:
                 found = client.inspect_volume(volume)
@@ -129,17 +132,18 @@ class Containers:
         return True
 
     def remove_volume(self, volume: str) -> None:
-        """Afterwards there is no such volume. Raises `EngineRefusedError` for one that is not ours."""
+        """Removes the volume where it exists. Raises `EngineRefusedError` where one of this name is not ours."""
         if self.has_volume(volume):
             with suppress(MissingError), self._connection.call() as client:
                 client.remove_volume(volume)
 
-    def _thaw(self, found: Observation) -> None:
-        """A frozen process cannot hear a signal; somebody else may have thawed it meanwhile."""
+    def _unpause(self, found: Observation) -> None:
+        """A paused process cannot receive a signal. Not an error where somebody else has unpaused it already."""
         with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
             client.unpause(found.container_id)
 
     def _confirm_down(self, found: Observation, error: Exception) -> None:
+        """Looks again, and raises the error where the container is still up."""
         with time_limit(STOP_MARGIN):
             now = self.look_up(found.container_id)
         if now is not None and now.is_up:

@@ -1,4 +1,4 @@
-"""How a container comes to be on Docker: make, fill in the secrets, ask once more, start; or leave nothing behind."""
+"""Deploys a container on Docker: create it, deliver its secrets, confirm, start it; on failure undo all of that."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -26,17 +26,17 @@ from containers.engine import (
 from containers.hardening import container_payload, data_volume, secrets_volume
 
 DEPLOY_LIMIT = 20.0
-"""Seconds for a deploy once the older container is away."""
+"""Seconds for a deploy, counted from the moment at which an older container is gone."""
 
 UNDO_LIMIT = 5.0
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds to wait before each look at who has the name: Docker takes it some time before it shows the container."""
+"""Seconds to wait before each look at the name: Docker reserves a name some time before it shows the container."""
 
 _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 
 
 class Deployment:
-    """One call of `deploy`. Remembers what was there before, so that a failure can be undone."""
+    """One call of `deploy`. Remembers which volumes it has made, so that a failure can be undone."""
 
     def __init__(self, connection: Connection, containers: Containers, spec: ContainerSpec) -> None:
         self._connection = connection
@@ -52,22 +52,22 @@ class Deployment:
                 container = self._settle_name()
                 if not container.is_up:
                     self._bring_up(container, confirm)
-                return self._look() or container
+                return self._find() or container
         except EngineError:
             self._undo()
             raise
 
     def _make_room(self) -> None:
-        """Send an older container away first: its stop takes as long as it takes."""
-        found = self._look()
+        """Replaces an older container before the time limit begins: its stop may take as long as its type allows."""
+        found = self._find()
         if found is not None and self._must_go(found):
             self._replace(found)
 
     def _settle_name(self) -> Observation:
-        """The container of this generation under the name: found, or made after an older one went."""
+        """The container of this generation: the one that has the name already, or a new one."""
         for pause in _PAUSES:
             time.sleep(pause)
-            found = self._look()
+            found = self._find()
             if found is not None and not self._must_go(found):
                 return found
             if found is not None:
@@ -75,11 +75,11 @@ class Deployment:
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
-                continue  # somebody is faster, and has the name or the volume while not yet to be seen: look again
+                continue  # somebody else was faster, but their container does not show yet: look again
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
 
-    def _look(self) -> Observation | None:
+    def _find(self) -> Observation | None:
         return self._containers.look_up(self._spec.name)
 
     def _must_go(self, found: Observation) -> bool:
@@ -93,13 +93,13 @@ class Deployment:
 
     def _replace(self, found: Observation) -> None:
         with self._connection.call() as client:
-            client.inspect_image(self._spec.image)  # the old one stays while there is nothing to put in its place
+            client.inspect_image(self._spec.image)  # raises before the old container goes, where the image is missing
         self._containers.stop_found(found, timeout=self._spec.stop_timeout)
         self._containers.remove_found(found)
 
     def _create(self) -> Observation:
         spec = self._spec
-        self._note_volumes()
+        self._prepare_volumes()
         payload = container_payload(
             spec, network=settings.BERTH_CONTAINER_NETWORK, runtime=settings.BERTH_CONTAINER_RUNTIME
         )
@@ -107,9 +107,9 @@ class Deployment:
             with self._connection.call() as client, understand_answer():
                 container_id = str(client.create_container_from_config(payload, spec.name)["Id"])
         except EngineUnavailableError as error:
-            # Unknown whether it happened: look.
+            # It may have been created all the same.
             self._is_ours_to_undo = True
-            found = self._look()
+            found = self._find()
             if found is None or self._must_go(found):
                 raise _as_refusal(error) from error
             return found
@@ -121,8 +121,8 @@ class Deployment:
             state=ContainerState.CREATED,
         )
 
-    def _note_volumes(self) -> None:
-        """Which volumes are not there yet; the old secrets go, so that none is left that the spec no longer has."""
+    def _prepare_volumes(self) -> None:
+        """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
         self._new_volumes = [secrets_volume(name)]
         if not self._containers.has_volume(data_volume(name)):
@@ -138,16 +138,16 @@ class Deployment:
         try:
             self._containers.start_found(container)
         except EngineUnavailableError as error:
-            now = self._look()
+            now = self._find()
             if now is None or not now.is_up:
                 raise _as_refusal(error) from error
 
     def _undo(self) -> None:
-        """Take away what was made and never ran. Where the engine is silent this is for a later clean-up."""
+        """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up."""
         if not self._is_ours_to_undo:
             return
         with suppress(EngineError), time_limit(UNDO_LIMIT):
-            found = self._look()
+            found = self._find()
             if found is not None and self._is_mine(found):
                 self._containers.remove_found(found, force=False)
                 found = None
@@ -168,5 +168,5 @@ def _carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 
 
 def _as_refusal(error: EngineUnavailableError) -> EngineError:
-    """A failure the engine told us of, and that a look confirmed, is a refusal; silence stays unknown."""
+    """A refusal where the engine itself reported the failure and a second look confirmed it; else still unknown."""
     return EngineRefusedError(str(error)) if isinstance(error, EngineFailedError) else error

@@ -35,11 +35,11 @@ from containers.hardening import data_volume, secrets_volume
 logger = logging.getLogger(__name__)
 
 REPORT_LINES = 50
-"""How far back in the log the newest report is looked for."""
+"""How many of the last log lines are searched for the newest report."""
 
 
 class DockerEngine:
-    """Keeps every promise of `containers.engine.Engine`. One object serves all threads, and both sides of a fork."""
+    """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
 
     def __init__(self) -> None:
         self._connection = Connection()
@@ -70,13 +70,13 @@ class DockerEngine:
 
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
         if not self._has_network:
-            self._open_network()
+            self._ensure_network()
         try:
             return Deployment(self._connection, self._containers, spec).run(confirm)
         except MissingError:
-            if not self._open_network():
+            if not self._ensure_network():
                 raise
-            # Somebody had removed the network since this process saw it last.
+            # The network was removed since this process last saw it.
             return Deployment(self._connection, self._containers, spec).run(confirm)
 
     def stop(self, name: str, *, timeout: int) -> None:
@@ -125,7 +125,7 @@ class DockerEngine:
             if follow:
                 return Follower(open_stream, tail=tail, since=since).lines()
             return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
-        except (MissingError, ConflictError):  # it is gone, or on its way
+        except (MissingError, ConflictError):  # the container is gone or being removed
             return iter(())
 
     def stats(self, name: str) -> Usage | None:
@@ -146,8 +146,8 @@ class DockerEngine:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
 
-    def _open_network(self) -> bool:
-        """Afterwards agents have their network, and the rules around it where we may set them; whether it is new."""
+    def _ensure_network(self) -> bool:
+        """Makes the network where it is missing, and installs the rules around it. Whether the network is new."""
         is_new = ensure_network(self._connection)
         if warning := apply_rules():
             logger.warning(warning)
@@ -163,12 +163,12 @@ class DockerEngine:
         return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
 
     def _complete(self, found: Details) -> Observation:
-        """The observation with the agent's newest report of this run, from a health probe or from the log."""
+        """The observation and the agent's newest report of this run, from its log or else from a health probe."""
         if found.run_began is None:
             return found.observation
-        since = found.probed[0] if found.probed else found.run_began
+        since = found.probe_report[0] if found.probe_report else found.run_began
         lines = self._read_tail(found.observation.container_id, since)
-        newest = newest_report(lines, since=since) or found.probed
+        newest = newest_report(lines, since=since) or found.probe_report
         return replace(found.observation, report=newest[1] if newest else None)
 
     def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:
@@ -177,5 +177,5 @@ class DockerEngine:
             with self._connection.call() as client:
                 response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
                 return list(split_lines(read_chunks(response)))
-        except (MissingError, ConflictError):  # it is gone, or on its way
+        except (MissingError, ConflictError):  # the container is gone or being removed
             return []

@@ -13,7 +13,7 @@ _BRIDGE = "com.docker.network.bridge"
 
 
 def network_payload() -> dict[str, Any]:
-    """The body of POST /networks/create. No IPv6: what is not there needs no rule (the rules cover it all the same)."""
+    """The body of POST /networks/create. Agents get no IPv6, although the firewall has rules for it too."""
     return {
         "Name": settings.BERTH_CONTAINER_NETWORK,
         "CheckDuplicate": True,
@@ -27,20 +27,20 @@ def network_payload() -> dict[str, Any]:
 
 
 def ensure_network(connection: Connection) -> bool:
-    """Afterwards the network exists; whether this call made it. A network that is not ours is refused."""
-    if _is_there(connection):
+    """Makes the network where it is missing, and returns whether it did. Raises for a network that is not ours."""
+    if _network_exists(connection):
         return False
     try:
         with connection.call() as client:
             client.create_network_from(network_payload())
     except ConflictError:
-        if not _is_there(connection):
+        if not _network_exists(connection):
             raise
         return False
     return True
 
 
-def _is_there(connection: Connection) -> bool:
+def _network_exists(connection: Connection) -> bool:
     try:
         with connection.call() as client:
             found = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
@@ -48,9 +48,9 @@ def _is_there(connection: Connection) -> bool:
         return False
     with understand_answer():
         options, labels = found["Options"] or {}, found["Labels"] or {}
-        ours = labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
-        apart = options.get(f"{_BRIDGE}.enable_icc") == "false" and options.get(f"{_BRIDGE}.name") == bridge_name()
-    if not (ours and apart):
+        is_ours = labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
+        isolates = options.get(f"{_BRIDGE}.enable_icc") == "false" and options.get(f"{_BRIDGE}.name") == bridge_name()
+    if not (is_ours and isolates):
         message = (
             f"The network {settings.BERTH_CONTAINER_NETWORK} is not one that Berth made. Remove it, or set "
             "BERTH_CONTAINER_NETWORK to another name."

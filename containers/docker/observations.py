@@ -1,4 +1,4 @@
-"""What Docker says of containers, as observations. Pure: no call is made here."""
+"""Turns Docker's answers into observations. Pure: makes no calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,17 +14,21 @@ _HEALTH_WORDS = {
     "(unhealthy)": Health.UNHEALTHY,
     "(health: starting)": Health.STARTING,
 }
-_SCHEDULING = timedelta(milliseconds=90)
-"""Docker notes the start a little after the process has begun; its shortest pause between two runs is 100 ms."""
+_START_DELAY = timedelta(milliseconds=90)
+"""How much later than the process begins Docker may note its start. Less than its pause between two runs, 100 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """An inspected container: the observation but for its report, and what helps to find that."""
+    """An inspected container: the observation without the report, and what is needed to find that.
+
+    `run_began` is the time from which log lines belong to the present or last run, `probe_report` the report that the
+    newest health probe of this run printed, with its time.
+    """
 
     observation: Observation
     run_began: datetime | None
-    probed: tuple[datetime, AgentReport] | None
+    probe_report: tuple[datetime, AgentReport] | None
 
 
 def read_details(answer: Mapping[str, Any]) -> Details:
@@ -49,12 +53,12 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 finished_at=finished,
             ),
             run_began=began,
-            probed=_probed(state.get("Health"), began),
+            probe_report=_probe_report(state.get("Health"), began),
         )
 
 
 def read_rows(answer: object) -> list[Observation]:
-    """The answer of GET /containers/json: only what a list call says. Anything but a list is no answer."""
+    """The answer of GET /containers/json, which says less than an inspection. Raises where it is not a list."""
     with understand_answer():
         if not isinstance(answer, list):
             raise TypeError
@@ -62,30 +66,30 @@ def read_rows(answer: object) -> list[Observation]:
 
 
 def read_volumes(answer: Mapping[str, Any]) -> dict[str, datetime]:
-    """The answer of GET /volumes: whose they are, and the time of the older one."""
-    kept: dict[str, datetime] = {}
+    """The answer of GET /volumes: the names of their containers, each with the creation time of its oldest volume."""
+    oldest: dict[str, datetime] = {}
     with understand_answer():
         for volume in answer["Volumes"] or []:
-            name, since = volume["Name"].rpartition("-")[0], parse_time(volume["CreatedAt"])
-            if since is not None:
-                kept[name] = min(since, kept.get(name, since))
-    return kept
+            name, created = volume["Name"].rpartition("-")[0], parse_time(volume["CreatedAt"])
+            if created is not None:
+                oldest[name] = min(created, oldest.get(name, created))
+    return oldest
 
 
 def _read_row(row: Mapping[str, Any]) -> Observation:
-    said = row["Status"]
+    summary = row["Status"]
     return Observation(
         name=row["Names"][0].removeprefix("/"),
         container_id=row["Id"],
         labels=dict(row["Labels"] or {}),
         state=ContainerState(row["State"]),
-        health=next((verdict for word, verdict in _HEALTH_WORDS.items() if said.endswith(word)), Health.NONE),
+        health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
         created_at=datetime.fromtimestamp(row["Created"], UTC),
     )
 
 
 def is_plain(row: Observation) -> bool:
-    """Whether a list call already says all there is to say."""
+    """Whether the container is running and healthy, so that the list call suffices."""
     return row.state is ContainerState.RUNNING and row.health is Health.HEALTHY
 
 
@@ -93,20 +97,24 @@ def _has_exited(state: ContainerState) -> bool:
     return state in {ContainerState.EXITED, ContainerState.DEAD, ContainerState.RESTARTING}
 
 
-def _health(said: Mapping[str, Any] | None) -> Health:
-    return Health(said["Status"]) if said else Health.NONE
+def _health(health: Mapping[str, Any] | None) -> Health:
+    return Health(health["Status"]) if health else Health.NONE
 
 
 def _run_began(started: datetime | None, finished: datetime | None) -> datetime | None:
-    """From when on a log line is of the present run, or of the last one. A line may be older than the noted start."""
+    """The time from which log lines belong to the present run, or to the last one where none is present.
+
+    The first lines of a run may be older than the start that Docker noted. The bound therefore lies before that start,
+    and after the end of the run before.
+    """
     if started is None:
         return None
     if finished is None or finished >= started:
-        return started - (_SCHEDULING if finished else timedelta(seconds=1))
+        return started - (_START_DELAY if finished else timedelta(seconds=1))
     return max(finished + (started - finished) / 2, started - timedelta(seconds=1))
 
 
-def _probed(health: Mapping[str, Any] | None, began: datetime | None) -> tuple[datetime, AgentReport] | None:
+def _probe_report(health: Mapping[str, Any] | None, began: datetime | None) -> tuple[datetime, AgentReport] | None:
     """The report that the newest health probe of this run printed."""
     for entry in reversed((health or {}).get("Log") or []):
         start, end = parse_time(entry["Start"]), parse_time(entry["End"])

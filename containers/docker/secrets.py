@@ -1,4 +1,4 @@
-"""Credentials on their way into a container: an archive that only the agent's user can read once it is unpacked."""
+"""Packs credentials into an archive for a container, in which only the agent's user can read them."""
 
 import io
 import tarfile

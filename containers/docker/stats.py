@@ -1,4 +1,4 @@
-"""Usage figures out of Docker's counters."""
+"""Computes the usage of a container from Docker's counters."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,21 +8,22 @@ from containers.agent_reports import parse_time
 from containers.docker_api.errors import understand_answer
 from containers.engine import Usage
 
-_KEPT = 1000
+_MOST_READINGS = 1000
+"""Containers whose last reading is remembered."""
 
 
 class Meter:
-    """Turns counters into figures.
+    """Turns counters into usage.
 
-    A processor load is the difference of two readings. Docker would wait a second for the second one, so the last one
-    that this process saw is taken, and for the first time the start of the container.
+    Processor usage is the difference between two readings. Docker would wait a second for the second one. This compares
+    with the last reading of this process instead, and the first time with the start of the container.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
 
     def read(self, container_id: str, counters: Mapping[str, Any], *, started_at: datetime | None) -> Usage | None:
-        """The usage by GET /containers/{id}/stats; None where the container was not running."""
+        """The usage, from the answer of GET /containers/{id}/stats. None where the container was not running."""
         with understand_answer():
             memory = counters.get("memory_stats") or {}
             if not memory.get("usage"):
@@ -32,30 +33,30 @@ class Meter:
                 cpu_percent=self._cpu_percent(container_id, counters, started_at),
                 memory=_memory_in_use(memory),
                 memory_limit=int(memory["limit"]),
-                network_received=sum(int(one["rx_bytes"]) for one in networks),
-                network_sent=sum(int(one["tx_bytes"]) for one in networks),
+                network_received=sum(int(network["rx_bytes"]) for network in networks),
+                network_sent=sum(int(network["tx_bytes"]) for network in networks),
                 pids=int((counters.get("pids_stats") or {}).get("current") or 0),
             )
 
     def _cpu_percent(self, container_id: str, counters: Mapping[str, Any], started_at: datetime | None) -> float:
-        """Processor time by time passed: 100 is one core."""
+        """Processor time per time passed, in per cent of one core."""
         at, used = parse_time(counters["read"]), int(counters["cpu_stats"]["cpu_usage"]["total_usage"])
         since, used_before = self._last.get(container_id, (started_at, 0))
         if started_at and since and since < started_at:
-            since, used_before = started_at, 0  # it was started anew, and its counters with it
+            since, used_before = started_at, 0  # a new start resets the counters
         if at is None or since is None or at <= since:
             return 0.0
         self._last.pop(container_id, None)
         self._last[container_id] = at, used
-        while len(self._last) > _KEPT:
+        while len(self._last) > _MOST_READINGS:
             self._last.pop(next(iter(self._last)), None)
-        # The work of the start itself would look like a storm in the first moments.
+        # Over less than a second, the work of the start itself would look like a very busy processor.
         seconds = max((at - since).total_seconds(), 1.0)
         return max(0.0, round((used - used_before) / 1e9 / seconds * 100, 2))
 
 
 def _memory_in_use(memory: Mapping[str, Any]) -> int:
-    """Without the page cache that the kernel may take back, as `docker stats` counts it (cgroup 1 and 2)."""
+    """Bytes in use without the page cache that the kernel can reclaim, as `docker stats` counts (cgroup 1 and 2)."""
     pages = memory.get("stats") or {}
     cache = int(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
     used = int(memory["usage"])

@@ -1,4 +1,4 @@
-"""Spares a silent engine, and those who wait for it: after some failures in a row, fail at once for a while."""
+"""A circuit breaker: after some failures in a row, calls to a silent engine fail at once for a while."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from containers.engine import EngineUnavailableError
 
 FAILURES = 3
 PAUSE = 10.0
-"""Seconds for which nothing is asked after that many failures in a row; then one caller may try."""
+"""Seconds without a call after `FAILURES` failures in a row; then one caller may try."""
 
 
 class Breaker:
@@ -18,32 +18,32 @@ class Breaker:
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
-        self._closed_again_at = 0.0
+        self._next_try_at = 0.0
 
     @property
     def is_open(self) -> bool:
         return self._failures >= FAILURES
 
     def admit(self) -> None:
-        """Raises `EngineUnavailableError` while nothing should be asked."""
+        """Returns where the caller may call the engine. Raises `EngineUnavailableError` where it may not."""
         if not self.is_open:
             return
         with self._lock:
             now = self._clock()
-            if self._failures >= FAILURES and now < self._closed_again_at:
+            if self._failures >= FAILURES and now < self._next_try_at:
                 raise EngineUnavailableError("The container engine did not answer lately. It is asked again shortly.")
-            # The caller is the probe. Others keep waiting, and a probe that never reports blocks nobody for longer.
-            self._closed_again_at = now + PAUSE
+            # This caller tries. Others fail for another pause, and no longer, even if this one never reports back.
+            self._next_try_at = now + PAUSE
 
     def note_answer(self) -> None:
-        """The engine answered, whatever it said."""
+        """The engine answered, even if with an error."""
         if self._failures:
             with self._lock:
                 self._failures = 0
 
     def note_silence(self) -> None:
-        """The engine did not answer, or nothing that could be read."""
+        """The engine did not answer, or gave an answer that could not be read."""
         with self._lock:
             self._failures += 1
             if self.is_open:
-                self._closed_again_at = self._clock() + PAUSE
+                self._next_try_at = self._clock() + PAUSE

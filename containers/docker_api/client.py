@@ -1,4 +1,4 @@
-"""The client of the Docker engine: docker-py's low-level one on our wire, one for each process, behind a breaker."""
+"""The client of the Docker engine: docker-py's low-level client on bounded connections, behind a breaker."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ from containers.docker_api.transport import BoundedAdapter, time_limit
 from containers.engine import EngineError, EngineUnavailableError
 
 CALL_LIMIT = 10.0
-"""Seconds for one call; docker-py adds those of a stop by itself."""
+"""Seconds for one call. docker-py adds the timeout of a stop by itself."""
 
 READ_DEADLINE = 2.0
 """Seconds that all calls of one read to the engine may take together."""
@@ -26,16 +26,16 @@ READ_DEADLINE = 2.0
 OLDEST_API = "1.41"
 _thread = threading.local()
 
-# The stubs lack half of docker-py's methods and all that a subclass may use.
+# The type stubs lack half of docker-py's methods, and everything that a subclass uses.
 _APIClient: Any = docker.APIClient
 
 
 class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
-    """docker-py's low-level client with bounded calls. Asks for the engine's version when it is made."""
+    """docker-py's low-level client with bounded calls. Its constructor asks the engine for its version."""
 
     def __init__(self) -> None:
         environment = docker.utils.kwargs_from_env()
-        # A fixed version keeps the constructor from asking before the bounded wire is in place.
+        # A fixed version keeps docker-py's constructor from calling the engine before the adapter below is in place.
         super().__init__(
             base_url=environment.get("base_url"),
             tls=environment.get("tls", False),
@@ -43,14 +43,14 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
             timeout=CALL_LIMIT,
         )
         self.trust_env = False
-        where: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
-        if where.startswith(("http+unix://", "http://")):
-            adapter = BoundedAdapter(where, size=settings.BERTH_THREADS + 4)
-            self.mount("http+docker://" if where.startswith("http+unix://") else "http://", adapter)
+        address: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
+        if address.startswith(("http+unix://", "http://")):
+            adapter = BoundedAdapter(address, size=settings.BERTH_THREADS + 4)
+            self.mount("http+docker://" if address.startswith("http+unix://") else "http://", adapter)
         self._version = self._retrieve_server_version()
 
     def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
-        """An answer to be read piece by piece, at most `silence` seconds apart."""
+        """An answer to be read piece by piece. A read raises where `silence` seconds pass without a piece."""
         response: requests.Response = self._get(
             self._url(path, *names), params=params, stream=True, timeout=(CALL_LIMIT, silence)
         )
@@ -58,7 +58,7 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         return response
 
     def open_pull(self, repository: str, tag: str, *, silence: float) -> requests.Response:
-        """The answer of a pull, over when the image is there or the engine gave up. Never within a request."""
+        """The answer of a pull, which ends when the engine has the image or gave up. Too slow for a web request."""
         response: requests.Response = self._post(
             self._url("/images/create"),
             params={"fromImage": repository, "tag": tag},
@@ -69,7 +69,7 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         return response
 
     def import_root(self, archive: IO[bytes], repository: str, tag: str, *, changes: list[str], silence: float) -> None:
-        """Make an image of a root file system. docker-py's own way breaks with files that are not on a path."""
+        """Makes an image of a root file system. docker-py's own method fails for files that have no path."""
         response: requests.Response = self._post(
             self._url("/images/create"),
             params={"fromSrc": "-", "repo": repository, "tag": tag, "changes": changes},
@@ -86,12 +86,12 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         try:
             super()._raise_for_status(response)
         except (AttributeError, KeyError, TypeError) as error:
-            # docker-py expects {"message": …} in every refusal.
+            # docker-py fails for a refusal whose body is not {"message": …}.
             raise docker.errors.APIError("unreadable refusal", response=response) from error
 
 
 class _ProcessState:
-    """What one process has: breakers and, from the first call on, a client.
+    """What each process has of its own: two breakers and, from the first call on, a client.
 
     Reads have a breaker of their own: an engine that is too slow for them may be fast enough for a command.
     """
@@ -127,7 +127,7 @@ class Connection:
         try:
             with translate_errors(), time_limit(CALL_LIMIT if seconds is None else seconds):
                 if state.client is None:
-                    # Without a lock, for none is safe after a fork: two threads may both make one, and one is kept.
+                    # No lock, as none is safe after a fork: where two threads both make a client, the later one stays.
                     state.client = DockerClient()
                 yield state.client
         except EngineFailedError:

@@ -1,7 +1,7 @@
-"""The one place where foreign errors become those of `containers.engine`: docker-py's, and what it lets through.
+"""Translates foreign errors into those of `containers.engine`: docker-py's own, and those that it lets through.
 
-Not to be silent about: only a 404 for a container says that it is gone. A 5xx answer says nothing about a container,
-therefore it is an `EngineFailedError`, which is an `EngineUnavailableError`: unknown, look again.
+Only a 404 for a container means that it is gone. A 5xx answer means nothing about a container. It becomes an
+`EngineFailedError`, which is an `EngineUnavailableError`: the state is unknown until the next look.
 """
 
 import http.client
@@ -26,19 +26,19 @@ GARBLED = "The container engine gave an answer that cannot be read."
 
 
 class EngineFailedError(EngineUnavailableError):
-    """The engine answered that something went wrong with it (5xx). What was asked may or may not have happened."""
+    """The engine answered that it failed (5xx). The command may have been carried out all the same."""
 
 
 class MissingError(EngineRefusedError):
-    """What was named (a container, a volume, a network) is not there: the engine answered 404."""
+    """The engine answered 404: it has no such container, volume or network."""
 
 
 class ConflictError(EngineRefusedError):
-    """Something else is in the way (409): it runs, it is being removed, it is in use."""
+    """The engine answered 409: the container runs or is being removed, the volume is in use."""
 
 
 _TIMEOUTS = (TimeoutError, requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)
-# What docker-py raises before it asks, or for what the engine said: no sign of silence.
+# Raised by docker-py before it calls the engine, or for what the engine answered: the engine is not silent.
 _REFUSALS = (
     docker.errors.BuildError,
     docker.errors.ContainerError,
@@ -67,7 +67,7 @@ _SILENCES = (
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Whatever goes wrong inside comes out as an `EngineError`."""
+    """Turns every error of a call to the engine into an `EngineError`."""
     try:
         yield
     except EngineError:
@@ -83,7 +83,7 @@ def translate_errors() -> Iterator[None]:
 
 @contextmanager
 def understand_answer() -> Iterator[None]:
-    """For code that takes an answer apart: valid JSON of another shape than the engine's own is no answer either."""
+    """For code that reads an answer. Raises `EngineUnavailableError` where it has another shape than the engine's."""
     try:
         yield
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -91,7 +91,7 @@ def understand_answer() -> Iterator[None]:
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Whether the error says that nothing came for a while, and not that the connection broke."""
+    """Whether the error means that nothing arrived in time, and not that the connection broke."""
     if isinstance(error, _TIMEOUTS):
         return True
     # requests wraps a time-out in the middle of a body into a ConnectionError.
@@ -106,17 +106,19 @@ def _sentence(error: BaseException) -> str:
 
 def _from_answer(error: docker.errors.APIError) -> EngineError:
     status = error.status_code or 500
-    said = _clean(str(error.explanation or ""))
+    explanation = _clean(str(error.explanation or ""))
     if isinstance(error, docker.errors.ImageNotFound):
-        return ImageMissingError(f"The image is not on the container engine: {said}")
+        return ImageMissingError(f"The image is not on the container engine: {explanation}")
     if status == 404:
-        return MissingError(f"The container engine does not have it: {said}")
+        return MissingError(f"The container engine does not have it: {explanation}")
     if status == 409:
-        in_use = "name" in said.lower() and "already in use" in said.lower()
-        return NameTakenError("The name is in use.") if in_use else ConflictError(f"Something is in the way: {said}")
+        in_use = "name" in explanation.lower() and "already in use" in explanation.lower()
+        if in_use:
+            return NameTakenError("The name is in use.")
+        return ConflictError(f"Something is in the way: {explanation}")
     if status >= 500:
-        return EngineFailedError(f"The container engine failed: {said}")
-    return EngineRefusedError(f"The container engine refused: {said}")
+        return EngineFailedError(f"The container engine failed: {explanation}")
+    return EngineRefusedError(f"The container engine refused: {explanation}")
 
 
 def _clean(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Events of containers out of Docker's stream of JSON lines."""
+"""Reads events of containers from Docker's stream of JSON lines."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from containers.docker_api.errors import is_timeout, translate_errors, understan
 from containers.docker_api.logs import read_chunks
 from containers.engine import EngineEvent, EngineUnavailableError
 
-# Every health probe makes three exec events, which say nothing and would drown the rest.
+# Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (
     "create", "start", "restart", "die", "oom", "kill", "stop", "pause", "unpause", "destroy", "health_status",
 )  # fmt: skip
@@ -23,10 +23,10 @@ def event_params(within: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_events(response: requests.Response) -> Iterator[EngineEvent]:
-    """The events until there was none for as long as the stream was opened for."""
+    """The events as they arrive. Ends where none came within the `silence` with which the stream was opened."""
     try:
         with translate_errors():
-            for line in _split(response):
+            for line in _split_lines(response):
                 yield _read(line)
     except EngineUnavailableError as error:
         if is_timeout(error.__cause__ or error):
@@ -35,7 +35,7 @@ def read_events(response: requests.Response) -> Iterator[EngineEvent]:
     raise EngineUnavailableError("The container engine ended the stream of events.")
 
 
-def _split(response: requests.Response) -> Iterator[bytes]:
+def _split_lines(response: requests.Response) -> Iterator[bytes]:
     rest = b""
     for chunk in read_chunks(response):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -44,9 +44,9 @@ def _split(response: requests.Response) -> Iterator[bytes]:
 
 def _read(line: bytes) -> EngineEvent:
     with understand_answer():
-        said = json.loads(line)
+        event = json.loads(line)
         return EngineEvent(
-            name=str(said["Actor"]["Attributes"]["name"]),
-            action=str(said["Action"]),
-            at=datetime.fromtimestamp(said["timeNano"] / 1e9, UTC),
+            name=str(event["Actor"]["Attributes"]["name"]),
+            action=str(event["Action"]),
+            at=datetime.fromtimestamp(event["timeNano"] / 1e9, UTC),
         )

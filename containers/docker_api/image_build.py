@@ -19,14 +19,15 @@ from containers.engine import EngineRefusedError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTRACT = Path(agent_contract.__file__)
-"""Stands beside every image's own files, so that both sides of the contract read the same text."""
+"""Added to the files of every image, so that both sides of the contract read the same file."""
 
 CONTEXT_LABEL = "berth.context"
-"""Label with the digest of what an image was built from."""
+"""The label that holds the digest of everything from which an image was built."""
 
 CERTIFICATES = "build-ca.crt"
 _BUILD_LIMIT = 1800.0
-_SILENT_STEP = 600.0
+_STEP_SILENCE = 600.0
+"""Seconds that a step may take without printing anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ def find_contexts() -> list[BuildContext]:
 
 
 def find_certificates() -> Path | None:
-    """The host's bundle, which in many companies holds the authority that re-signs their traffic."""
+    """The host's bundle of certificates. In many companies it holds the authority that re-signs their traffic."""
     candidates = [os.environ.get("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt"]
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 
@@ -93,7 +94,7 @@ def is_current(connection: Connection, context: BuildContext, digest: str) -> bo
 
 
 def build_image(connection: Connection, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
-    """Builds it and yields its lines of progress. Raises `EngineRefusedError` with the last line where it fails."""
+    """Builds the image and yields the lines of progress. Raises `EngineRefusedError` with the reason of a failure."""
     replaced = inspect_image(connection, context.image)
     with connection.call(_BUILD_LIMIT) as client:
         answer = client.build(
@@ -106,19 +107,19 @@ def build_image(connection: Connection, context: BuildContext, *, base: str, dig
             rm=True,
             forcerm=True,
             decode=True,
-            timeout=_SILENT_STEP,
+            timeout=_STEP_SILENCE,
         )
-        for said in answer:
-            if "error" in said:
-                message = f"The image {context.image} could not be built: {str(said['error']).strip()}"
+        for progress in answer:
+            if "error" in progress:
+                message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
                 raise EngineRefusedError(message)
-            yield from str(said.get("stream", "")).splitlines()
+            yield from str(progress.get("stream", "")).splitlines()
     if replaced:
-        _forget(connection, replaced["Id"], context.image)
+        _remove_replaced(connection, replaced["Id"], context.image)
 
 
-def _forget(connection: Connection, image_id: str, image: str) -> None:
-    """Remove the image that has lost its name, unless containers still use it."""
+def _remove_replaced(connection: Connection, image_id: str, image: str) -> None:
+    """Removes the image that has lost its name to a new one, unless containers still use it."""
     now = inspect_image(connection, image)
     if now and now["Id"] != image_id:
         with suppress(ConflictError, ImageMissingError), connection.call() as client:

@@ -1,4 +1,4 @@
-"""Lines out of Docker's log stream, in which stdout and stderr are woven together in frames."""
+"""Reads lines from Docker's log stream, which carries stdout and stderr in alternating frames."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from containers.docker_api.errors import GARBLED, MissingError, is_timeout, tran
 from containers.engine import EngineUnavailableError
 
 SILENCE = 14.0
-"""Seconds without a line after which a follower gets an empty one; the protocol promises one within 15."""
+"""Seconds without a line after which a follower gets an empty one. The protocol promises it within 15."""
 
 LONGEST_LINE = 16 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ def log_params(*, tail: int | None, since: datetime | None, follow: bool) -> dic
 
 
 def read_chunks(response: requests.Response) -> Iterator[bytes]:
-    """What comes, as it comes; the connection is given back at the end and closed when the reader leaves early."""
+    """The body as it arrives. At its end the connection goes back to the pool; a reader that leaves early closes it."""
     try:
         while chunk := response.raw.read1(64 * 1024):
             yield chunk
@@ -43,10 +43,10 @@ def read_chunks(response: requests.Response) -> Iterator[bytes]:
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines with their time in front, without their end; what is longer than `LONGEST_LINE` is cut."""
+    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`."""
     pending: dict[int, bytes] = {}
     for stream, payload in _split_frames(chunks):
-        # A long line comes in several frames with the same time in front, the last of which may lack the line's end.
+        # A long line arrives in several frames with the same time in front. The last of them may lack the line's end.
         begun = pending.pop(stream, b"")
         stamp, _, text = payload.partition(b" ")
         if begun and not begun.startswith(stamp + b" "):
@@ -61,24 +61,24 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read_lines(response: requests.Response) -> Iterator[bytes]:
-    """The lines that there are."""
+    """The lines of an answer that is not followed."""
     with translate_errors():
         yield from split_lines(read_chunks(response))
 
 
 class Follower:
-    """The lines of a container as they are printed, until it ends; an empty one in long silences.
+    """The lines of a container as it prints them, until it ends, with an empty line after each long silence.
 
-    A read that ran into its time-out cannot be taken up again, so after a silence the stream is opened anew, from the
-    last line on.
+    A read that has timed out cannot be continued. After a silence the stream is therefore opened again, from the last
+    line on.
     """
 
     def __init__(self, open_stream: Open, *, tail: int | None, since: datetime | None) -> None:
         self._open = open_stream
-        self._again = log_params(tail=tail, since=since, follow=True)
-        self._response = open_stream(self._again)
+        self._next_params = log_params(tail=tail, since=since, follow=True)
+        self._response = open_stream(self._next_params)
         if tail == 0:
-            self._again |= {"tail": "all", "since": _nanoseconds(datetime.now(UTC))}
+            self._next_params |= {"tail": "all", "since": _nanoseconds(datetime.now(UTC))}
 
     def lines(self) -> Iterator[bytes]:
         while True:
@@ -92,13 +92,13 @@ class Follower:
                 return
             yield b""
             try:
-                self._response = self._open(self._again)
+                self._response = self._open(self._next_params)
             except MissingError:
                 return
 
     def _read(self) -> Iterator[bytes]:
         for line in split_lines(read_chunks(self._response)):
-            self._again |= {"tail": "all", "since": _after(line.partition(b" ")[0])}
+            self._next_params |= {"tail": "all", "since": _after(line.partition(b" ")[0])}
             yield line
 
 

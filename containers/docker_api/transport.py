@@ -1,8 +1,8 @@
-"""The wire to the Docker engine: one pool of connections for every path, on which whole calls have a time limit.
+"""The HTTP transport to the Docker engine: one pool of connections, on which whole calls have a time limit.
 
-docker-py's own time-outs are per read: an engine that drips a byte now and then holds a call for ever. Here every read
-and write also looks at the time limit of the calling thread. Works for Unix sockets and plain TCP; a connection with
-TLS is docker-py's own and has the time-out per read only.
+docker-py limits each read, so that an engine that sends a byte now and then can hold a call for ever. Here every read
+and write also keeps the time limit of the calling thread. This holds for Unix sockets and plain TCP. A connection with
+TLS is docker-py's own, and only its single reads are limited.
 """
 
 import socket
@@ -26,7 +26,7 @@ _thread = threading.local()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Whatever this thread says to the engine inside is over after so many seconds; of nested limits the first wins."""
+    """Limits all calls of this thread inside to `seconds` together. Of nested limits the one that ends first holds."""
     outer: float | None = getattr(_thread, "until", None)
     until = time.monotonic() + seconds
     _thread.until = until if outer is None else min(until, outer)
@@ -37,32 +37,32 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _hurry(sock: socket.socket) -> Iterator[None]:
-    """Lower the socket's time-out to what is left of the thread's limit."""
+def _within_time_limit(sock: socket.socket) -> Iterator[None]:
+    """Lowers the socket's timeout to what is left of the thread's time limit. Raises where nothing is left."""
     until: float | None = getattr(_thread, "until", None)
-    own = sock.gettimeout()
+    timeout = sock.gettimeout()
     if until is None:
         yield
         return
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError("The time for this call is over.")
-    sock.settimeout(left if own is None else min(own, left))
+    sock.settimeout(left if timeout is None else min(timeout, left))
     try:
         yield
     finally:
-        sock.settimeout(own)
+        sock.settimeout(timeout)
 
 
 class BoundedSocket(socket.socket):
-    """A socket that keeps `time_limit`. http.client reads and writes through just these two."""
+    """A socket that keeps `time_limit`. http.client reads and writes through these two methods only."""
 
     def recv_into(self, buffer: "WriteableBuffer", nbytes: int = 0, flags: int = 0) -> int:
-        with _hurry(self):
+        with _within_time_limit(self):
             return super().recv_into(buffer, nbytes, flags)
 
     def sendall(self, data: "ReadableBuffer", flags: int = 0) -> None:
-        with _hurry(self):
+        with _within_time_limit(self):
             super().sendall(data, flags)
 
 
@@ -78,7 +78,7 @@ class BoundedConnection(urllib3.connection.HTTPConnection):
         sock = BoundedSocket(family, socket.SOCK_STREAM)
         try:
             sock.settimeout(CONNECT_TIMEOUT)
-            with _hurry(sock):
+            with _within_time_limit(sock):
                 sock.connect(address)
         except BaseException:
             sock.close()
@@ -103,7 +103,7 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
             self._pool = BoundedPool(parts.hostname or "localhost", parts.port or 80, maxsize=size)
 
     def get_connection_with_tls_context(self, *_args: Any, **_options: Any) -> BoundedPool:
-        """Always the one pool: docker-py's own adapter keeps one for every path, which never meets again."""
+        """Always the one pool. docker-py's own adapter opens one for every path, and never uses it again."""
         return self._pool
 
     def request_url(self, request: requests.PreparedRequest, *_args: Any, **_options: Any) -> str:

@@ -1,4 +1,4 @@
-"""The name of the host's interface that the agents' network has and the rules match."""
+"""The name of the agents' network interface on the host, which the firewall rules match."""
 
 import hashlib
 
@@ -6,6 +6,6 @@ from django.conf import settings
 
 
 def bridge_name() -> str:
-    """The host's interface of the network: a name that firewall rules can match, at most 15 characters long."""
-    whose = f"{settings.BERTH_INSTANCE}/{settings.BERTH_CONTAINER_NETWORK}"
-    return f"berth-{hashlib.sha256(whose.encode()).hexdigest()[:8]}"
+    """The name of the interface: unique to instance and network, and at most 15 characters, the kernel's limit."""
+    network = f"{settings.BERTH_INSTANCE}/{settings.BERTH_CONTAINER_NETWORK}"
+    return f"berth-{hashlib.sha256(network.encode()).hexdigest()[:8]}"

@@ -1,4 +1,4 @@
-"""Sets the egress rules on this host, where that is possible; otherwise says in one sentence why not."""
+"""Installs the egress rules on this host, or says in one sentence why that is not possible."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,7 @@ def current_rules() -> list[RuleSet]:
 
 
 def apply_rules() -> str | None:
-    """Afterwards the rules stand on this host; else the sentence that says why not and what to do."""
+    """Installs the rules. Returns None, or a sentence that says why they could not be installed and what to do."""
     if reason := _obstacle():
         return f"{_UNPROTECTED}{reason} {_REMEDY}"
     try:
@@ -31,7 +31,7 @@ def apply_rules() -> str | None:
 
 
 def remove_rules() -> None:
-    """Afterwards none of our rules stands on this host. Missing ones are fine."""
+    """Removes all of our rules from this host. Missing ones are no error."""
     for rules in current_rules():
         for parents, rule in rules.hooks:
             for parent in parents:
@@ -43,6 +43,7 @@ def remove_rules() -> None:
 
 
 def _obstacle() -> str | None:
+    """Why this process cannot install rules, or None."""
     if not is_root():
         return "Berth is not root and may not set firewall rules."
     if any(find_program(name) is None for name in ("iptables-restore", "ip6tables-restore")):
@@ -61,7 +62,7 @@ def _apply(rules: RuleSet) -> None:
 
 
 def _unhook(program: str, parent: str, rule: str) -> None:
-    """Several processes may have hooked it in at the same time."""
+    """Removes the rule, which may be there several times: processes that start together each insert it."""
     for _ in range(20):
         if not _succeeds(program, "-D", parent, *rule.split()):
             return

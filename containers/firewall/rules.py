@@ -1,8 +1,8 @@
-"""What agents may reach: the internet, and nothing that is near. Pure rules, for iptables and ip6tables.
+"""What agents may reach: the internet, but neither this host nor private networks. Pure, for iptables and ip6tables.
 
-Each family gets chains of our own. One stands before all that Docker forwards from the agents' bridge, one before what
-the host itself takes from it; both send to the third what they refuse. Exceptions are for the operator to list: a
-Bot API server or a model gateway with a private address is as closed as all else until `BERTH_EGRESS_ALLOW` holds it.
+Each address family gets three chains of our own: one for packets that Docker forwards from the agents' bridge, one for
+packets from it to the host itself, and one that refuses what the other two reject. The operator lists exceptions in
+`BERTH_EGRESS_ALLOW`; without one, even a Bot API server or a model gateway with a private address stays out of reach.
 """
 
 from collections.abc import Iterable
@@ -27,14 +27,17 @@ _RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
-    """The rules of one family. `hooks` are (built-in chains in order of preference, rule)."""
+    """The rules of one address family.
+
+    `hooks` are the rules that lead into our chains, each with the built-in chains for it in order of preference.
+    """
 
     program: str
     chains: dict[str, list[str]]
     hooks: list[tuple[tuple[str, ...], str]]
 
     def as_restore(self) -> str:
-        """Input of `iptables-restore --noflush`, which replaces our chains at one stroke and leaves all others."""
+        """The input of `iptables-restore --noflush`, which replaces our chains at once and leaves all others alone."""
         declared = [f":{chain} - [0:0]" for chain in self.chains]
         rules = [f"-A {chain} {rule}" for chain, rules in self.chains.items() for rule in rules]
         return "\n".join(["*filter", *declared, *rules, "COMMIT", ""])
@@ -46,31 +49,32 @@ def make_rules(*, bridge: str, allow: Exceptions, resolvers: Iterable[str]) -> l
 
 
 def read_resolvers(files: Iterable[str] = _RESOLVER_FILES) -> list[str]:
-    """The host's name servers: Docker's resolver inside a container asks them from the container's own address."""
+    """The host's name servers, which Docker's resolver in a container asks from that container's own address."""
     found: list[str] = []
     for file in files:
         path = Path(file)
         lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
         words = [line.split() for line in lines]
         found += [word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver"]
-    return [address for address in dict.fromkeys(found) if _is_askable(address)]
+    return [address for address in dict.fromkeys(found) if _needs_rule(address)]
 
 
 def as_script(rules: Iterable[RuleSet]) -> str:
-    """A shell script that sets the rules, to be run as root on the host of the engine; again whenever they change."""
+    """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
     lines = ["#!/bin/sh", "set -eu"]
-    for one in rules:
-        lines += [f"{one.program}-restore -w --noflush <<'RULES'", one.as_restore().rstrip(), "RULES"]
-        for parents, rule in one.hooks:
-            choose = [f"{one.program} -w -n -L {parent} >/dev/null 2>&1 && parent={parent}" for parent in parents[:-1]]
-            lines.append(f"parent={parents[-1]}; " + "; ".join(f"{each} || true" for each in choose))
-            lines.append(f'{one.program} -w -C "$parent" {rule} 2>/dev/null || {one.program} -w -I "$parent" 1 {rule}')
+    for family in rules:
+        lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
+        command = f"{family.program} -w"
+        for parents, rule in family.hooks:
+            tests = [f"{command} -n -L {parent} >/dev/null 2>&1 && parent={parent}" for parent in parents[:-1]]
+            lines.append(f"parent={parents[-1]}; " + "; ".join(f"{test} || true" for test in tests))
+            lines.append(f'{command} -C "$parent" {rule} 2>/dev/null || {command} -I "$parent" 1 {rule}')
     return "\n".join(line.removesuffix("; ") for line in lines) + "\n"
 
 
 def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
     forwarded, to_host, refused = (f"{bridge.upper()}-{end}" for end in ("FORWARD", "HOST", "REFUSE"))
-    # The address that the agent asked for counts, not the one that a published port of Docker made of it.
+    # Matched is the address that the agent asked for, not the one to which Docker redirects a published port.
     allowed = [
         f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
         if port
@@ -87,10 +91,10 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
     return RuleSet(
         program=PROGRAMS[version],
         chains={
-            # A reset ends the attempt at once; for the rest the family's default message.
+            # A reset ends a TCP attempt at once. Other protocols get the default message of the address family.
             refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
             forwarded: [
-                f"-o {bridge} -j {refused}",  # other agents, whatever is allowed
+                f"-o {bridge} -j {refused}",  # other agents, even if an exception covers their address
                 *allowed,
                 *names,
                 *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
@@ -104,8 +108,8 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
     )
 
 
-def _is_askable(address: str) -> bool:
-    """Loopback ones are asked from the host's side, where no rule of ours stands."""
+def _needs_rule(address: str) -> bool:
+    """Docker asks name servers on loopback addresses from the host's side, where none of our rules applies."""
     try:
         return not ip_address(address).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""Builds every agent image that is not up to date."""
+"""Builds the agent images that are not up to date."""
 
 from argparse import ArgumentParser
 from collections import deque
@@ -54,10 +54,10 @@ class Command(BaseCommand):
         self._tell(f"Building {context.image} on {base}")
         recent: deque[str] = deque(maxlen=20)
         try:
-            for said in build_image(connection, context, base=base, digest=digest):
-                recent.append(said)
-                if said.startswith("Step "):
-                    self._tell(f"  {said[:110]}")
+            for line in build_image(connection, context, base=base, digest=digest):
+                recent.append(line)
+                if line.startswith("Step "):
+                    self._tell(f"  {line[:110]}")
         except EngineError:
             self.stderr.write("\n".join(recent))
             raise

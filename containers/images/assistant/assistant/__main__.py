@@ -1,4 +1,4 @@
-"""The very first instant: an agent told to stop while Python still starts must also end with 0."""
+"""Handles SIGTERM before anything else is imported: an agent that is stopped while it starts must also end with 0."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import signal
 
 def begin() -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    from assistant.start import main  # noqa: PLC0415 - after the line above, as importing takes its time
+    from assistant.start import main  # noqa: PLC0415 - importing takes long enough for a SIGTERM to arrive
 
     main()
 

@@ -1,4 +1,4 @@
-"""Asks the model, through the SDK of the provider in use; the other one is never imported."""
+"""Asks the model through the SDK of the provider in use. The other SDK is never imported."""
 
 import asyncio
 import logging
@@ -18,20 +18,20 @@ logger = logging.getLogger(__name__)
 
 
 class RefusedError(Exception):
-    """The provider did not answer. `problem` is None where only this one message is at fault."""
+    """The provider did not answer. `problem` is None where the fault lies in this message alone."""
 
     def __init__(self, found: Problem | None) -> None:
         super().__init__(found.detail if found else "the message was refused")
         self.problem = found
 
 
-class Voice(Protocol):
-    async def say(self, messages: Sequence[Message]) -> str: ...
+class Model(Protocol):
+    async def answer(self, messages: Sequence[Message]) -> str: ...
 
     async def close(self) -> None: ...
 
 
-class OpenAIVoice:
+class OpenAIModel:
     def __init__(self, config: Config) -> None:
         from openai import AsyncOpenAI  # noqa: PLC0415 - half a second, and only if this is the provider
 
@@ -40,17 +40,17 @@ class OpenAIVoice:
             api_key=config.key, base_url=config.api_base, max_retries=RETRIES, timeout=config.answer_seconds
         )
 
-    async def say(self, messages: Sequence[Message]) -> str:
-        asked: list[Any] = [{"role": "system", "content": self._config.instructions}]
-        asked += [message._asdict() for message in messages]
-        answer = await self._client.chat.completions.create(model=self._config.model, messages=asked)
+    async def answer(self, messages: Sequence[Message]) -> str:
+        prompt: list[Any] = [{"role": "system", "content": self._config.instructions}]
+        prompt += [message._asdict() for message in messages]
+        answer = await self._client.chat.completions.create(model=self._config.model, messages=prompt)
         return answer.choices[0].message.content or ""
 
     async def close(self) -> None:
         await self._client.close()
 
 
-class AnthropicVoice:
+class AnthropicModel:
     def __init__(self, config: Config) -> None:
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - over a second, and only if this is the provider
 
@@ -63,10 +63,10 @@ class AnthropicVoice:
             timeout=config.answer_seconds,
         )
 
-    async def say(self, messages: Sequence[Message]) -> str:
-        asked: list[Any] = [message._asdict() for message in messages]
+    async def answer(self, messages: Sequence[Message]) -> str:
+        prompt: list[Any] = [message._asdict() for message in messages]
         answer = await self._client.messages.create(
-            model=self._config.model, max_tokens=LONGEST_ANSWER, system=self._config.instructions, messages=asked
+            model=self._config.model, max_tokens=LONGEST_ANSWER, system=self._config.instructions, messages=prompt
         )
         return "".join(block.text for block in answer.content if block.type == "text")
 
@@ -77,21 +77,21 @@ class AnthropicVoice:
 class Brain:
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._loading: asyncio.Task[Voice] | None = None
+        self._loading: asyncio.Task[Model] | None = None
 
-    def prepare(self) -> asyncio.Task[Voice]:
-        """Begin to import the SDK, beside the polling, so that the first question does not wait for it."""
+    def prepare(self) -> asyncio.Task[Model]:
+        """Begins to import the SDK while the agent already polls, so that the first question does not wait for it."""
         if self._loading is None:
-            make = AnthropicVoice if self._config.provider is Provider.ANTHROPIC else OpenAIVoice
+            make = AnthropicModel if self._config.provider is Provider.ANTHROPIC else OpenAIModel
             self._loading = asyncio.create_task(asyncio.to_thread(make, self._config))
         return self._loading
 
     async def answer(self, messages: Sequence[Message]) -> str:
-        """The model's answer. RefusedError for whatever goes wrong on the provider's side."""
-        voice = await asyncio.shield(self.prepare())
+        """The model's answer. Raises RefusedError for everything that goes wrong on the provider's side."""
+        model = await asyncio.shield(self.prepare())
         try:
             async with asyncio.timeout(self._config.answer_seconds):
-                return await voice.say(messages)
+                return await model.answer(messages)
         except Exception as error:  # noqa: BLE001 - SDKs leak more than their own errors, a JSONDecodeError for one
             logger.warning("the provider did not answer: %s", type(error).__name__)
             raise RefusedError(_explain(error)) from None
@@ -102,7 +102,7 @@ class Brain:
 
 
 def _explain(error: Exception) -> Problem | None:
-    """Both SDKs raise errors with `status_code` and `body`; the rest is a lost connection or a nonsensical answer."""
+    """Both SDKs raise errors with `status_code` and `body`. Others mean a lost connection or an unreadable answer."""
     status = getattr(error, "status_code", None)
     if not isinstance(status, int):
         return problem(ProblemCode.PROVIDER_DOWN)

@@ -1,4 +1,4 @@
-"""The agent's configuration: the environment for settings, files for secrets, as the agent contract says."""
+"""Reads the agent's configuration: settings from the environment, secrets from files, as the agent contract says."""
 
 import os
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ class Config:
     api_base: str
     telegram_base: str
     instructions: str
-    allowed_users: frozenset[str]  # numeric ids and lower-case user names; empty: everybody
+    allowed_users: frozenset[str]  # numeric ids and lower-case user names; empty means everybody
     data_dir: Path
-    watch_seconds: float  # between two looks at a provider that is in trouble
-    conflict_seconds: float  # for how long another poller is borne
-    unreachable_seconds: float  # for how long an unreachable Telegram is borne
+    watch_seconds: float  # between two probes of a provider that is in trouble
+    conflict_seconds: float  # how long another poller is tolerated
+    unreachable_seconds: float  # how long an unreachable Telegram is tolerated
     answer_seconds: float  # how long the model may think
 
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
-    """Raise FatalError (exit 40) that names the variable or file which is missing or unreadable."""
+    """The configuration. Raises FatalError (exit 40), which names the variable or file that is missing or wrong."""
     secrets = Path(env.get("AGENT_SECRETS_DIR") or SECRETS_PATH)
     token = _secret(secrets / SecretFile.TELEGRAM_BOT_TOKEN)
     key = _secret(secrets / SecretFile.AGENT_API_KEY)
@@ -82,10 +82,10 @@ def _url(env: Mapping[str, str], name: str, default: str) -> str:
     value = (env.get(name, "").strip() or default).rstrip("/")
     try:
         parts = urlsplit(value)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         raise _bad(f"{name} must be an http or https address.")
     return value
 

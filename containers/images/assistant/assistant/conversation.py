@@ -1,4 +1,4 @@
-"""What the agent does with a message: commands, the allow-list, a question to the model."""
+"""Handles the messages of a chat: the allow-list, commands, and questions to the model."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from assistant.status import Status
 
 MOST_WAITING = 10  # questions of one chat
 MOST_AT_ONCE = 8  # questions to the model
-STRANGER_PAUSE = 3600.0  # seconds until a stranger is told again, so that nobody can make the bot chatter
+STRANGER_PAUSE = 3600.0  # seconds until a stranger gets another answer, so that strangers cannot flood a chat
 
 HELLO = "Hello! Write to me and I will answer. /help shows what else I can do."
 HELP = "Write to me and I will answer.\n\n/reset: I forget what was said in this chat\n/help: this list"
@@ -42,12 +42,12 @@ class Conversation:
         self._status = status
         self._turns: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting: defaultdict[int, int] = defaultdict(int)
-        self._thinking = asyncio.Semaphore(MOST_AT_ONCE)
-        self._told: dict[int, float] = {}
+        self._questions = asyncio.Semaphore(MOST_AT_ONCE)
+        self._strangers: dict[int, float] = {}
         self._tasks: dict[asyncio.Task[None], int] = {}
 
     def take(self, update: Update) -> None:
-        """Begin to answer; messages of one chat are answered one after the other, chats beside each other."""
+        """Begins to answer. Messages of one chat are answered one after the other, several chats at once."""
         message = update.message
         if message is not None and message.from_user is not None:
             task = asyncio.create_task(self._answer_in_turn(message, message.from_user))
@@ -55,7 +55,7 @@ class Conversation:
             task.add_done_callback(self._tasks.pop)
 
     async def close(self, patience: float) -> None:
-        """Let answers finish for a moment, then give up the rest and say so in their chats."""
+        """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats."""
         if not self._tasks:
             return
         _, late = await asyncio.wait(self._tasks, timeout=patience)
@@ -88,16 +88,16 @@ class Conversation:
         if not self._is_allowed(user):
             await self._turn_away(message.chat_id, user)
         elif message.text is None:
-            await self._answer_wordless(message)
+            await self._answer_attachment(message)
         elif message.text.startswith("/"):
-            await self._obey(message.chat_id, message.text)
+            await self._run_command(message.chat_id, message.text)
         else:
-            await self._think(message.chat_id, message.text)
+            await self._ask_model(message.chat_id, message.text)
 
-    async def _answer_wordless(self, message: Incoming) -> None:
+    async def _answer_attachment(self, message: Incoming) -> None:
         if message.caption:
-            await self._think(message.chat_id, message.caption)
-        elif message.effective_attachment is not None:  # and not: somebody joined, a title changed
+            await self._ask_model(message.chat_id, message.caption)
+        elif message.effective_attachment is not None:  # not a notice that somebody joined or a title changed
             await self._send(message.chat_id, ONLY_TEXT)
 
     def _is_allowed(self, user: User) -> bool:
@@ -106,12 +106,12 @@ class Conversation:
 
     async def _turn_away(self, chat: int, user: User) -> None:
         now = time.monotonic()
-        self._told = {who: at for who, at in self._told.items() if now - at < STRANGER_PAUSE}
-        if user.id not in self._told:
-            self._told[user.id] = now
+        self._strangers = {who: at for who, at in self._strangers.items() if now - at < STRANGER_PAUSE}
+        if user.id not in self._strangers:
+            self._strangers[user.id] = now
             await self._send(chat, f"Sorry, my owner has not put you (id {user.id}) on the list of people I talk to.")
 
-    async def _obey(self, chat: int, text: str) -> None:
+    async def _run_command(self, chat: int, text: str) -> None:
         command, _, addressee = text.split(maxsplit=1)[0].lower().partition("@")
         if addressee and addressee != self._bot.username.lower():
             return
@@ -120,10 +120,10 @@ class Conversation:
         answers = {"/start": HELLO, "/help": HELP, "/reset": FORGOTTEN}
         await self._send(chat, answers.get(command, UNKNOWN_COMMAND))
 
-    async def _think(self, chat: int, question: str) -> None:
+    async def _ask_model(self, chat: int, question: str) -> None:
         messages = [*self._memory.recall(chat), Message("user", question)]
         try:
-            async with typing(self._bot, chat), self._thinking:
+            async with typing(self._bot, chat), self._questions:
                 answer = clean(await self._brain.answer(messages))
         except RefusedError as error:
             if error.problem is None:

@@ -1,11 +1,11 @@
-"""What was said in each chat, in SQLite, bounded."""
+"""Remembers the last messages of each chat, in SQLite."""
 
 import sqlite3
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-KEPT_MESSAGES = 40  # per chat
-KEPT_CHARACTERS = 24_000  # per chat, some 6,000 tokens: what is sent along with every question
+MOST_MESSAGES = 40  # per chat
+MOST_CHARACTERS = 24_000  # per chat: some 6,000 tokens, which are sent along with every question
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS message (
@@ -31,24 +31,24 @@ class Memory:
         self._db.executescript(SCHEMA)
 
     def recall(self, chat_id: int) -> list[Message]:
-        """The latest exchanges, oldest first, beginning with a question as the providers want it."""
+        """The last messages, oldest first. The first one is a question, as the providers demand."""
         rows = self._db.execute(
-            "SELECT role, content FROM message WHERE chat_id = ? ORDER BY id DESC LIMIT ?", (chat_id, KEPT_MESSAGES)
+            "SELECT role, content FROM message WHERE chat_id = ? ORDER BY id DESC LIMIT ?", (chat_id, MOST_MESSAGES)
         )
-        kept: list[Message] = []
-        room = KEPT_CHARACTERS
+        recalled: list[Message] = []
+        room = MOST_CHARACTERS
         for role, content in rows:
             room -= len(content)
             if room < 0:
                 break
-            kept.append(Message(role, content))
-        kept.reverse()
-        while kept and kept[0].role != "user":
-            kept.pop(0)
-        return kept
+            recalled.append(Message(role, content))
+        recalled.reverse()
+        while recalled and recalled[0].role != "user":
+            recalled.pop(0)
+        return recalled
 
     def remember(self, chat_id: int, question: str, answer: str) -> None:
-        """Both or none, so that a question without an answer is never sent along."""
+        """Stores both or neither, so that a question without an answer is never sent along."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -58,7 +58,7 @@ class Memory:
             self._db.execute(
                 "DELETE FROM message WHERE chat_id = ?1 AND id NOT IN"
                 " (SELECT id FROM message WHERE chat_id = ?1 ORDER BY id DESC LIMIT ?2)",
-                (chat_id, KEPT_MESSAGES),
+                (chat_id, MOST_MESSAGES),
             )
 
     def forget(self, chat_id: int) -> None:

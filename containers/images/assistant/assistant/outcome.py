@@ -7,14 +7,14 @@ from agent_contract import ExitCode, ProblemCode
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong but can pass. `detail` is for the owner's dashboard and carries no foreign text."""
+    """Something that is wrong. `detail` is for the owner's dashboard and holds no text of others."""
 
     code: ProblemCode
     detail: str
 
 
 class FatalError(Exception):
-    """What ends the agent, because trying on cannot help."""
+    """Ends the agent, because trying again cannot help."""
 
     def __init__(self, exit_code: ExitCode, code: ProblemCode, detail: str) -> None:
         super().__init__(detail)

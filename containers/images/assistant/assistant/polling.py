@@ -1,4 +1,4 @@
-"""Asks Telegram for messages, and knows when trying on is pointless."""
+"""Polls Telegram for messages, and decides when trying again is pointless."""
 
 import asyncio
 import logging
@@ -16,8 +16,8 @@ from assistant.status import Status
 
 POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the health check
 LONGEST_PAUSE = 30.0  # seconds, between tries
-BLIPS = 3  # failures in a row before it is called a problem
-FEW_CONFLICTS = 3  # a container replaced in a hurry may meet its predecessor's last poll
+BLIPS = 3  # failures in a row before they are reported as a problem
+FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
 
 TOKEN_REJECTED = "Telegram rejects the bot token."  # noqa: S105 - a sentence
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
@@ -33,33 +33,33 @@ class Patience:
         self._config = config
         self._status = status
         self._now = asyncio.get_running_loop().time
-        self._good = self._now()
+        self._last_success = self._now()
         self._failures = 0
         self._conflicts: list[float] = []
 
     @property
     def hold(self) -> int:
-        """For how many seconds Telegram may hold a poll: shorter in a conflict, to see its end soon."""
+        """Seconds for which Telegram may hold a poll. Shorter in a conflict, so that its end is noticed soon."""
         return max(1, round(self._config.conflict_seconds / 3)) if self._conflicts else POLL_SECONDS
 
     def succeeded(self) -> None:
-        self._good = self._now()
+        self._last_success = self._now()
         self._failures = 0
-        # Of two pollers each succeeds now and then; so a conflict is over only after a quiet while.
+        # Two pollers take turns in succeeding, so a conflict is over only after some time without one.
         if self._conflicts and self._now() - self._conflicts[-1] > self._config.conflict_seconds / 3:
             self._conflicts.clear()
         if not self._conflicts:
             self._status.note_telegram(None)
 
     def suffer(self, error: TelegramError) -> float:
-        """How long to wait before the next try. FatalError where there should be none."""
+        """Seconds to wait before the next try. Raises FatalError where there should be none."""
         if _is_definite(error):
             raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
         if isinstance(error, Conflict):
             return self._suffer_conflict()
         self._failures += 1
         logger.warning("Telegram did not answer: %s", type(error).__name__)
-        if self._now() - self._good > self._config.unreachable_seconds:
+        if self._now() - self._last_success > self._config.unreachable_seconds:
             raise FatalError(ExitCode.TELEGRAM_UNREACHABLE, ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE)
         if self._failures >= BLIPS:
             self._status.note_telegram(Problem(ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE))
@@ -68,7 +68,7 @@ class Patience:
         return min(float(1 << min(self._failures - 1, 10)), LONGEST_PAUSE, self._config.unreachable_seconds / 4)
 
     def _suffer_conflict(self) -> float:
-        self._good = self._now()  # it does answer
+        self._last_success = self._now()  # a conflict is an answer too
         self._conflicts.append(self._now())
         lasted = self._conflicts[-1] - self._conflicts[0]
         if lasted >= self._config.conflict_seconds and len(self._conflicts) >= FEW_CONFLICTS:
@@ -78,10 +78,10 @@ class Patience:
 
 
 async def sign_in(bot: Bot, patience: Patience) -> None:
-    """getMe, until it is answered."""
+    """Calls getMe until Telegram answers."""
     while True:
         try:
-            with _understood():
+            with _readable_answer():
                 await bot.initialize()
         except TelegramError as error:
             await asyncio.sleep(patience.suffer(error))
@@ -91,8 +91,8 @@ async def sign_in(bot: Bot, patience: Patience) -> None:
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
-    """The library trips over JSON that is not what the Bot API would say, such as that of a proxy in between."""
+def _readable_answer() -> Iterator[None]:
+    """Turns the library's errors over unexpected JSON, such as that of a proxy in between, into a TelegramError."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -100,7 +100,7 @@ def _understood() -> Iterator[None]:
 
 
 def _is_definite(error: TelegramError) -> bool:
-    """Whether Telegram itself said so; the library makes the same error of any 404, say of a proxy in between."""
+    """Whether Telegram itself rejects the token. The library raises the same error for the 404 of a proxy."""
     while isinstance(error.__cause__, InvalidToken):  # Bot.initialize wraps it
         error = error.__cause__
     return isinstance(error, InvalidToken) and error.__cause__ is None
@@ -114,17 +114,17 @@ class Poller:
         self._take = take
         self._offset: int | None = None
         self._unconfirmed = False
-        self._may_free = True
+        self._may_remove_webhook = True
 
     async def run(self) -> None:
-        """Poll for ever. The first poll does not wait, so that `running` is known at once."""
+        """Polls for ever. The first poll does not wait, so that `running` is reported at once."""
         hold = 0
         while True:
             try:
                 updates = await self._poll(hold)
             except TelegramError as error:
                 hold = 0
-                if not await self._free_from_webhook(error):
+                if not await self._remove_webhook(error):
                     await asyncio.sleep(self._patience.suffer(error))
                 continue
             self._patience.succeeded()
@@ -135,23 +135,23 @@ class Poller:
                 self._take(update)
 
     async def confirm(self) -> None:
-        """Tell Telegram what has been taken, so that the next start does not answer it again."""
+        """Confirms to Telegram the messages taken so far, so that the next start does not answer them again."""
         if self._unconfirmed:
             await self._bot.get_updates(offset=self._offset, limit=1, timeout=0, read_timeout=1, connect_timeout=1)
 
     async def _poll(self, hold: int) -> tuple[Update, ...]:
-        with _understood():
+        with _readable_answer():
             updates = await self._bot.get_updates(
                 offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=["message"]
             )
         self._unconfirmed = False
         return updates
 
-    async def _free_from_webhook(self, error: TelegramError) -> bool:
-        """A forgotten webhook is taken off once; if it comes back, somebody else is using the bot."""
-        if not (isinstance(error, Conflict) and "webhook" in str(error) and self._may_free):
+    async def _remove_webhook(self, error: TelegramError) -> bool:
+        """Removes a forgotten webhook, but only once: if it comes back, somebody else uses the bot."""
+        if not (isinstance(error, Conflict) and "webhook" in str(error) and self._may_remove_webhook):
             return False
-        self._may_free = False
+        self._may_remove_webhook = False
         logger.warning("a webhook was set for this bot; taking it off, as messages are polled for")
         try:
             return await self._bot.delete_webhook()

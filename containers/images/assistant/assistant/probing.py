@@ -1,7 +1,7 @@
-"""Asks the provider, for free, whether it takes the key and knows the model.
+"""Asks the provider, free of charge, whether it accepts the key and offers the model.
 
-With plain httpx, which the Telegram library has loaded anyway: importing a provider's SDK takes half a second of CPU,
-which at a quarter of a core would be two seconds more until the agent runs.
+Uses plain httpx, which the Telegram library has loaded anyway. Importing a provider's SDK takes half a second of CPU,
+so at a quarter of a core the agent would start two seconds later.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from assistant.config import Config
 from assistant.outcome import Problem
 from assistant.providers import Provider, explain_refusal, is_header_safe, model_is_listed, problem
 
-LONGEST_PROBE = 8.0  # seconds, for all questions together; the start waits for it
+LONGEST_PROBE = 8.0  # seconds for all requests together; the start waits for them
 
 logger = logging.getLogger(__name__)
 
 
 async def probe(config: Config) -> Problem | None:
-    """The problem with the provider, None if there is none or if it does not let itself be asked."""
+    """The problem with the provider. None where there is none, or where the provider has no way to find out."""
     if not is_header_safe(config.key):
         return problem(ProblemCode.PROVIDER_KEY)
     try:
@@ -60,7 +60,7 @@ async def _ask_openrouter_key(client: httpx.AsyncClient, api_base: str) -> Probl
 
 
 async def _ask_list(client: httpx.AsyncClient, config: Config) -> Problem | None:
-    """A 404 for a model is proof only if the list of models lacks it too: gateways do not have every path."""
+    """A 404 for a model counts only where the list of models lacks it too: gateways do not have every path."""
     answer = await client.get(f"{config.api_base}/models", params={"limit": "1000"})
     if answer.is_success and model_is_listed(config.model, _json(answer)) is False:
         return problem(ProblemCode.PROVIDER_MODEL)
@@ -68,7 +68,7 @@ async def _ask_list(client: httpx.AsyncClient, config: Config) -> Problem | None
 
 
 def _meaning(answer: httpx.Response) -> Problem | None:
-    """A 403 says nothing here: a restricted key may chat without being allowed to look at models."""
+    """The problem that an answer means. A 403 means none: a restricted key may chat but not list models."""
     if answer.is_success or answer.status_code == 403:
         return None
     return explain_refusal(answer.status_code, answer.text)

@@ -1,4 +1,4 @@
-"""What is known of the providers, and what their refusals mean. Pure rules."""
+"""The providers, and what their refusals mean. Pure rules."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -46,7 +46,7 @@ CHAT_SENTENCES = {
 }
 REFUSED_SENTENCE = "My model provider did not accept this message. Shorten it, or use /reset to begin anew."
 
-# What vendors write where the status alone does not tell; compared in lower case.
+# What vendors write where the status alone is not enough. Compared in lower case.
 CREDIT_WORDS = ("insufficient_quota", "credit balance is too low", "insufficient credits", "key limit exceeded")
 MODEL_WORDS = ("model_not_found", "not a valid model", "model does not exist", "invalid model")
 
@@ -60,7 +60,7 @@ def guess_provider(key: str) -> Provider:
 
 
 def is_header_safe(secret: str) -> bool:
-    """Whether it can be sent at all; a key with a space or a letter beyond ASCII cannot be anybody's."""
+    """Whether it can be sent in a header. A key with a space or a character beyond ASCII cannot be valid."""
     return secret.isascii() and secret.isprintable() and " " not in secret
 
 
@@ -69,7 +69,7 @@ def problem(code: ProblemCode) -> Problem:
 
 
 def explain_refusal(status: int, text: str) -> Problem | None:
-    """What a provider's error answer means; None where only this one message is at fault."""
+    """What a provider's error means. None where the fault lies in this message alone."""
     words = text.lower()
     if status == 402 or any(sign in words for sign in CREDIT_WORDS):
         return problem(ProblemCode.PROVIDER_CREDIT)
@@ -83,7 +83,7 @@ def explain_refusal(status: int, text: str) -> Problem | None:
 
 
 def model_is_listed(model: str, listing: object) -> bool | None:
-    """Whether a models answer names the model; None if the answer is no list, so that it proves nothing."""
+    """Whether the list of models holds the model. None where the answer is no list and proves nothing."""
     data = listing.get("data") if isinstance(listing, Mapping) else None
     if not isinstance(data, list) or not data:
         return None

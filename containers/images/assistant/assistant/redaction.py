@@ -18,6 +18,8 @@ logger = logging.getLogger("assistant")
 
 
 class Redactor:
+    """Replaces the secrets that it has learned, and everything that looks like a credential."""
+
     def __init__(self) -> None:
         self._secrets: list[str] = []
 
@@ -38,14 +40,14 @@ redactor = Redactor()
 
 
 class RedactingFormatter(logging.Formatter):
-    """Cleans the finished line, traceback included, so no argument and no exception slips past."""
+    """Cleans the finished line with its traceback, so that no argument and no exception gets past it."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redactor.clean(super().format(record))
 
 
 def set_up_logging(level: str) -> None:
-    """Of libraries only warnings, as httpx's INFO lines are URLs with the bot token. Level DEBUG opens everything."""
+    """Hides what libraries log below warnings: httpx's INFO lines hold the bot token. Level DEBUG shows everything."""
     wanted = logging.DEBUG if level.strip().upper() == "DEBUG" else logging.INFO
     output = logging.StreamHandler(sys.stderr)
     output.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -1,4 +1,4 @@
-"""The agent's life: sign in, look at the provider, poll and answer until told to stop."""
+"""Runs the agent: sign in, probe the provider, then poll and answer until it is told to stop."""
 
 import asyncio
 import logging
@@ -35,19 +35,19 @@ logger = logging.getLogger(__name__)
 
 
 async def live(config: Config, status: Status) -> None:
-    """Return when told to stop by a signal; FatalError when there is no point in going on."""
+    """Returns when a signal says stop. Raises FatalError when there is no point in going on."""
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_loop_error)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    life = asyncio.create_task(_live(config, status))
+    running = asyncio.create_task(_live(config, status))
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({life, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not life.done():
-        life.cancel()
+    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():
+        running.cancel()
     with suppress(asyncio.CancelledError):
-        await life
+        await running
 
 
 async def _live(config: Config, status: Status) -> None:
@@ -56,10 +56,10 @@ async def _live(config: Config, status: Status) -> None:
     patience = Patience(config, status)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_quietly, bot, brain)
-        looking = asyncio.create_task(probe(config))
-        stack.callback(looking.cancel)
+        probing = asyncio.create_task(probe(config))
+        stack.callback(probing.cancel)
         await sign_in(bot, patience)
-        _note_first_look(await looking, status)
+        _note_first_probe(await probing, status)
         memory = _open_memory(config)
         stack.callback(memory.close)
         conversation = Conversation(bot, config, brain, memory, status)
@@ -76,7 +76,7 @@ async def _live(config: Config, status: Status) -> None:
 
 
 def _make_bot(config: Config) -> Bot:
-    if not is_header_safe(config.token):  # it could not even be made part of an address
+    if not is_header_safe(config.token):  # it cannot even be part of an address
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     return Bot(
         config.token,
@@ -95,14 +95,14 @@ def _open_memory(config: Config) -> Memory:
         raise FatalError(ExitCode.CONFIGURATION, ProblemCode.MEMORY_UNREADABLE, detail) from None
 
 
-def _note_first_look(problem: Problem | None, status: Status) -> None:
+def _note_first_probe(problem: Problem | None, status: Status) -> None:
     if problem is not None and problem.code in FATAL_AT_START:
         raise FatalError(FATAL_AT_START[problem.code], problem.code, problem.detail)
     status.note_provider(problem)
 
 
 async def _settle(bot: Bot, brain: Brain) -> None:
-    """What can wait until the agent runs."""
+    """Does what can wait until the agent runs."""
     brain.prepare()
     with suppress(TelegramError):
         await bot.set_my_commands(COMMANDS)

@@ -1,4 +1,4 @@
-"""Sends texts to a chat, in parts, as patiently as Telegram asks for."""
+"""Sends texts to a chat in parts, and waits where Telegram asks for it."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 async def send_text(bot: Bot, chat_id: int, text: str) -> bool:
-    """Whether all parts were taken. A chat that cannot be written to (blocked, deleted) is no error."""
+    """Sends the text and returns whether Telegram took all parts. A blocked or deleted chat is no error."""
     for part in split(text):
         if not await _send_part(bot, chat_id, part):
             return False
@@ -33,7 +33,7 @@ async def _send_part(bot: Bot, chat_id: int, part: str) -> bool:
         except RetryAfter as error:
             await asyncio.sleep(min(_seconds(error.retry_after), LONGEST_WAIT))
         except (Forbidden, BadRequest, TimedOut) as error:
-            # Not repeated after a time-out: it may well have arrived, and twice is worse than a gap in the log.
+            # Not repeated after a time-out: it may have arrived, and a message sent twice is worse than one missing.
             logger.warning("a message was not sent: %s", type(error).__name__)
             return False
         except NetworkError:
@@ -53,7 +53,7 @@ def _seconds(wait: int | float | timedelta) -> float:
 
 @asynccontextmanager
 async def typing(bot: Bot, chat_id: int) -> AsyncIterator[None]:
-    """Show "typing…" in the chat for as long as the block runs."""
+    """Shows "typing…" in the chat while the block runs."""
     shown = asyncio.create_task(_type(bot, chat_id))
     try:
         yield

@@ -14,12 +14,12 @@ def units(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """Without what cannot be sent: half surrogate pairs and NUL."""
+    """The text without what cannot be sent: half surrogate pairs and NUL."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "")
 
 
 def split(text: str, limit: int = LIMIT) -> list[str]:
-    """Parts of at most `limit` UTF-16 code units, at line ends or spaces where there are any; none is blank."""
+    """Parts of at most `limit` UTF-16 code units, cut at line ends or spaces where possible. No part is blank."""
     parts: list[str] = []
     rest = clean(text).strip()
     while rest and len(parts) < MOST_PARTS:
@@ -33,7 +33,7 @@ def split(text: str, limit: int = LIMIT) -> list[str]:
 
 
 def _fitting(text: str, limit: int) -> int:
-    """How many leading characters make at most `limit` code units."""
+    """How many characters from the start fit into `limit` code units."""
     if units(text) <= limit:
         return len(text)
     room = limit
@@ -56,7 +56,7 @@ def _cut(text: str, limit: int) -> int:
 
 
 def _between_letters(text: str, end: int) -> int:
-    """Step back from the inside of a composed letter or emoji, a few characters at most."""
+    """The nearest place before `end`, a few characters at most, that is not inside a composed letter or emoji."""
     for place in range(end, max(end - 16, 1), -1):
         inside = unicodedata.combining(text[place]) or text[place] in (JOINER, "\ufe0f") or text[place - 1] == JOINER
         if not inside:

@@ -1,4 +1,4 @@
-"""Begins the agent's life and turns its end into an exit code."""
+"""Starts the agent and turns its end into an exit code."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ logger = logging.getLogger("assistant")
 
 
 def main() -> NoReturn:
-    """Leave through os._exit: an orderly interpreter exit would wait for a thread that still imports an SDK."""
+    """Ends with os._exit: an orderly exit of the interpreter would wait for a thread that still imports an SDK."""
     set_up_logging(os.environ.get("AGENT_LOG_LEVEL", ""))
     status = Status(Path(os.environ.get("AGENT_RUN_DIR") or RUN_PATH))
     _stop_at_once_on_signal(status)
@@ -28,7 +28,7 @@ def main() -> NoReturn:
 
 
 def _stop_at_once_on_signal(status: Status) -> None:
-    """Until the event loop listens for it: importing the libraries takes longer than some owners wait."""
+    """Handles signals until the event loop does: importing the libraries takes longer than some owners wait."""
 
     def stop(*_: object) -> None:
         status.note_end(AgentState.STOPPED)
@@ -43,7 +43,7 @@ def _run(status: Status) -> int:
         status.note_start()
         _live(read_config(), status)
     except FatalError as error:
-        logger.error("%s", error.detail)  # noqa: TRY400 - a sentence says it all, a traceback only frightens
+        logger.error("%s", error.detail)  # noqa: TRY400 - the sentence is enough; a traceback would only frighten
         status.note_end(AgentState.FAILED, Problem(error.code, error.detail))
         return error.exit_code
     except Exception:
@@ -56,7 +56,7 @@ def _run(status: Status) -> int:
 
 def _live(config: Config, status: Status) -> None:
     redactor.learn(config.token, config.key)
-    import asyncio  # noqa: PLC0415 - what follows is slow to import; configuration errors need not wait for it
+    import asyncio  # noqa: PLC0415 - slow to import, and a configuration error need not wait for it
 
     from assistant.run import live  # noqa: PLC0415
 

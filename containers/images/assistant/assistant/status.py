@@ -1,4 +1,4 @@
-"""Says how the agent is: a log line on every change, and a file that the health check reads."""
+"""Reports the agent's state: a log line on every change, and a file that the health check reads."""
 
 import json
 import time
@@ -10,13 +10,13 @@ from assistant.redaction import redactor
 
 
 class Status:
-    """Facts in, state out: nobody sets `running`, it follows from a poll that succeeded and no open problem."""
+    """Derives the state from facts. `running` is never set: it follows from a successful poll and no open problem."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / STATUS_FILE
         self._last_poll: int | None = None
         self._since = int(time.time())
-        self._shown: tuple[AgentState, str | None, str | None] | None = None
+        self._last_report: tuple[AgentState, str | None, str | None] | None = None
         self._telegram: Problem | None = None
         self._provider: Problem | None = None
 
@@ -25,7 +25,7 @@ class Status:
         return self._provider
 
     def note_start(self) -> None:
-        self._show(AgentState.STARTING, None)
+        self._report(AgentState.STARTING, None)
 
     def note_poll(self) -> None:
         """Telegram has answered a getUpdates just now."""
@@ -41,29 +41,29 @@ class Status:
         self._derive()
 
     def note_end(self, state: AgentState, problem: Problem | None = None) -> None:
-        self._show(state, problem)
+        self._report(state, problem)
 
     def _derive(self) -> None:
         problem = self._telegram or self._provider
         if self._last_poll is None:
-            self._show(AgentState.STARTING, self._telegram)
+            self._report(AgentState.STARTING, self._telegram)
         else:
-            self._show(AgentState.DEGRADED if problem else AgentState.RUNNING, problem)
+            self._report(AgentState.DEGRADED if problem else AgentState.RUNNING, problem)
 
-    def _show(self, state: AgentState, problem: Problem | None) -> None:
+    def _report(self, state: AgentState, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
-        changed = (state, code, detail) != self._shown
+        changed = (state, code, detail) != self._last_report
         if changed:
-            self._shown = (state, code, detail)
+            self._last_report = (state, code, detail)
             self._since = int(time.time())
-        self._write(state, code, detail)  # first, so that who reads the line finds the file to agree
+        self._write(state, code, detail)  # before the line, so that a reader of the line finds the file in agreement
         if changed:
             line = {"v": CONTRACT_VERSION, "state": state, "code": code, "detail": detail}
             print(STATUS_MARK + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
 
     def _write(self, state: AgentState, code: str | None, detail: str | None) -> None:
-        """health.sh reads this without a JSON parser: one line, `state` and `last_poll` before any free text."""
+        """Writes one line, `state` and `last_poll` before any free text: health.sh has no JSON parser."""
         facts = {
             "v": CONTRACT_VERSION,
             "state": state,

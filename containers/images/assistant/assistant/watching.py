@@ -1,4 +1,4 @@
-"""Looks at the provider again and again, so that the status heals, and sours, without anybody asking."""
+"""Probes the provider at intervals, so that the status gets better or worse without a question from a chat."""
 
 import asyncio
 
@@ -10,24 +10,24 @@ from assistant.outcome import Problem
 from assistant.probing import probe
 from assistant.status import Status
 
-RELAXED = 10  # times rarer while nothing is wrong
-# Free questions are answered although these are wrong; only asking the model tells.
-ONLY_CHAT_TELLS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
+RELAXED = 10  # times less often while nothing is wrong
+# Free requests succeed in spite of these problems. Only a question to the model shows whether they are over.
+ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 
 
 async def watch_provider(config: Config, brain: Brain, status: Status) -> None:
-    last_look = asyncio.get_running_loop().time()
+    last_probe = asyncio.get_running_loop().time()
     while True:
         await asyncio.sleep(config.watch_seconds)
         now = asyncio.get_running_loop().time()
-        if status.provider is not None or now - last_look >= config.watch_seconds * RELAXED:
-            last_look = now
-            status.note_provider(await _look(config, brain, status.provider))
+        if status.provider is not None or now - last_probe >= config.watch_seconds * RELAXED:
+            last_probe = now
+            status.note_provider(await _find_problem(config, brain, status.provider))
 
 
-async def _look(config: Config, brain: Brain, known: Problem | None) -> Problem | None:
+async def _find_problem(config: Config, brain: Brain, known: Problem | None) -> Problem | None:
     found = await probe(config)
-    if found is not None or known is None or known.code not in ONLY_CHAT_TELLS:
+    if found is not None or known is None or known.code not in ONLY_CHAT_SHOWS:
         return found
     try:
         await brain.answer([Message("user", "Reply with OK.")])
