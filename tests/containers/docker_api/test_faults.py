@@ -1,29 +1,21 @@
 """An engine that is broken in every way we know: one of our errors each time, and never a long wait."""
 
-import inspect as python
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import docker.errors
 import pytest
-import requests
-import urllib3.exceptions
 
 from containers.docker.engine import DockerEngine
-from containers.docker_api import client, errors
+from containers.docker_api import client
 from containers.docker_api.breaker import FAILURES
-from containers.docker_api.errors import EngineFailedError, translate_errors
+from containers.docker_api.errors import EngineFailedError
 from containers.engine import (
     ContainerSpec,
     EngineError,
-    EngineRefusedError,
     EngineUnavailableError,
-    ImageMissingError,
-    NameTakenError,
 )
 from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
@@ -185,54 +177,3 @@ def test_a_forked_process_makes_a_client_of_its_own(daemon: FaultySocket) -> Non
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert len([request for request in daemon.requests if "/version" in request]) == 2
-
-
-def api_error(status: int, message: str, kind: type[docker.errors.APIError] = docker.errors.APIError) -> Exception:
-    response = requests.Response()
-    response.status_code = status
-    return kind("refused", response=response, explanation=message)
-
-
-@pytest.mark.parametrize(
-    ("error", "ours"),
-    [
-        (api_error(404, "no such container", docker.errors.NotFound), errors.MissingError),
-        (api_error(404, "no such image", docker.errors.ImageNotFound), ImageMissingError),
-        (api_error(409, 'Conflict. The container name "/x" is already in use'), NameTakenError),
-        (api_error(409, "removal is in progress"), errors.ConflictError),
-        (api_error(400, "bad parameter"), EngineRefusedError),
-        (api_error(403, "not through this proxy"), EngineRefusedError),
-        (api_error(500, "oh"), EngineFailedError),
-        (api_error(503, "swarm"), EngineFailedError),
-    ],
-)
-def test_answers_become_our_errors(error: Exception, ours: type[EngineError]) -> None:
-    with pytest.raises(EngineError) as caught, translate_errors():
-        raise error
-    assert type(caught.value) is ours
-
-
-def exceptions_of(module: Any) -> list[type[Exception]]:
-    found = [each for _, each in python.getmembers(module, python.isclass)]
-    return [each for each in found if issubclass(each, Exception) and not issubclass(each, Warning)]
-
-
-FOREIGN = [
-    *exceptions_of(docker.errors),
-    *exceptions_of(requests.exceptions),
-    *exceptions_of(urllib3.exceptions),
-    json.JSONDecodeError,
-    ConnectionResetError,
-    BrokenPipeError,
-    TimeoutError,
-]
-
-
-@pytest.mark.parametrize("kind", FOREIGN, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
-def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
-    error = kind.__new__(kind)  # some want arguments that say nothing here
-    error.args = ("text",)
-    for name, value in (("response", None), ("explanation", ""), ("msg", "text"), ("name", "x"), ("param", "x")):
-        error.__dict__.setdefault(name, value)
-    with pytest.raises(EngineError), translate_errors():
-        raise error

@@ -1,0 +1,72 @@
+"""The answers of a Docker engine on which everything works, and those with which it goes wrong in one place."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+
+from containers.engine import ContainerSpec
+from containers.firewall.bridge import bridge_name
+
+NAME, ID = "berth-1", "c" * 64
+LABELS = {"berth.instance": "berth", "berth.project": "1"}
+SPEC = ContainerSpec(
+    name=NAME, image="berth/x", labels=LABELS, generation=1, environment={}, secrets={"a": "b"},
+    memory=1, nano_cpus=1, pids=1, stop_timeout=1,
+)  # fmt: skip
+
+Answer = tuple[str, int, bytes]
+LOST: Answer = ("close", 0, b"")
+FAILED: Answer = ("answer", 500, b'{"message": "no luck"}')
+GONE: Answer = ("answer", 404, b'{"message": "No such container"}')
+DONE: Answer = ("answer", 204, b"")
+FINE: Answer = ("answer", 200, b"{}")
+NO_VOLUME: Answer = ("answer", 404, b'{"message": "no such volume"}')
+OUR_VOLUME: Answer = ("answer", 200, b'{"Labels": {"berth.instance": "berth"}}')
+CONFLICT: Answer = ("answer", 409, b'{"message": "removal of container is already in progress"}')
+CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
+
+
+def container(state: str) -> Answer:
+    never, began = "0001-01-01T00:00:00Z", "2026-11-20T12:00:00.123456789Z"
+    said: dict[str, Any] = {
+        "Id": ID,
+        "Name": f"/{NAME}",
+        "Created": began,
+        "RestartCount": 0,
+        "Config": {"Labels": {**LABELS, "berth.generation": "1"}},
+        "State": {
+            "Status": state,
+            "ExitCode": 0,
+            "OOMKilled": False,
+            "StartedAt": never if state == "created" else began,
+            "FinishedAt": never,
+        },
+    }
+    return "answer", 200, json.dumps(said).encode()
+
+
+def working_script() -> dict[str, list[Answer]]:
+    """An engine on which everything works, with no container yet."""
+    network = {
+        "Name": settings.BERTH_CONTAINER_NETWORK,
+        "Labels": {"berth.instance": settings.BERTH_INSTANCE},
+        "Options": {
+            "com.docker.network.bridge.enable_icc": "false",
+            "com.docker.network.bridge.name": bridge_name(),
+        },
+    }
+    return {
+        f"GET /networks/{settings.BERTH_CONTAINER_NETWORK}": [("answer", 200, json.dumps(network).encode())],
+        f"GET /containers/{NAME}/json": [GONE],
+        f"GET /containers/{ID}/json": [GONE],
+        f"GET /volumes/{NAME}-data": [NO_VOLUME, OUR_VOLUME],
+        f"GET /volumes/{NAME}-secrets": [NO_VOLUME, OUR_VOLUME],
+        f"DELETE /volumes/{NAME}-data": [DONE],
+        f"DELETE /volumes/{NAME}-secrets": [DONE],
+        "POST /containers/create": [CREATED],
+        f"PUT /containers/{ID}/archive": [FINE],
+        f"POST /containers/{ID}/start": [DONE],
+        f"POST /containers/{ID}/stop": [DONE],
+        f"DELETE /containers/{ID}": [DONE],
+    }
