@@ -7,10 +7,23 @@ Base URL of an agent: `fake.api_base` (…/v1). Without a dialled failure it ech
 import argparse
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
-from tests.fakes import BAD_GATEWAY, GARBAGE, Answer, FakeServer, Fault, Request
+from tests.fakes import GARBAGE, Answer, FakeServer, Fault, Request
+from tests.fakes.provider_answers import (
+    Asked,
+    completion,
+    describe_model,
+    key_rejected,
+    last_question,
+    model_missing,
+    no_credit_left,
+    out_of_order,
+    refuse_with,
+    too_many_requests,
+    vendor_of,
+)
 
 LISTED_MODELS = (
     "gpt-5.4-mini",
@@ -24,20 +37,6 @@ LISTED_MODELS = (
 # What /control/fail may turn.
 DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
 DIALS += ("delay", "rate_limit", "break_down", "garbage", "stall", "heal")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One request that came, refused ones included."""
-
-    vendor: str  # openai, openrouter or anthropic
-    kind: str  # chat, models or key
-    key: str | None = field(repr=False)
-    model: str | None
-    messages: list[dict[str, Any]]
-    system: str | None
-    at: float
-    body: dict[str, Any] = field(repr=False)
 
 
 class FakeProvider(FakeServer):
@@ -165,7 +164,7 @@ class FakeProvider(FakeServer):
         model = body.get("model") or (path.removeprefix("models/") if path.startswith("models/") else None)
         messages = list(body.get("messages") or [])
         system = body.get("system") or next((m["content"] for m in messages if m.get("role") == "system"), None)
-        asked = Asked(_vendor(request, key, path), kind, key, model, messages, system, time.time(), body)
+        asked = Asked(vendor_of(request, key, path), kind, key, model, messages, system, time.time(), body)
         with self.changed:
             self._asked.append(asked)
             self.changed.notify_all()
@@ -178,10 +177,10 @@ class FakeProvider(FakeServer):
             missing = asked.model and asked.model.removesuffix("/endpoints") in self._missing_models
         listing = asked.kind == "models" and asked.vendor == "openrouter"  # public there
         if not known and not listing:
-            return _rejected(asked)
+            return key_rejected(asked)
         if missing:
-            return _model_missing(asked)
-        return _no_credit(asked) if penniless and asked.kind == "chat" else None
+            return model_missing(asked)
+        return no_credit_left(asked) if penniless and asked.kind == "chat" else None
 
     def _take_fault(self, asked: Asked) -> tuple[str, dict[str, Any], Fault] | None:
         with self.changed:
@@ -193,9 +192,9 @@ class FakeProvider(FakeServer):
 
     def _broken(self, asked: Asked, request: Request, name: str, values: dict[str, Any], fault: Fault) -> Answer | None:
         if name == "busy":
-            return _busy(asked, values["retry_after"])
+            return too_many_requests(asked, values["retry_after"])
         if name == "down":
-            return _down(asked, values["status"])
+            return out_of_order(asked, values["status"])
         if name == "stall":
             self.hang(request, lambda: fault.times is None and all(f[2] is not fault for f in self._faults))
         return fault.answer
@@ -204,15 +203,15 @@ class FakeProvider(FakeServer):
         if asked.kind == "key":
             return Answer.json(200, {"data": self._key_facts(asked)})
         if path == "models":
-            listed = [_model(asked, name) for name in self._models if name not in self._missing_models]
+            listed = [describe_model(asked, name) for name in self._models if name not in self._missing_models]
             return Answer.json(200, {"object": "list", "data": listed, "has_more": False})
         if asked.kind == "models":
-            return Answer.json(200, _model(asked, path.removeprefix("models/")))
+            return Answer.json(200, describe_model(asked, path.removeprefix("models/")))
         if not asked.model or not asked.messages:
-            return _error(asked, 400, "you must provide a model parameter", "invalid_request_error", None)
+            return refuse_with(asked, 400, "you must provide a model parameter", "invalid_request_error", None)
         if self._delay:
             self.closing.wait(self._delay)
-        return _completion(asked, self._reply if self._reply is not None else f"You said: {_last_words(asked)}")
+        return completion(asked, self._reply if self._reply is not None else f"You said: {last_question(asked)}")
 
     def _key_facts(self, asked: Asked) -> dict[str, Any]:
         left = 0 if asked.key in self._penniless else None
@@ -232,111 +231,6 @@ class FakeProvider(FakeServer):
             return Answer.json(200, True)
         except (KeyError, ValueError, TypeError):
             return Answer.json(400, {"error": f"cannot {verb} with these parameters"})
-
-
-def _vendor(request: Request, key: str | None, path: str) -> str:
-    if path == "messages" or "anthropic-version" in request.headers or "x-api-key" in request.headers:
-        return "anthropic"
-    if (key or "").startswith("sk-or-") or "key" in path or request.path.startswith("/api/"):
-        return "openrouter"
-    return "openai"
-
-
-def _last_words(asked: Asked) -> str:
-    content = next((m.get("content") for m in reversed(asked.messages) if m.get("role") == "user"), "")
-    if isinstance(content, list):
-        return " ".join(str(part.get("text", "")) for part in content)
-    return str(content)
-
-
-def _completion(asked: Asked, text: str) -> Answer:
-    now = int(time.time())
-    if asked.vendor == "anthropic":
-        document: dict[str, Any] = {"id": f"msg_{now}", "type": "message", "role": "assistant", "model": asked.model}
-        document |= {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": None}
-        return Answer.json(200, document | {"usage": {"input_tokens": 1, "output_tokens": 1}})
-    message = {"role": "assistant", "content": text, "refusal": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    document = {"id": f"chatcmpl-{now}", "object": "chat.completion", "created": now, "model": asked.model}
-    return Answer.json(200, document | {"choices": [choice], "usage": usage})
-
-
-def _model(asked: Asked, name: str) -> dict[str, Any]:
-    if asked.vendor == "anthropic":
-        return {"type": "model", "id": name, "display_name": name, "created_at": "2025-10-01T00:00:00Z"}
-    if name.endswith("/endpoints"):
-        return {"data": {"id": name.removesuffix("/endpoints"), "endpoints": [{"name": "Fake"}]}}
-    return {"id": name, "object": "model", "created": 1_700_000_000, "owned_by": "fake"}
-
-
-# The vendors' errors, in their own shapes and words.
-
-
-def _error(asked: Asked, status: int, words: str, kind: str, code: str | None, **headers: str) -> Answer:
-    if asked.vendor == "anthropic":
-        error: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": words}}
-        return Answer.json(status, error | {"request_id": "req_011Fake"}, **headers)
-    if asked.vendor == "openrouter":
-        return Answer.json(status, {"error": {"message": words, "code": status}}, **headers)
-    return Answer.json(status, {"error": {"message": words, "type": kind, "param": None, "code": code}}, **headers)
-
-
-def _rejected(asked: Asked) -> Answer:
-    key = asked.key or ""
-    if asked.vendor == "anthropic":
-        return _error(asked, 401, "invalid x-api-key", "authentication_error", None)
-    if asked.vendor == "openrouter":
-        return _error(asked, 401, "User not found." if key else "No auth credentials found", "", None)
-    if not key:
-        words = "You didn't provide an API key. You need to provide your API key in an Authorization header."
-        return _error(asked, 401, words, "invalid_request_error", None)
-    shown = f"{key[:8]}{'*' * max(len(key) - 12, 3)}{key[-4:]}"  # OpenAI does echo so much of it
-    words = f"Incorrect API key provided: {shown}. You can find your API key at https://platform.openai.com/api-keys."
-    return _error(asked, 401, words, "invalid_request_error", "invalid_api_key")
-
-
-def _no_credit(asked: Asked) -> Answer:
-    if asked.vendor == "anthropic":
-        words = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
-        return _error(asked, 400, words, "invalid_request_error", None)
-    if asked.vendor == "openrouter":
-        words = "Insufficient credits. Add more using https://openrouter.ai/settings/credits"
-        return _error(asked, 402, words, "", None)
-    words = "You exceeded your current quota, please check your plan and billing details."
-    return _error(asked, 429, words, "insufficient_quota", "insufficient_quota")
-
-
-def _model_missing(asked: Asked) -> Answer:
-    if asked.vendor == "anthropic":
-        return _error(asked, 404, f"model: {asked.model}", "not_found_error", None)
-    if asked.vendor == "openrouter":
-        if asked.kind == "chat":
-            return _error(asked, 400, f"{asked.model} is not a valid model ID", "", None)
-        return _error(asked, 404, "Model not found", "", None)
-    words = f"The model `{asked.model}` does not exist or you do not have access to it."
-    return _error(asked, 404, words, "invalid_request_error", "model_not_found")
-
-
-def _busy(asked: Asked, retry_after: int) -> Answer:
-    later = {"Retry_After": str(retry_after)}
-    if asked.vendor == "anthropic":
-        words = "This request would exceed your organization's rate limit."
-        return _error(asked, 429, words, "rate_limit_error", None, **later)
-    if asked.vendor == "openrouter":
-        return _error(asked, 429, "Rate limit exceeded: free-models-per-min.", "", None, **later)
-    words = f"Rate limit reached for requests per min (RPM). Please try again in {retry_after}s."
-    return _error(asked, 429, words, "requests", "rate_limit_exceeded", **later)
-
-
-def _down(asked: Asked, status: int) -> Answer:
-    if status == 502:
-        return Answer(502, BAD_GATEWAY, {"Content-Type": "text/html"})
-    if asked.vendor == "anthropic":
-        kind = "overloaded_error" if status == 529 else "api_error"
-        return _error(asked, status, "Overloaded" if status == 529 else "Internal server error", kind, None)
-    words = "The server had an error while processing your request. Sorry about that!"
-    return _error(asked, status, words, "server_error", None)
 
 
 def main() -> None:
