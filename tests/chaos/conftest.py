@@ -35,7 +35,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         unwanted = [
             item
             for item in items
-            if here in item.path.parents and item.path.name != "test_races.py" and item.get_closest_marker("docker")
+            if here in item.path.parents
+            and item.path.name != "test_races_of_servers.py"
+            and item.get_closest_marker("docker")
         ]
         config.hook.pytest_deselected(items=unwanted)
         items[:] = [item for item in items if item not in unwanted]

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ from rest_framework.test import APIClient
 from projects.models import Project, Watch
 from projects.watcher.watcher import Watcher
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.drifts import DRIFTS, MENDING, ONCE, TRUE_OF, Drift
 from tests.chaos.stub import STUB_PROJECT
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
@@ -27,51 +27,6 @@ pytestmark = [
 MENDED_WITHIN = 35.0
 FRESH = 5.5
 """Seconds that the truth of a read may be old, and some for the reading."""
-
-UP = frozenset({"running", "starting"})
-TRUE_OF = {
-    "running": UP | {"degraded"},
-    "exited": frozenset({"crashed"}),
-    "restarting": frozenset({"restarting", "crashed"}),
-    "paused": frozenset({"degraded"}),
-    "created": frozenset({"crashed"}),
-    "removing": frozenset({"crashed"}),
-    "": frozenset({"crashed", "failed"}),
-}
-MENDING = frozenset({"starting", "restarting", "stopping", "unknown"})
-"""What is said while the watcher works on it, or while nobody knows."""
-
-
-@dataclass(frozen=True)
-class Drift:
-    """`state` is what the engine has right after it, `ends` what it and the API say once all is done."""
-
-    do: Callable[[DockerInstance, str], object]
-    state: str
-    ends: str = "running"
-    code: str = ""
-
-
-DRIFTS = {
-    "exit 0": Drift(lambda docker, name: docker.tell_stub(name, "exit0"), "running"),
-    "exit 1": Drift(lambda docker, name: docker.tell_stub(name, "exit1"), "running"),
-    "out of memory": Drift(lambda docker, name: docker.tell_stub(name, "oom"), "running"),
-    "docker kill": Drift(lambda docker, name: docker.client.kill(name), "exited"),
-    "docker stop": Drift(lambda docker, name: docker.client.stop(name), "exited"),
-    "docker rm -f": Drift(lambda docker, name: docker.client.remove_container(name, force=True), ""),
-    "docker pause": Drift(lambda docker, name: docker.client.pause(name), "paused"),
-    "exit 0 for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "exit0", for_ever=True), "restarting", "exited"
-    ),
-    "exit 1 for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "exit1", for_ever=True), "restarting", "exited"
-    ),
-    "exit 20": Drift(lambda docker, name: docker.tell_stub(name, "exit20", for_ever=True), "restarting", "exited"),
-    "out of memory for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "oom", for_ever=True), "restarting", "exited"
-    ),
-}
-ONCE = ("exit 0", "exit 1", "out of memory")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

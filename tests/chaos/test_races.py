@@ -2,13 +2,10 @@
 the engine has what was wanted last.
 """
 
-import itertools
 import json
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +14,12 @@ from django.db import connections
 from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
-from tests.chaos.consistency import assert_server_consistent
-from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.inside import kill_points
-from tests.chaos.server import Server, Site
+from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True)]
-
-COMMANDS = ("start", "stop", "restart")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -60,41 +53,8 @@ def slow_engine(engine: MemoryEngine) -> Iterator[MemoryEngine]:
     engine.reset()
 
 
-def at_once(number: int, act: Callable[[int], Any]) -> list[Any]:
-    """The answers of so many threads that begin together."""
-    barrier = threading.Barrier(number)
-
-    def run(index: int) -> Any:
-        barrier.wait(60)
-        try:
-            return act(index)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(number) as pool:
-        return list(pool.map(run, range(number)))
-
-
 def body(token: str = "123:abc", **fields: Any) -> dict[str, Any]:
     return {"name": "Pilot", "plan": "pro", "telegramToken": token, "apiKey": "sk-racer", **fields}
-
-
-def assert_one_at_a_time(history: list[dict[str, Any]]) -> None:
-    """No two operations that both came to their end held the same project at the same time.
-
-    One that was preempted finds, when it wants to write, that it holds nothing: its `record` is not done.
-    """
-    claims = {line["claim"]: line for line in history if line["event"] == "claim"}
-    held: dict[str, list[tuple[float, float, str]]] = {}
-    for line in history:
-        if line["event"] == "record" and line["done"] and line["claim"] in claims:
-            claim = claims[line["claim"]]
-            held.setdefault(line["project"], []).append((claim["at"], line["asked_at"], claim["operation"]))
-    assert held
-    for spans in held.values():
-        spans.sort()
-        for (_, end, first), (begin, _, second) in itertools.pairwise(spans):
-            assert end <= begin, f"{second} began while {first} held the project"
 
 
 def test_mixed_commands_never_overlap_and_end_as_was_wanted(
@@ -189,44 +149,3 @@ def test_one_bot_is_taken_by_one_of_many(is_long: bool, api: APIClient, slow_eng
     answers = at_once(number, lambda index: api.post("/api/projects", body("77:abc", plan="pro")))
     assert sorted(answer.status_code for answer in answers) == [201] + [409] * (number - 1)
     assert len(slow_engine.containers) == Project.objects.count() == 1
-
-
-@pytest.mark.docker
-def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
-    threads: int, rounds: int, site: Site, docker_instance: DockerInstance
-) -> None:
-    servers: list[Server] = [site.serve() for _ in range(2)]
-    chance = random.Random(4)
-    for _ in range(rounds if threads > 8 else 2):
-        project = servers[0].create().json["id"]
-        wishes = [chance.choice(COMMANDS) for _ in range(threads)]
-        answers = at_once(
-            threads,
-            lambda index: servers[index % 2].control(project, wishes[index]),  # noqa: B023
-        )
-        for wish, answer in zip(wishes, answers, strict=True):
-            assert answer.status in ({200} if wish == "stop" else {200, 409}), (wish, answer)
-        assert_server_consistent(servers[0], docker_instance)
-        answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023
-        assert {answer.status for answer in answers} <= {202, 204, 404}
-        assert docker_instance.containers() == {}
-    assert_one_at_a_time(site.history())
-
-
-@pytest.mark.docker
-def test_several_servers_make_one_container_for_one_key(
-    is_long: bool, site: Site, docker_instance: DockerInstance
-) -> None:
-    servers = site.servers or [site.serve() for _ in range(2)]
-
-    def create(index: int) -> str:
-        def created() -> str | None:
-            answer = servers[index % len(servers)].create(Idempotency_Key="same")
-            assert answer.status in {201, 409}, answer
-            return str(answer.json["id"]) if answer.status == 201 else None
-
-        return wait_until(created, within=60, every=0.1)
-
-    assert len(set(at_once(100 if is_long else 20, create))) == 1
-    assert len(docker_instance.containers()) == 1
-    assert_server_consistent(servers[0], docker_instance)

@@ -1,0 +1,77 @@
+"""Who may do what: every route of /api, its methods, and the status that each kind of caller gets."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from tests.canaries import CANARY_PASSWORD
+from tests.deploying import PROJECT
+from tests.people import email_of
+from tests.security.callers import OTHERS, UNKNOWN
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+SAFE = {"GET", "HEAD", "OPTIONS"}
+ANOTHER = PROJECT | {"telegramToken": "555:a-free-bot"}
+
+
+@dataclass(frozen=True)
+class Route:
+    """`methods` are those there are, each with the status for who may; `others` is what the rest of the users get."""
+
+    methods: dict[str, int]
+    others: int | None = None  # None: the same as the owner, on what is their own
+    keys: bool = True  # whether API keys are let in at all
+    public: bool = False
+    body: dict[str, Any] | None = None
+
+    def expected(self, method: str, who: str) -> int:
+        declared = self.methods.get("GET" if method == "HEAD" else method, 200 if method == "OPTIONS" else 405)
+        if self.public:
+            return declared
+        if who in UNKNOWN:
+            return 401
+        if "key" in who and not self.keys:
+            return 403
+        if who == "owner read key" and method not in SAFE:
+            return 403
+        if who in OTHERS and self.others and declared < 400 and method != "OPTIONS":
+            return self.others
+        return declared
+
+
+TABLE = {
+    "/api/projects": Route({"GET": 200, "POST": 201}, body=ANOTHER),
+    "/api/projects/validate": Route({"POST": 200}, body=ANOTHER),
+    "/api/projects/<str:id>": Route({"GET": 200, "PATCH": 200, "DELETE": 204}, others=404, body={"name": "Renamed"}),
+    "/api/projects/<str:id>/control": Route({"POST": 200}, others=404, body={"action": "stop"}),
+    "/api/projects/<str:id>/events": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/logs": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
+    "/api/plans": Route({"GET": 200}),
+    "/api/types": Route({"GET": 200}),
+    "/api/auth/login": Route(
+        {"POST": 200}, public=True, body={"email": email_of("alice"), "password": CANARY_PASSWORD}
+    ),
+    "/api/auth/session": Route({"GET": 200}, public=True),
+    "/api/auth/logout": Route({"POST": 204}, keys=False),
+    "/api/auth/keys": Route({"GET": 200, "POST": 201}, keys=False, body={"name": "New", "scope": "read"}),
+    "/api/auth/keys/<str:pk>": Route({"DELETE": 204}, others=404, keys=False),
+    "/api/auth/keys/<str:pk>/rotate": Route({"POST": 201}, others=404, keys=False),
+    "/api/schema": Route({"GET": 200}, public=True),
+    "/api/docs": Route({"GET": 200}, public=True),
+}
+
+
+def routes_of(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[str]:
+    for pattern in patterns:
+        path = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes_of(pattern.url_patterns, path)
+        else:
+            yield path
+
+
+CODES = {403: "permission_denied", 404: "not_found", 405: "method_not_allowed"}
+ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")})
