@@ -5,7 +5,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from containers.engine import EngineError
+from containers.errors import EngineError
 from containers.get_engine import get_engine
 
 

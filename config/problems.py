@@ -17,7 +17,7 @@ from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
 from config.middleware import current_request_id, is_api_path
-from containers import engine
+from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
 
@@ -61,12 +61,12 @@ TABLE: Mapping[type[Exception], Row] = {
         409, "secret_unreadable", "The stored credentials cannot be read. Set them again with PATCH, then start."
     ),
     # engines
-    engine.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),
-    engine.EngineRefusedError: Row(502, "engine_error"),
-    engine.ImageMissingError: Row(502, "engine_error"),
-    engine.NameTakenError: Row(502, "engine_error"),
-    engine.SupersededError: Row(409, "superseded"),
-    engine.EngineError: Row(502, "engine_error"),
+    containers.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),
+    containers.EngineRefusedError: Row(502, "engine_error"),
+    containers.ImageMissingError: Row(502, "engine_error"),
+    containers.NameTakenError: Row(502, "engine_error"),
+    containers.SupersededError: Row(409, "superseded"),
+    containers.EngineError: Row(502, "engine_error"),
     # the frameworks
     drf.ValidationError: Row(400, "invalid", "The request holds something invalid. Correct what `errors` names."),
     drf.ParseError: Row(400, "invalid", "The body cannot be read. Send well-formed JSON."),

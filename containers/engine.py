@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine: the protocol, its vocabulary and its errors.
+"""What Berth asks of a container engine: the protocol and its vocabulary.
 
 Every verb may be repeated: `stop` and `remove` succeed where the container is missing, and `deploy` adopts the
 container that an earlier call made. An engine never guesses: it raises `EngineUnavailableError` for what it does not
@@ -17,30 +17,6 @@ INSTANCE_LABEL = "berth.instance"
 
 GENERATION_LABEL = "berth.generation"
 """The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
-
-
-class EngineError(Exception):
-    """The engine did not do what was asked. The message is a sentence for people and holds no secret."""
-
-
-class EngineUnavailableError(EngineError):
-    """The engine did not answer, or not in time. The state of the container is unknown."""
-
-
-class EngineRefusedError(EngineError):
-    """The engine answered that it will not or cannot do it."""
-
-
-class ImageMissingError(EngineRefusedError):
-    """The image of the agent type is not on the engine. Images are never pulled inside a request."""
-
-
-class NameTakenError(EngineRefusedError):
-    """A container that is not ours has the name. It is never touched."""
-
-
-class SupersededError(EngineError):
-    """A newer command took precedence over this deploy, which has left no container of its own."""
 
 
 class ContainerState(StrEnum):

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
-from containers.engine import EngineError
+from containers.errors import EngineError
 from projects.errors import ProjectError
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.snapshot import take_snapshot

@@ -16,13 +16,8 @@ from containers.docker_api.errors import (
     understand_answer,
 )
 from containers.docker_api.transport import time_limit
-from containers.engine import (
-    INSTANCE_LABEL,
-    ContainerState,
-    EngineRefusedError,
-    EngineUnavailableError,
-    Observation,
-)
+from containers.engine import INSTANCE_LABEL, ContainerState, Observation
+from containers.errors import EngineRefusedError, EngineUnavailableError
 
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""

@@ -12,17 +12,8 @@ from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
 from containers.docker_api.transport import time_limit
-from containers.engine import (
-    GENERATION_LABEL,
-    ContainerSpec,
-    ContainerState,
-    EngineError,
-    EngineRefusedError,
-    EngineUnavailableError,
-    NameTakenError,
-    Observation,
-    SupersededError,
-)
+from containers.engine import GENERATION_LABEL, ContainerSpec, ContainerState, Observation
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_payload, data_volume, secrets_volume
 
 DEPLOY_LIMIT = 20.0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import inspect_image
-from containers.engine import EngineError, EngineRefusedError
+from containers.errors import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 OFFICIAL = "python:3.13-slim"

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 
 FAILURES = 3
 PAUSE = 10.0

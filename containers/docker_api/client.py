@@ -15,7 +15,7 @@ from django.conf import settings
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import EngineFailedError, translate_errors
 from containers.docker_api.transport import BoundedAdapter, time_limit
-from containers.engine import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError
 
 CALL_LIMIT = 10.0
 """Seconds for one call. docker-py adds the timeout of a stop by itself."""

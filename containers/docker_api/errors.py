@@ -12,13 +12,7 @@ import docker.errors
 import requests
 import urllib3.exceptions
 
-from containers.engine import (
-    EngineError,
-    EngineRefusedError,
-    EngineUnavailableError,
-    ImageMissingError,
-    NameTakenError,
-)
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
 
 SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."

@@ -15,7 +15,7 @@ from docker.utils import exclude_paths
 from containers import agent_contract
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError
-from containers.engine import EngineRefusedError, ImageMissingError
+from containers.errors import EngineRefusedError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTRACT = Path(agent_contract.__file__)

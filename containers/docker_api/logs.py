@@ -9,7 +9,7 @@ import requests
 
 from containers.agent_reports import parse_time
 from containers.docker_api.errors import GARBLED, MissingError, is_timeout, translate_errors
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 
 SILENCE = 14.0
 """Seconds without a line after which a follower gets an empty one. The protocol promises it within 15."""

@@ -10,7 +10,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from containers.engine import EngineError
+from containers.errors import EngineError
 from projects.api.long_requests import acquire_lease, renew
 from projects.models import Project
 from projects.services.logs import read_logs

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from containers.engine import EngineError
+from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Event, Project
 from projects.models.snapshot import Snapshot, take_snapshot

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.views import APIView
 
 from accounts.http import SignedInRequest, client_address
-from containers.engine import EngineError
+from containers.errors import EngineError
 from projects.api.idempotency import answer_once
 from projects.api.throttling import count_form
 from projects.credentials.encryption import SecretUnreadableError

@@ -5,7 +5,7 @@ is asked, which takes up to 24 s.
 from uuid import UUID
 
 from accounts.models import User
-from containers.engine import ImageMissingError
+from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, InvalidFieldError, PlanLimitReachedError

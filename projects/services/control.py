@@ -1,6 +1,6 @@
 """Start, stop and restart."""
 
-from containers.engine import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from containers.engine import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.models import Actor, Event, Project
 from projects.models.operation import Claim

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.views.decorators.debug import sensitive_variables
 
-from containers.engine import EngineError
+from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError, redact
 from projects.models import Project

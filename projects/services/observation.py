@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, EngineError, Observation
+from containers.engine import INSTANCE_LABEL, Observation
+from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import ProjectGoneError
 from projects.models import Project

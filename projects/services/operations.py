@@ -12,14 +12,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from containers.engine import (
-    EngineError,
-    EngineUnavailableError,
-    ImageMissingError,
-    NameTakenError,
-    Observation,
-    SupersededError,
-)
+from containers.engine import Observation
+from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from containers.engine import INSTANCE_LABEL, EngineRefusedError
+from containers.engine import INSTANCE_LABEL
+from containers.errors import EngineRefusedError
 from containers.get_engine import get_engine
 from projects.models import Project
 

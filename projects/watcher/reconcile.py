@@ -13,7 +13,8 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, EngineError, EngineUnavailableError, Observation
+from containers.engine import INSTANCE_LABEL, Observation
+from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationLostError, ProjectGoneError

@@ -13,7 +13,8 @@ import time
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from containers.engine import INSTANCE_LABEL, EngineError
+from containers.engine import INSTANCE_LABEL
+from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.watcher.leader import beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from containers.docker import containers, deploy
 from containers.docker_api import breaker, client
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from projects.models import Project
 from projects.watcher import orphans
 from projects.watcher import reconcile as rounds

@@ -14,7 +14,7 @@ from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
 from config.problems import TABLE
-from containers import engine
+from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
 from tests.config import probe_urls
@@ -63,12 +63,12 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
     (projects.TooManyRequestsError(retry_after=30), 429, "throttled", {"Retry-After": "30"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
-    (engine.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
-    (engine.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
-    (engine.ImageMissingError(SENTENCE), 502, "engine_error", {}),
-    (engine.NameTakenError(SENTENCE), 502, "engine_error", {}),
-    (engine.SupersededError(SENTENCE), 409, "superseded", {}),
-    (engine.EngineError(SENTENCE), 502, "engine_error", {}),
+    (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
+    (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
+    (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
+    (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),
+    (containers.SupersededError(SENTENCE), 409, "superseded", {}),
+    (containers.EngineError(SENTENCE), 502, "engine_error", {}),
     (drf.ValidationError({"name": [SENTENCE]}), 400, "invalid", {}),
     (drf.ParseError(), 400, "invalid", {}),
     (drf.NotAuthenticated(), 401, "not_authenticated", {"WWW-Authenticate": "Bearer"}),
@@ -110,7 +110,7 @@ def test_a_domain_error_is_told_in_its_own_sentence(client: Client) -> None:
 def test_every_domain_error_has_a_row_of_its_own() -> None:
     kinds = {
         kind
-        for module in (accounts, projects, engine)
+        for module in (accounts, projects, containers)
         for _, kind in inspect.getmembers(module, inspect.isclass)
         if issubclass(kind, Exception) and kind.__module__ == module.__name__
     }

@@ -5,14 +5,8 @@ import threading
 import pytest
 from django.conf import settings
 
-from containers.engine import (
-    ContainerState,
-    EngineRefusedError,
-    ImageMissingError,
-    NameTakenError,
-    Observation,
-    SupersededError,
-)
+from containers.engine import ContainerState, Observation
+from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
 
 

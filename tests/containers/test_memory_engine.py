@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from containers.engine import ContainerState, EngineRefusedError, EngineUnavailableError, Health
+from containers.engine import ContainerState, Health
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine
 from tests.containers.engine_fixtures import MemoryUnderTest, deploy, make_spec, yes
 from tests.fakes.engine import MemoryEngine

@@ -24,16 +24,18 @@ from containers.engine import (
     AgentReport,
     ContainerSpec,
     ContainerState,
-    EngineError,
     EngineEvent,
+    Health,
+    Observation,
+    Usage,
+)
+from containers.errors import (
+    EngineError,
     EngineRefusedError,
     EngineUnavailableError,
-    Health,
     ImageMissingError,
     NameTakenError,
-    Observation,
     SupersededError,
-    Usage,
 )
 
 Hook = Callable[[], object] | threading.Event

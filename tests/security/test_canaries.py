@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.core import mail
 
 from accounts.models import User
-from containers.engine import (
+from containers.errors import (
     EngineError,
     EngineRefusedError,
     EngineUnavailableError,

@@ -7,7 +7,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers.engine import EngineError
+from containers.errors import EngineError
 from projects.models import Project
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import BuildContext, build_image, find_contexts, inspect_image, is_current
-from containers.engine import EngineError
+from containers.errors import EngineError
 
 NO_BASE_IMAGE = 3
 """Exit code that tells `config/bin/run` to install mmdebstrap and try again."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.engine import EngineError
+from containers.errors import EngineError
 from containers.firewall.iptables import current_rules, remove_rules
 from containers.firewall.rules import as_script
 from containers.get_engine import get_engine

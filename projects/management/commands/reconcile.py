@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from projects.services.key_rotation import check_keys
 from projects.watcher.reconcile import reconcile
 

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.engine import ContainerState, EngineRefusedError, Health
+from containers.engine import ContainerState, Health
+from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
 from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec

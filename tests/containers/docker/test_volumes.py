@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from containers.docker.containers import Containers
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from tests.containers.engine_fixtures import DockerUnderTest, deploy
 
 pytestmark = pytest.mark.docker

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from containers.docker_api.breaker import FAILURES, PAUSE, Breaker
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 
 
 class Clock:

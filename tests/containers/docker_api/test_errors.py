@@ -11,7 +11,7 @@ import urllib3.exceptions
 
 from containers.docker_api import errors
 from containers.docker_api.errors import EngineFailedError, translate_errors
-from containers.engine import EngineError, EngineRefusedError, ImageMissingError, NameTakenError
+from containers.errors import EngineError, EngineRefusedError, ImageMissingError, NameTakenError
 
 
 def api_error(status: int, message: str, kind: type[docker.errors.APIError] = docker.errors.APIError) -> Exception:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from rest_framework.test import APIClient
 
-from containers.engine import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import AgentType, Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.engine import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project
 from tests.fakes.engine import MemoryEngine
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.engine import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
 from projects.models import Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine

@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers.engine import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, IdempotencyRecord, Plan, Project
 from projects.models.idempotency import KEPT_FOR, PENDING_FOR
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from projects.api import long_requests
 from projects.models import LongRequest, Project
 from projects.services.logs import MAX_BYTES

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from projects.models import Project
 from projects.rules.lifecycle import Desired, Operation
 from tests.fakes.engine import MemoryEngine

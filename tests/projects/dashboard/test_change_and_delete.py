@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from projects.models import Event, Plan, Project
 from tests.canaries import (
     CANARY_API_KEY,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from containers.engine import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.errors import ProjectError
 from projects.models import AgentType, Event, Plan, Project
 from projects.services import (

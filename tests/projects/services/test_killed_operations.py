@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.engine import EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from projects.models import Project
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

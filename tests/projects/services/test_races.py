@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from projects.models import Event, Project
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

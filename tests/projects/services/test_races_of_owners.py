@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project, Watch
 from projects.services import suspend_project
 from projects.watcher.reconcile import reconcile

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from containers.engine import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action
 from projects.services import (

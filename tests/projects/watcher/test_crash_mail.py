@@ -8,7 +8,7 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
-from containers.engine import EngineRefusedError
+from containers.errors import EngineRefusedError
 from projects.models import Project
 from projects.watcher import crash_mail
 from projects.watcher.reconcile import reconcile

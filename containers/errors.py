@@ -1,0 +1,25 @@
+"""What an engine may answer instead of doing what it was asked. Knows no HTTP."""
+
+
+class EngineError(Exception):
+    """The engine did not do what was asked. The message is a sentence for people and holds no secret."""
+
+
+class EngineUnavailableError(EngineError):
+    """The engine did not answer, or not in time. The state of the container is unknown."""
+
+
+class EngineRefusedError(EngineError):
+    """The engine answered that it will not or cannot do it."""
+
+
+class ImageMissingError(EngineRefusedError):
+    """The image of the agent type is not on the engine. Images are never pulled inside a request."""
+
+
+class NameTakenError(EngineRefusedError):
+    """A container that is not ours has the name. It is never touched."""
+
+
+class SupersededError(EngineError):
+    """A newer command took precedence over this deploy, which has left no container of its own."""
