@@ -14,8 +14,7 @@ from docker.utils import exclude_paths
 
 from containers import agent_contract
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError
-from containers.errors import EngineRefusedError, ImageMissingError
+from containers.errors import EngineError, EngineRefusedError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTRACT = Path(agent_contract.__file__)
@@ -26,6 +25,7 @@ CONTEXT_LABEL = "berth.context"
 
 CERTIFICATES = "build-ca.crt"
 _BUILD_LIMIT = 1800.0
+_REMOVAL_LIMIT = 120.0
 _STEP_SILENCE = 600.0
 """Seconds that a step may take without printing anything."""
 
@@ -119,11 +119,15 @@ def build_image(connection: Connection, context: BuildContext, *, base: str, dig
 
 
 def _remove_replaced(connection: Connection, image_id: str, image: str) -> None:
-    """Removes the image that has lost its name to a new one, unless containers still use it."""
-    now = inspect_image(connection, image)
-    if now and now["Id"] != image_id:
-        with suppress(ConflictError, ImageMissingError), connection.call() as client:
-            client.remove_image(image_id)
+    """Removes the image that has lost its name to a new one, unless containers still use it.
+
+    A busy engine takes its time to remove one. An image that stays is no reason to call the build a failure.
+    """
+    with suppress(EngineError):
+        now = inspect_image(connection, image)
+        if now and now["Id"] != image_id:
+            with connection.call(_REMOVAL_LIMIT) as client:
+                client.remove_image(image_id)
 
 
 def _mode(path: Path) -> int:

@@ -21,6 +21,12 @@ def _is_open(db: None, settings: Any) -> None:
     settings.BERTH_SIGNUP = "open"
 
 
+@pytest.fixture(autouse=True)
+def _the_clock_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hour in which requests are counted must not end in the middle of a test."""
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.fromtimestamp(1_800_000_000, UTC))
+
+
 def ask(email: str, **headers: Any) -> Any:
     return Client().post("/sign-up", {"email": email}, **headers)
 

@@ -12,8 +12,9 @@ def real_limits(settings: Settings) -> None:
     settings.BERTH_LIMITS = REAL_LIMITS
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Every test here counts within a window of time, which must not end in the middle of it."""
     clock = Clock()
     monkeypatch.setattr("django.utils.timezone.now", clock)
     return clock

@@ -103,6 +103,19 @@ def test_an_image_is_built_once_and_again_when_something_changes(
 
 
 @pytest.mark.docker
+def test_a_replaced_image_that_the_engine_cannot_remove_now_is_no_failure(
+    trial: str, folder: Path, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fall_silent(*_: Any) -> None:
+        raise TimeoutError
+
+    build(docker_under_test)
+    (folder / "greeting").write_text("hello again")
+    monkeypatch.setattr("containers.docker_api.client.DockerClient.remove_image", fall_silent)
+    assert "is built" in build(docker_under_test)
+
+
+@pytest.mark.docker
 def test_a_build_that_fails_says_why(trial: str, folder: Path, docker_under_test: DockerUnderTest) -> None:
     (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the reason && exit 7\n")
     printed = StringIO()
