@@ -26,3 +26,10 @@ def assert_problem(answer: Any, status: int, code: str, *, field: str | None = N
 def codes_of(answer: Any) -> set[tuple[str | None, str]]:
     """Field and code of each error."""
     return {(error["field"], error["code"]) for error in answer.json()["errors"]}
+
+
+def errors_of(answer: Any) -> list[dict[str, Any]]:
+    """The errors of a 400 for a bad body."""
+    assert_problem(answer, 400, "invalid")
+    errors: list[dict[str, Any]] = answer.json()["errors"]
+    return errors

@@ -1,4 +1,4 @@
-"""What the tests of bad requests share."""
+"""Requests to Alice's project."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,8 @@ from rest_framework.test import APIClient
 
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
+from tests.projects.api.commands import Change, Control
+from tests.projects.api.following import hang_up
 from tests.projects.api.sending import Sender, everything
 
 
@@ -22,3 +24,51 @@ def nothing_comes_of_it(project: Project, engine: MemoryEngine) -> Iterator[None
 @pytest.fixture
 def send(api: APIClient, project: Project, body: dict[str, Any]) -> Sender:
     return Sender(api, project, body | {"plan": "pro", "telegramToken": "555:a-free-bot"})
+
+
+@pytest.fixture
+def change(api: APIClient, project: Project) -> Change:
+    """Changes fields of Alice's project."""
+
+    def send(*, query: str = "", client: APIClient = api, **fields: Any) -> Any:
+        return client.patch(f"/api/projects/{project.id}{query}", fields)
+
+    return send
+
+
+@pytest.fixture
+def control(api: APIClient, project: Project) -> Control:
+    """Sends a command to Alice's project."""
+
+    def send(action: str, query: str = "") -> Any:
+        return api.post(f"/api/projects/{project.id}/control{query}", {"action": action})
+
+    return send
+
+
+@pytest.fixture
+def stopped(project: Project, control: Control) -> Project:
+    assert control("stop").json()["status"] == "stopped"
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
+def log(project: Project, engine: MemoryEngine) -> Any:
+    """Lets the agent of Alice's project print a line."""
+    return lambda line: engine.log(project.container_name, line)
+
+
+@pytest.fixture
+def follow(api: APIClient, project: Project) -> Iterator[Any]:
+    """Follows the log of Alice's project. Followers that are left at the end of the test leave."""
+    opened: list[Any] = []
+
+    def open_stream() -> Any:
+        opened.append(api.get(f"/api/projects/{project.id}/logs?follow=true"))
+        return opened[-1]
+
+    yield open_stream
+    for answer in opened:
+        if answer.streaming:
+            hang_up(answer)

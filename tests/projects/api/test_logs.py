@@ -1,8 +1,5 @@
-"""GET /api/projects/{id}/logs and /stats."""
+"""GET /api/projects/{id}/logs."""
 
-import threading
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,17 +7,10 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.errors import EngineUnavailableError
-from projects.api import long_requests
 from projects.models import LongRequest, Project
 from projects.services.logs import MAX_BYTES
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
-
-
-@pytest.fixture
-def log(project: Project, engine: MemoryEngine) -> Any:
-    return lambda line: engine.log(project.container_name, line)
 
 
 def lines_of(answer: Any) -> list[str]:
@@ -80,119 +70,6 @@ def test_what_is_not_utf_8_is_readable_all_the_same(
 ) -> None:
     monkeypatch.setattr(engine, "logs", lambda *args, **kwargs: iter([b"2026-01-01T00:00:00Z caf\xe9"]))
     assert lines_of(api.get(f"/api/projects/{project.id}/logs")) == ["caf\N{REPLACEMENT CHARACTER}"]
-
-
-def hang_up(answer: Any) -> None:
-    """The client leaves: what `close()` does, but for the signal that would close the test's own database."""
-    for close in answer._resource_closers:
-        close()
-
-
-@pytest.fixture
-def follow(api: APIClient, project: Project) -> Iterator[Any]:
-    """Follow the log of Alice's project; whoever still does at the end of the test leaves."""
-    opened: list[Any] = []
-
-    def open_stream() -> Any:
-        opened.append(api.get(f"/api/projects/{project.id}/logs?follow=true"))
-        return opened[-1]
-
-    yield open_stream
-    for answer in opened:
-        if answer.streaming:
-            hang_up(answer)
-
-
-def events_of(stream: Iterator[bytes]) -> Iterator[str]:
-    return (chunk.decode().strip() for chunk in stream)
-
-
-def test_followers_get_lines_as_they_come_and_the_end(
-    follow: Any, project: Project, engine: MemoryEngine, log: Any
-) -> None:
-    log("before")
-    answer = follow()
-    assert answer["Content-Type"].startswith("text/event-stream")
-    events = events_of(answer.streaming_content)
-    assert next(events).endswith(" before")
-    timer = threading.Timer(0.2, log, ["while following"])
-    timer.start()
-    assert next(events).endswith(" while following")
-    timer.join()
-    engine.exit(project.container_name)
-    assert list(events) == ["event: end\ndata: the log has ended"]
-    assert not LongRequest.objects.exists()
-
-
-def test_a_follower_is_told_that_the_engine_fell_silent(
-    follow: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def breaking(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-        yield b"2026-01-01T00:00:00Z one"
-        raise EngineUnavailableError("The engine does not answer.")
-
-    monkeypatch.setattr(engine, "logs", breaking)
-    answer = follow()
-    assert list(events_of(answer.streaming_content))[-1] == "event: error\ndata: The engine does not answer."
-
-
-def test_silence_is_filled_so_that_a_client_that_left_is_noticed(follow: Any, engine: MemoryEngine) -> None:
-    engine.silence = 0.05
-    answer = follow()
-    events = events_of(answer.streaming_content)
-    assert [next(events), next(events)] == [": still here"] * 2
-    hang_up(answer)
-    assert not LongRequest.objects.exists()
-
-
-def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(100))
-    log("something")
-    open_ones = [follow() for _ in range(5)]
-    answer = follow()
-    assert (answer.status_code, answer.json()["code"], answer["Retry-After"]) == (429, "throttled", "5")
-    hang_up(open_ones[0])
-    assert follow().status_code == 200
-
-
-def test_a_quarter_of_the_threads_is_the_limit_for_all(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(1))
-    log("something")
-    first = follow()
-    assert follow().status_code == 429
-    hang_up(first)
-    assert follow().status_code == 200
-
-
-def test_leases_of_a_server_that_was_killed_run_out(follow: Any, project: Project, log: Any) -> None:
-    log("something")
-    past = timezone.now() - timedelta(seconds=1)
-    LongRequest.objects.bulk_create(LongRequest(owner=project.owner, held_until=past) for _ in range(5))
-    assert follow().status_code == 200
-
-
-def test_waiting_is_bounded_too_and_never_fails_a_command(
-    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(long_requests, "PER_USER", 0)
-    engine.ready_after_deploy = False
-    began = time.monotonic()
-    answer = api.post(f"/api/projects/{project.id}/control?wait=20", {"action": "restart"})
-    assert (answer.status_code, answer.json()["status"]) == (200, "starting")
-    assert time.monotonic() - began < 15
-
-
-def test_stats_tell_what_it_uses(api: APIClient, project: Project, engine: MemoryEngine) -> None:
-    assert api.get(f"/api/projects/{project.id}/stats").json() == {
-        "cpu_percent": 1.5,
-        "memory": 48 << 20,
-        "memory_limit": 256 << 20,
-        "network_received": 2048,
-        "network_sent": 1024,
-        "pids": 3,
-    }
-    engine.exit(project.container_name)
-    assert set(api.get(f"/api/projects/{project.id}/stats").json().values()) == {None}
 
 
 @pytest.mark.parametrize("path", ["logs", "logs?follow=true", "stats", "events"])

@@ -41,6 +41,7 @@ def facts(base: Facts = WELL, **changes: Any) -> Facts:
     return replace(base, **changes)
 
 
+STARTING = facts(health=Health.STARTING, agent_state="starting")
 RETRYING = facts(EXITED, state=ContainerState.RESTARTING)
 MOMENTS = st.none() | st.datetimes(
     NOW.replace(tzinfo=None) - CRASH_WINDOW, NOW.replace(tzinfo=None), timezones=st.just(UTC)

@@ -1,0 +1,121 @@
+"""POST /api/projects with an Idempotency-Key: a retry gets the first answer, and makes nothing new."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from projects.models import Event, IdempotencyRecord, Project
+from projects.models.idempotency import KEPT_FOR
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.api.commands import deploys
+from tests.projects.api.idempotency.records import KEY, age
+
+
+def test_a_retry_gets_the_first_answer_byte_for_byte(create: Callable[..., Any], engine: MemoryEngine) -> None:
+    settings = {
+        "provider": "openai",
+        "model": "small-1",
+        "instructions": "Be brief.\nSei nett. 🚢",
+        "allowed_users": [7],
+    }
+    first = create(settings=settings)
+    engine.exit(f"berth-{first.json()['id']}", 1)
+    second = create(settings=settings)
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert second.content == first.content
+    assert second["Location"] == first["Location"]
+    assert second["Content-Type"] == first["Content-Type"]
+    assert (len(engine.containers), Project.objects.count(), deploys(engine)) == (1, 1, 1)
+    assert Event.objects.filter(action="deploy").count() == 1
+
+
+def test_the_order_of_the_fields_is_no_difference(
+    create: Callable[..., Any], api: APIClient, body: dict[str, Any]
+) -> None:
+    first = create(plan="free")
+    turned = dict(reversed(body.items()))
+    assert api.post("/api/projects", turned, headers={"idempotency-key": KEY}).content == first.content
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": "Other"}, {"telegramToken": "5:other"}, {"apiKey": "other"}, {"settings": {}}, {"plan": "free"}]
+)
+def test_the_key_with_another_body_is_a_422(
+    create: Callable[..., Any], engine: MemoryEngine, change: dict[str, Any]
+) -> None:
+    create()
+    assert_problem(create(**change), 422, "idempotency_mismatch")
+    assert (len(engine.containers), Project.objects.count()) == (1, 1)
+
+
+def test_another_key_is_another_request(create: Callable[..., Any]) -> None:
+    first = create()
+    assert create(key="another").json()["code"] == "bot_in_use"
+    second = create(key="another", telegramToken="5:other")
+    assert second.status_code == 201
+    assert second.json()["id"] != first.json()["id"]
+
+
+def test_without_a_key_each_request_is_its_own(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> None:
+    assert api.post("/api/projects", body).status_code == 201
+    assert api.post("/api/projects", body).status_code == 403
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_two_users_with_one_key_do_not_meet(
+    create: Callable[..., Any], bobs_api: APIClient, engine: MemoryEngine
+) -> None:
+    mine = create()
+    his = create(client=bobs_api, telegramToken="5:bobs", name="Bob's")
+    assert (mine.status_code, his.status_code) == (201, 201)
+    assert his.json()["name"] == "Bob's"
+    assert len(engine.containers) == 2
+    assert create().content == mine.content
+
+
+def test_a_dry_run_takes_no_notice_of_the_key(api: APIClient, body: dict[str, Any]) -> None:
+    for name in ("One", "Two"):
+        headers = {"idempotency-key": KEY}
+        assert api.post("/api/projects/validate", body | {"name": name}, headers=headers).status_code == 200
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_after_24_hours_a_key_is_new(create: Callable[..., Any]) -> None:
+    first = create()
+    age(KEPT_FOR - timedelta(seconds=5))
+    assert create().content == first.content
+    age(KEPT_FOR)
+    assert create().json()["code"] == "bot_in_use"
+    assert create(telegramToken="5:other").json()["id"] != first.json()["id"]
+
+
+def test_the_answer_outlives_the_project(create: Callable[..., Any], api: APIClient, engine: MemoryEngine) -> None:
+    first = create()
+    assert api.delete(first["Location"]).status_code == 204
+    assert create().content == first.content
+    assert not engine.containers
+
+
+def test_the_record_holds_no_credential_and_no_plain_digest(create: Callable[..., Any]) -> None:
+    create()
+    create(key="again", telegramToken="5:other")
+    [one, two] = IdempotencyRecord.objects.order_by("pk")
+    stored = f"{vars(one)}{vars(two)}"
+    assert CANARY_API_KEY not in stored
+    assert CANARY_TELEGRAM_TOKEN.partition(":")[2] not in stored
+    assert one.digest != two.digest
+
+
+def test_the_same_body_of_two_users_has_two_digests(
+    create: Callable[..., Any], bobs_api: APIClient, api: APIClient
+) -> None:
+    first = create()
+    assert api.delete(first["Location"]).status_code == 204
+    assert create(client=bobs_api).status_code == 201
+    [one, two] = IdempotencyRecord.objects.order_by("pk")
+    assert one.digest != two.digest

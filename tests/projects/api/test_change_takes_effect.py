@@ -1,0 +1,78 @@
+"""When a change takes effect: at the next start, or at once with `restart=true`."""
+
+from rest_framework.test import APIClient
+
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from projects.models import Project
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.api.commands import Change, deploys
+
+
+def test_a_change_waits_for_the_next_start(change: Change, project: Project, engine: MemoryEngine) -> None:
+    answer = change(
+        apiKey=CANARY_OTHER_API_KEY,
+        telegramToken=CANARY_OTHER_TELEGRAM_TOKEN,
+        settings={"model": "small-2"},
+        plan="starter",
+    )
+    assert (answer.status_code, answer.json()["status"]) == (200, "running")
+    assert deploys(engine) == 1
+    assert engine.secrets_of(project.container_name)["agent_api_key"] == CANARY_API_KEY
+
+
+def test_restart_true_applies_it_now(change: Change, project: Project, engine: MemoryEngine) -> None:
+    before = engine.containers[project.container_name].container_id
+    answer = change(
+        query="?restart=true",
+        apiKey=CANARY_OTHER_API_KEY,
+        telegramToken=CANARY_OTHER_TELEGRAM_TOKEN,
+        settings={"model": "small-2"},
+        plan="starter",
+    )
+    assert (answer.status_code, answer.json()["status"]) == (200, "running")
+    container = engine.containers[project.container_name]
+    assert container.container_id != before
+    assert engine.secrets_of(project.container_name) == {
+        "telegram_bot_token": CANARY_OTHER_TELEGRAM_TOKEN,
+        "agent_api_key": CANARY_OTHER_API_KEY,
+    }
+    assert container.spec is not None
+    assert container.spec.memory == 512 << 20
+    assert container.spec.environment["AGENT_MODEL"] == "small-2"
+
+
+def test_restart_false_is_the_default(change: Change, engine: MemoryEngine) -> None:
+    assert change(query="?restart=false", name="Renamed").status_code == 200
+    assert deploys(engine) == 1
+
+
+def test_a_stopped_project_gets_it_at_its_start(
+    change: Change, project: Project, api: APIClient, engine: MemoryEngine
+) -> None:
+    api.post(f"/api/projects/{project.id}/control", {"action": "stop"})
+    assert change(apiKey=CANARY_OTHER_API_KEY).json()["status"] == "stopped"
+    api.post(f"/api/projects/{project.id}/control", {"action": "start"})
+    assert engine.secrets_of(project.container_name)["agent_api_key"] == CANARY_OTHER_API_KEY
+
+
+def test_a_restart_that_the_engine_cannot_do_is_said_and_the_change_stays(
+    change: Change, project: Project, engine: MemoryEngine
+) -> None:
+    engine.unavailable = True
+    assert_problem(change(query="?restart=true", name="Renamed"), 503, "engine_unavailable")
+    project.refresh_from_db()
+    assert (project.name, project.operation) == ("Renamed", "")
+
+
+def test_a_restart_that_the_engine_refuses_is_a_502(change: Change, engine: MemoryEngine) -> None:
+    engine.fail("deploy.create", EngineRefusedError)
+    assert_problem(change(query="?restart=true", name="Renamed"), 502, "engine_error")
+
+
+def test_a_change_needs_no_engine(change: Change, engine: MemoryEngine) -> None:
+    engine.fail("inspect", EngineUnavailableError, times=99)
+    engine.unavailable = True
+    answer = change(name="Renamed")
+    assert (answer.status_code, answer.json()["name"]) == (200, "Renamed")

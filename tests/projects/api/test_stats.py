@@ -1,0 +1,19 @@
+"""GET /api/projects/{id}/stats."""
+
+from rest_framework.test import APIClient
+
+from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+
+
+def test_stats_tell_what_it_uses(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    assert api.get(f"/api/projects/{project.id}/stats").json() == {
+        "cpu_percent": 1.5,
+        "memory": 48 << 20,
+        "memory_limit": 256 << 20,
+        "network_received": 2048,
+        "network_sent": 1024,
+        "pids": 3,
+    }
+    engine.exit(project.container_name)
+    assert set(api.get(f"/api/projects/{project.id}/stats").json().values()) == {None}

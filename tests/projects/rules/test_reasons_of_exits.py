@@ -1,0 +1,77 @@
+"""Why an agent ended: its exit code, its own last report, and whether memory ran out."""
+
+import pytest
+
+from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
+from projects.rules.lifecycle import Facts
+from projects.rules.reasons import CODES_OF_EXIT, SENTENCES, explain
+from projects.rules.statuses import Status
+from tests.projects.rules.explaining import code_of
+from tests.projects.rules.facts import EXITED, RETRYING, facts
+
+EXITS = {
+    0: "exited",
+    1: "crash",
+    2: "crash",
+    20: "telegram_token",
+    21: "telegram_conflict",
+    30: "provider_key",
+    31: "provider_credit",
+    32: "provider_model",
+    40: "missing_secret",
+    75: "telegram_unreachable",
+    126: "crash",
+    127: "crash",
+    137: "killed",
+    139: "crash",
+    143: "killed",
+    255: "crash",
+}
+
+
+@pytest.mark.parametrize(("exit_code", "code"), EXITS.items())
+@pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
+def test_an_exit_code_has_its_reason(base: Facts, exit_code: int, code: str) -> None:
+    assert code_of(facts(base, exit_code=exit_code)) == code
+
+
+def test_every_fatal_exit_code_has_a_sentence_of_its_own() -> None:
+    assert set(CODES_OF_EXIT) >= FATAL_EXIT_CODES
+    codes = [code for codes in CODES_OF_EXIT.values() for code in codes]
+    assert len({SENTENCES[code] for code in codes}) == len(codes)
+
+
+def test_exit_codes_mean_what_the_contract_says_and_every_problem_of_it_has_a_sentence() -> None:
+    assert CODES_OF_EXIT == PROBLEMS_OF_EXIT
+    assert SENTENCES.keys() >= set(ProblemCode)
+
+
+@pytest.mark.parametrize(
+    ("agent_code", "code"),
+    [
+        ("bad_configuration", "bad_configuration"),
+        ("memory_unreadable", "memory_unreadable"),
+        ("missing_secret", "missing_secret"),
+        ("", "missing_secret"),
+        ("provider_key", "missing_secret"),
+        ("of another image", "missing_secret"),
+    ],
+)
+def test_where_an_exit_code_may_mean_several_things_the_agents_own_report_says_which(
+    agent_code: str, code: str
+) -> None:
+    assert code_of(facts(EXITED, exit_code=40), agent_code=agent_code) == code
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 20, 137])
+def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> None:
+    assert code_of(facts(EXITED, exit_code=exit_code), oom_killed=True) == "out_of_memory"
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 137])
+def test_while_the_engine_tries_by_itself_nobody_is_told_to_start(exit_code: int) -> None:
+    known = facts(RETRYING, exit_code=exit_code)
+    reason = explain(Status.RESTARTING, known, failure_code="", agent_code="", oom_killed=False, crash_count=1)
+    assert reason is not None
+    assert "is tried again" in reason.message
+    assert "start." not in reason.message
