@@ -91,3 +91,12 @@ def sign_in(page: Page) -> Callable[[User], None]:
         page.goto("/settings")
 
     return through_the_page
+
+
+@pytest.fixture
+def home(page: Page, alice: User, sign_in: Callable[[User], None]) -> Page:
+    """Alice's list of projects, with a clock that the test moves on."""
+    sign_in(alice)
+    page.clock.install()
+    page.goto("/")
+    return page

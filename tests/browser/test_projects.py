@@ -4,59 +4,20 @@ The fixture `page` fails a test at whose end the browser has complained of a scr
 """
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from containers.engine import Health
 from projects.models import Project
-from projects.rules.statuses import Look
+from tests.browser.project_pages import deploy_by_form, fill_in, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
-
-SignIn = Callable[[User], None]
-MOMENT = 5000
-"""More milliseconds than lie between two refreshes."""
-
-
-@pytest.fixture
-def home(page: Page, alice: User, sign_in: SignIn) -> Page:
-    """Alice's list of projects, with a clock that the test moves on."""
-    sign_in(alice)
-    page.clock.install()
-    page.goto("/")
-    return page
-
-
-def fill_in(page: Page, name: str = "Harbour pilot") -> None:
-    page.goto("/projects/new")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Bot token").fill(CANARY_TELEGRAM_TOKEN)
-    page.get_by_label("API key").fill(CANARY_API_KEY)
-
-
-def deploy_by_form(page: Page) -> Project:
-    fill_in(page)
-    page.get_by_role("button", name="Deploy").click()
-    expect(page.get_by_role("heading", name="Harbour pilot")).to_be_visible()
-    return Project.objects.get()
-
-
-def let_pass(page: Page) -> None:
-    """Let the page refresh itself, with reads that ask the engine."""
-    Project.objects.update(observed_at=None)
-    page.clock.run_for(MOMENT)
 
 
 def status(page: Page) -> str:
     return page.locator("#status").inner_text()
-
-
-# -- the way through ------------------------------------------------------------------------------------------------
 
 
 def test_the_keyboard_is_enough_to_deploy_and_the_page_shows_it_get_ready(home: Page, engine: MemoryEngine) -> None:
@@ -173,102 +134,3 @@ def test_everything_works_without_scripts(
     page.get_by_role("button", name="Delete project").click()
     expect(page.get_by_text("“Harbour pilot” is deleted.")).to_be_visible()
     page.close()
-
-
-# -- refreshing -----------------------------------------------------------------------------------------------------
-
-
-def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: MemoryEngine) -> None:
-    project = deploy_by_form(home)
-    home.goto("/")
-    link = home.get_by_role("link", name="Harbour pilot")
-    link.focus()
-    engine.crash(project.container_name, exit_code=31)
-    let_pass(home)
-    expect(home.get_by_text("The provider account has no credit left.")).to_be_visible()
-    expect(link).to_be_focused()
-
-
-def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
-    requests: list[str] = []
-    home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures
-    home.on("request", lambda request: requests.append(request.url))
-    look_away = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true })"
-    home.evaluate(look_away % "true")
-    home.clock.run_for(20 * MOMENT)
-    assert requests == []
-
-    home.evaluate(look_away % "false")
-    with home.expect_request("**/"):
-        home.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-
-
-def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
-    warning = home.get_by_text("This page is not up to date")
-    expect(warning).to_be_hidden()
-    home.context.clear_cookies()
-    home.clock.run_for(MOMENT)
-    expect(warning).to_be_visible()
-
-
-def test_the_page_of_a_project_that_is_gone_leads_to_the_list(home: Page) -> None:
-    project = deploy_by_form(home)
-    Project.objects.filter(pk=project.pk).delete()
-    home.clock.run_for(MOMENT)
-    expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
-
-
-# -- for everybody --------------------------------------------------------------------------------------------------
-
-FAULTS = (Path(__file__).parent / "faults.js").read_text()
-UNSEEN_FOCUS = """() => {
-  const node = document.activeElement;
-  const outlines = [getComputedStyle(node), getComputedStyle(node, "::after")];
-  return outlines.every(style => style.outlineStyle === "none") ? node.outerHTML.slice(0, 120) : "";
-}"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_labels_headings_references_and_contrasts_are_as_they_should_be(
-    home: Page, engine: MemoryEngine, scheme: str
-) -> None:
-    home.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    assert home.evaluate(FAULTS) == []
-    fill_in(home, name="x" * 65)
-    home.get_by_role("button", name="Deploy").click()
-    expect(home.get_by_role("alert")).to_be_visible()
-    assert home.evaluate(FAULTS) == []
-    project = deploy_by_form(home)
-    assert home.evaluate(FAULTS) == []
-    engine.log(project.container_name, "Unauthorized")
-    engine.crash(project.container_name, exit_code=20)
-    Project.objects.update(observed_at=None)
-    for path in ("/", *(f"/projects/{project.pk}{below}" for below in ("", "/change", "/delete"))):
-        home.goto(path)
-        assert home.evaluate(FAULTS) == [], path
-    badge = "(h1, look) => h1.insertAdjacentHTML('afterend', `<p><b class='badge status ${look}'>${look}</b></p>`)"
-    for look in Look:
-        home.locator("h1").evaluate(badge, look)
-    assert home.evaluate(FAULTS) == []
-
-
-def test_the_check_finds_what_is_wrong(home: Page) -> None:
-    home.locator("main").evaluate(
-        "node => node.insertAdjacentHTML('beforeend', '<h4>Deep</h4><input><a href=x></a><p id=main class=faint>x</p>')"
-    )
-    home.locator(".faint").evaluate("node => { node.style.color = 'rgb(200, 200, 200)'; }")
-    assert len(home.evaluate(FAULTS)) >= 5
-
-
-@pytest.mark.parametrize("below", [None, "", "/change", "/delete"])
-def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
-    project = deploy_by_form(home)
-    home.goto("/" if below is None else f"/projects/{project.pk}{below}")
-    stops = 0
-    while stops < 40:
-        home.keyboard.press("Tab")
-        if home.evaluate("document.activeElement === document.body"):
-            break
-        stops += 1
-        assert home.evaluate(UNSEEN_FOCUS) == ""
-    assert 5 < stops < 40

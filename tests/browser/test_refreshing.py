@@ -1,0 +1,47 @@
+"""Pages that refresh themselves."""
+
+from playwright.sync_api import Page, expect
+
+from projects.models import Project
+from tests.browser.project_pages import MOMENT, deploy_by_form, let_pass
+from tests.fakes.engine import MemoryEngine
+
+
+def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: MemoryEngine) -> None:
+    project = deploy_by_form(home)
+    home.goto("/")
+    link = home.get_by_role("link", name="Harbour pilot")
+    link.focus()
+    engine.crash(project.container_name, exit_code=31)
+    let_pass(home)
+    expect(home.get_by_text("The provider account has no credit left.")).to_be_visible()
+    expect(link).to_be_focused()
+
+
+def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
+    requests: list[str] = []
+    home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures
+    home.on("request", lambda request: requests.append(request.url))
+    look_away = "Object.defineProperty(document, 'hidden', { value: %s, configurable: true })"
+    home.evaluate(look_away % "true")
+    home.clock.run_for(20 * MOMENT)
+    assert requests == []
+
+    home.evaluate(look_away % "false")
+    with home.expect_request("**/"):
+        home.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
+    warning = home.get_by_text("This page is not up to date")
+    expect(warning).to_be_hidden()
+    home.context.clear_cookies()
+    home.clock.run_for(MOMENT)
+    expect(warning).to_be_visible()
+
+
+def test_the_page_of_a_project_that_is_gone_leads_to_the_list(home: Page) -> None:
+    project = deploy_by_form(home)
+    Project.objects.filter(pk=project.pk).delete()
+    home.clock.run_for(MOMENT)
+    expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
