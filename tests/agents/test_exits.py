@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.agent import Agent
-from tests.fakes import GARBAGE
+from tests.fakes.messages import GARBAGE
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.fakes.telegram import CONFLICT_HOOK, CONFLICT_POLL, FakeTelegram
+from tests.fakes.telegram import FakeTelegram
+from tests.fakes.telegram_errors import CONFLICT_HOOK, CONFLICT_POLL
 from tests.paths import ROOT
 
 

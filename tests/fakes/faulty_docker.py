@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.fakes.raw_http import PIECE, as_answer, read_request
+
 MODES = ("refuse", "hang", "hang in mid-body", "drip", "lost", "500", "404", "409", "bad json", "delay")
 """All but refuse, hang and the three refusals are carried out by the engine."""
-
-PIECE = 65536
 
 
 class FaultyDocker:
@@ -168,32 +168,6 @@ class FaultyDocker:
             engine.connect(self._engine.path)
             return engine
         return socket.create_connection((self._engine.hostname or "", self._engine.port or 2375))
-
-
-def read_request(connection: socket.socket) -> bytes:
-    """One request with its body, made to be the only one of its connection to the engine."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        piece = connection.recv(PIECE)
-        if not piece:
-            return b""
-        data += piece
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = head.split(b"\r\n")
-    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(b":") for line in lines[1:])}
-    length = int(fields.get(b"content-length", b"0"))
-    while len(body) < length or (b"transfer-encoding" in fields and not body.endswith(b"0\r\n\r\n")):
-        piece = connection.recv(PIECE)
-        if not piece:
-            return b""
-        body += piece
-    kept = [line for line in lines if not line.lower().startswith(b"connection:")]
-    return b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
-
-
-def as_answer(status: str, body: bytes) -> bytes:
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    return f"{head}Connection: close\r\n\r\n".encode() + body
 
 
 @contextmanager

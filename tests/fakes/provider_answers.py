@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes import BAD_GATEWAY, Answer, Request
+from tests.fakes.messages import BAD_GATEWAY, Answer, Request
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""What a test sets, breaks and stages at the engine in memory.
+
+Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy,
+deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, kept, logs, stats, events.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from containers.engine import AgentReport, ContainerState, Health, Usage
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from tests.fakes.container_store import ContainerStore
+from tests.fakes.memory_container import MemoryContainer
+
+Hook = Callable[[], object] | threading.Event
+HOOK_LIMIT = 30.0
+"""Seconds after which a forgotten `threading.Event` no longer holds a verb."""
+
+
+class EngineDials(ContainerStore):
+    def reset(self) -> None:
+        """Back to an empty, healthy engine that knows one image."""
+        with self._changed:
+            super().reset()
+            self.calls: list[tuple[str, str]] = []
+            self.unavailable = False
+            self.insecurity: str | None = None
+            self.silence = 15.0
+            self.usage = Usage(
+                cpu_percent=1.5,
+                memory=48 << 20,
+                memory_limit=256 << 20,
+                network_received=2048,
+                network_sent=1024,
+                pids=3,
+            )
+            self._failures: dict[str, list[EngineError]] = defaultdict(list)
+            self._lost: dict[str, int] = defaultdict(int)
+            self._hooks: dict[str, Hook] = {}
+
+    def fail(self, verb: str, error: EngineError | type[EngineError], *, times: int = 1) -> None:
+        """The next `times` calls of the verb (or step) raise the error and do nothing."""
+        made = error("The engine failed because a test asked for it.") if isinstance(error, type) else error
+        with self._changed:
+            self._failures[verb] += [made] * times
+
+    def fail_start_after_create(self, error: EngineError | None = None) -> None:
+        """The next deploy makes its container and then cannot start it."""
+        self.fail("deploy.start", error or EngineRefusedError("The engine could not start the container."))
+
+    def lose(self, verb: str, *, times: int = 1) -> None:
+        """The next `times` calls are carried out, and then their answer is lost (`EngineUnavailableError`)."""
+        with self._changed:
+            self._lost[verb] += times
+
+    def slow(self, verb: str, hook: Hook | None) -> None:
+        """Run `hook` inside every call of the verb (or wait for the event), before it acts; None takes it away."""
+        with self._changed:
+            if hook is None:
+                self._hooks.pop(verb, None)
+            else:
+                self._hooks[verb] = hook
+
+    def foreign(self, name: str, *, labels: Mapping[str, str] | None = None) -> MemoryContainer:
+        """Place a running container that is not ours."""
+        with self._changed:
+            self.containers[name] = container = MemoryContainer(name=name, labels=dict(labels or {}))
+            container.state, container.started_at = ContainerState.RUNNING, datetime.now(UTC)
+            return container
+
+    def crash(self, name: str, *, exit_code: int = 1, oom: bool = False, restarting: bool = False) -> None:
+        """The container's process dies; with `restarting` the restart policy is waiting to start it again."""
+        with self._changed:
+            container = self.containers[name]
+            container.oom_killed = oom
+            container.restart_count += 1 if restarting else 0
+            if oom:
+                self._emit(container, "oom")
+            self._end(container, exit_code, ContainerState.RESTARTING if restarting else ContainerState.EXITED)
+
+    def exit(self, name: str, exit_code: int = 0) -> None:
+        """The container's process ends by itself, and the restart policy leaves it."""
+        self.crash(name, exit_code=exit_code)
+
+    def pause(self, name: str) -> None:
+        with self._changed:
+            self.containers[name].state = ContainerState.PAUSED
+            self._emit(self.containers[name], "pause")
+
+    def vanish(self, name: str) -> None:
+        """Somebody removed the container behind our back."""
+        with self._changed:
+            self._emit(self.containers.pop(name), "destroy")
+
+    def report(self, name: str, state: str, code: str = "", detail: str = "") -> None:
+        """The agent prints a status line."""
+        with self._changed:
+            self.containers[name].report = AgentReport(state=state, code=code, detail=detail)
+
+    def set_health(self, name: str, health: Health) -> None:
+        with self._changed:
+            self.containers[name].health = health
+            self._emit(self.containers[name], f"health_status: {health}")
+
+    def log(self, name: str, line: str) -> None:
+        """The agent prints a line."""
+        with self._changed:
+            self.containers[name].lines.append((datetime.now(UTC), line))
+            self._changed.notify_all()
+
+    def secrets_of(self, name: str) -> dict[str, str]:
+        """The files under /run/secrets of the container."""
+        with self._changed:
+            return dict(self.containers[name].secrets)
+
+    # What a verb asks of the dials.
+
+    def _enter(self, verb: str, name: str = "") -> None:
+        with self._changed:
+            self.calls.append((verb, name))
+        self._step(verb)
+
+    def _step(self, step: str) -> None:
+        """Run the hook of this step outside the lock, then fail if the dials say so."""
+        hook = self._hooks.get(step)
+        if isinstance(hook, threading.Event):
+            hook.wait(HOOK_LIMIT)
+        elif hook is not None:
+            hook()
+        with self._changed:
+            if self.unavailable:
+                raise EngineUnavailableError("The container engine does not answer.")
+            if self._failures[step]:
+                raise self._failures[step].pop(0)
+
+    def _answer(self, verb: str) -> None:
+        with self._changed:
+            if self._lost[verb]:
+                self._lost[verb] -= 1
+                raise EngineUnavailableError("The container engine did not answer in time.")

@@ -1,0 +1,64 @@
+"""A container of the engine in memory."""
+
+import secrets
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from containers.engine import INSTANCE_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
+
+
+@dataclass
+class MemoryContainer:
+    """One container and everything a test may want to look at."""
+
+    name: str
+    labels: dict[str, str]
+    spec: ContainerSpec | None = None
+    container_id: str = field(default_factory=lambda: secrets.token_hex(32))
+    state: ContainerState = ContainerState.CREATED
+    health: Health = Health.NONE
+    exit_code: int | None = None
+    oom_killed: bool = False
+    restart_count: int = 0
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    report: AgentReport | None = None
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    lines: list[tuple[datetime, str]] = field(default_factory=list)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
+
+    @property
+    def is_up(self) -> bool:
+        return self.observation.is_up
+
+    @property
+    def observation(self) -> Observation:
+        return Observation(
+            name=self.name,
+            container_id=self.container_id,
+            labels=dict(self.labels),
+            state=self.state,
+            health=self.health,
+            exit_code=self.exit_code,
+            oom_killed=self.oom_killed,
+            restart_count=self.restart_count,
+            created_at=self.created_at,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            report=self.report,
+        )
+
+    @property
+    def listed(self) -> Observation:
+        """What a list call says: nothing beyond state and health for one that is plainly up and healthy."""
+        if self.state is ContainerState.RUNNING and self.health is Health.HEALTHY:
+            return replace(
+                self.observation, oom_killed=None, restart_count=None, started_at=None, finished_at=None, report=None
+            )
+        return self.observation

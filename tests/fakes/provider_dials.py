@@ -1,0 +1,132 @@
+"""What a test sets up, asks and breaks at the fake provider."""
+
+import time
+from typing import Any
+
+from tests.fakes.http_server import FakeServer
+from tests.fakes.messages import GARBAGE, Answer, Fault
+from tests.fakes.provider_answers import Asked
+
+LISTED_MODELS = (
+    "gpt-5.4-mini",
+    "gpt-5-mini",
+    "claude-haiku-5-5",
+    "claude-sonnet-5-5",
+    "openai/gpt-5.4-mini",
+    "openrouter/auto",
+)
+
+
+class ProviderDials(FakeServer):
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__(host, port)
+        self._keys: set[str] = set()
+        self._rejected: set[str] = set()
+        self._penniless: set[str] = set()
+        self._missing_models: set[str] = set()
+        self._models = list(LISTED_MODELS)
+        self._faults: list[tuple[str, dict[str, Any], Fault]] = []
+        self._asked: list[Asked] = []
+        self._reply: str | None = None
+        self._delay = 0.0
+
+    @property
+    def api_base(self) -> str:
+        return f"{self.url}/v1"
+
+    # What a test sets up and asks.
+
+    def add_key(self, key: str) -> None:
+        with self.changed:
+            self._keys.add(key)
+
+    def add_model(self, model: str) -> None:
+        """List a model. Unlisted ones answer too, unless `remove_model` was called for them."""
+        with self.changed:
+            self._models.append(model)
+            self._missing_models.discard(model)
+
+    def remove_model(self, model: str) -> None:
+        with self.changed:
+            self._missing_models.add(model)
+
+    def reply_with(self, text: str | None) -> None:
+        """A fixed answer; None: echo again."""
+        with self.changed:
+            self._reply = text
+
+    def delay(self, seconds: float) -> None:
+        """Think that long before each chat answer."""
+        with self.changed:
+            self._delay = seconds
+
+    def asked(self, kind: str | None = "chat") -> list[Asked]:
+        """Requests of a kind: "chat", "models", "key"; None: all."""
+        with self.changed:
+            return [asked for asked in self._asked if kind in (None, asked.kind)]
+
+    def wait_for_request(self, *, kind: str | None = "chat", after: int = 0, timeout: float = 10) -> Asked:
+        """The request with index `after` of `asked(kind)`. TimeoutError if it does not come."""
+        until = time.monotonic() + timeout
+        with self.changed:
+            while len(fits := [a for a in self._asked if kind in (None, a.kind)]) <= after:
+                if (left := until - time.monotonic()) <= 0:
+                    raise TimeoutError(f"no {kind} request within {timeout} s")
+                self.changed.wait(left)
+            return fits[after]
+
+    # What a test breaks. `only` limits a failure to "chat", "models" or "key"; `times` to so many requests.
+
+    def reject(self, key: str) -> None:
+        with self.changed:
+            self._rejected.add(key)
+
+    def accept(self, key: str) -> None:
+        with self.changed:
+            self._keys.add(key)
+            self._rejected.discard(key)
+            self._penniless.discard(key)
+
+    def no_credit(self, key: str) -> None:
+        """The key is right and its owner has no money. Lists of models still answer, as the vendors' do."""
+        with self.changed:
+            self._penniless.add(key)
+
+    def rate_limit(self, retry_after: int = 1, only: str | None = None, times: int | None = None) -> None:
+        self._fault("busy", {"retry_after": retry_after}, Fault(None, only, times))
+
+    def break_down(self, status: int = 500, only: str | None = None, times: int | None = None) -> None:
+        """500 and 529 in the vendor's JSON; 502 as a proxy's HTML page."""
+        self._fault("down", {"status": status}, Fault(None, only, times))
+
+    def answer_with(self, status: int, document: object, only: str | None = None, times: int | None = None) -> None:
+        """Any other answer, word for word."""
+        self._fault("fixed", {}, Fault(Answer.json(status, document), only, times))
+
+    def garbage(self, only: str | None = None, times: int | None = None) -> None:
+        self._fault("fixed", {}, Fault(GARBAGE, only, times))
+
+    def stall(self, only: str | None = None, times: int | None = None) -> None:
+        """Accept the request and never answer."""
+        self._fault("stall", {}, Fault(None, only, times))
+
+    def heal(self) -> None:
+        """End every dialled failure, delays and fixed answers; keys are accepted again and models are back."""
+        with self.changed:
+            for dialled in (self._faults, self._rejected, self._penniless, self._missing_models):
+                dialled.clear()
+            self._reply, self._delay = None, 0.0
+
+    # Inside.
+
+    def _take_fault(self, asked: Asked) -> tuple[str, dict[str, Any], Fault] | None:
+        with self.changed:
+            found = next((f for f in self._faults if f[2].only in (None, asked.kind)), None)
+            if found is not None and found[2].times is not None:
+                found[2].times -= 1
+                self._faults[:] = [f for f in self._faults if f[2].times is None or f[2].times > 0]
+            return found
+
+    def _fault(self, name: str, values: dict[str, Any], fault: Fault) -> None:
+        with self.changed:
+            self._faults.append((name, values, fault))

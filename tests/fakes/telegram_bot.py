@@ -1,0 +1,60 @@
+"""A bot as the fake Telegram keeps it: its chats, what it has sent and what it has called."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.messages import Fault
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message a bot has sent (or an edit of one)."""
+
+    chat_id: int
+    text: str
+    method: str
+    message_id: int
+    at: float
+    fields: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    method: str
+    http: str
+    fields: dict[str, Any]
+    at: float
+
+
+@dataclass(frozen=True)
+class Polls:
+    count: int = 0  # getUpdates requests that came
+    last: float | None = None  # when the last one came, time.time()
+    open: int = 0  # long polls waiting right now
+
+
+@dataclass
+class Bot:
+    token: str = field(repr=False)
+    username: str
+    revoked: bool = False
+    webhook: str = ""
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    next_update: int = 100_000_001
+    next_message: int = 1
+    poll_generation: int = 0
+    open_polls: int = 0
+    polls: list[float] = field(default_factory=list)
+    chats: dict[int, dict[str, Any]] = field(default_factory=dict)
+    blocked: set[int] = field(default_factory=set)
+    sent: list[Sent] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    commands: list[Any] = field(default_factory=list)
+
+    @property
+    def id(self) -> int:
+        return int(self.token.partition(":")[0])
+
+    def user(self) -> dict[str, Any]:
+        return {"id": self.id, "is_bot": True, "first_name": self.username, "username": self.username}
