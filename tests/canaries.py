@@ -1,6 +1,6 @@
 """Credentials that must never come out again, and the nets that catch them when they do.
 
-Whoever creates a project or a user in a test uses these. Every answer, every log line and the database file of the
+Every project and user in a test is created with these. Every answer, every log line and the database file of the
 whole suite are searched for them.
 """
 

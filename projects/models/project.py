@@ -172,8 +172,8 @@ class Project(Claimable, Observed):
         changed = []
         for field, value in ((TELEGRAM_TOKEN, telegram_token), (API_KEY, api_key)):
             if value is not None:
-                sealed = encrypt_secret(project_id=self.id, field=field, value=value) if value else ""
-                setattr(self, f"{field}_ciphertext", sealed)
+                ciphertext = encrypt_secret(project_id=self.id, field=field, value=value) if value else ""
+                setattr(self, f"{field}_ciphertext", ciphertext)
                 setattr(self, f"{field}_hint", hint_of(value))
                 changed += [f"{field}_ciphertext", f"{field}_hint"]
         return changed

@@ -1,4 +1,4 @@
-"""Staff see who has a second factor, and reset that of whoever has lost it. They never see the secret."""
+"""Staff see who has a second factor, and reset that of a user who has lost it. They never see the secret."""
 
 import pytest
 from django.test import Client

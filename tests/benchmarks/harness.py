@@ -56,7 +56,7 @@ class Client:
 
 @contextmanager
 def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """`manage.py serve`, prepared; ended and removed afterwards."""
+    """`manage.py serve`, prepared here; it is ended and removed on exit."""
     with tempfile.TemporaryDirectory(prefix="berth-bench-") as folder:
         port = reserve_port()
         server = Server(port, f"bench-{secrets.token_hex(4)}", {})

@@ -1,4 +1,4 @@
-"""What the projects' pages look like: no side-scrolling on a telephone, and pictures for whoever wants to look.
+"""What the projects' pages look like: no side-scrolling on a telephone, and pictures for people who want to look.
 
 The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
 """

@@ -37,7 +37,7 @@ class PrivateEngine:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Afterwards it answers."""
+        """Starts it and waits until it answers."""
         options = " ".join(
             f"--{name} {value}"
             for name, value in (

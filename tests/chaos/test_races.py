@@ -104,7 +104,7 @@ def test_a_deletion_among_other_commands_leaves_nothing(
 def test_reads_among_commands_never_tell_of_a_crash_or_a_failure(
     threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine
 ) -> None:
-    """Nothing crashes here: whoever reads that was given half of the truth."""
+    """Nothing crashes here: a read that says so has mixed two moments."""
     path = f"/api/projects/{api.post('/api/projects', body()).json()['id']}"
     chance = random.Random(3)
 

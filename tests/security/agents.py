@@ -143,7 +143,7 @@ class Agents:
         return name
 
     def place_stranger(self, name: str, stranger: str) -> None:
-        """A process of root's inside the container, which whoever is on the host can start."""
+        """Starts a process of root's inside the container, as an administrator of the host can."""
         started = self.client.exec_create(name, ["/bin/sh", "-c", "sleep 60; :", stranger], user="0")
         self.client.exec_start(started, detach=True)
 

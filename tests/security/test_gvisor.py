@@ -74,56 +74,62 @@ def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) 
 
 
 @pytest.fixture
-def rig(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerUnderTest]:
+def under_gvisor(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerUnderTest]:
     monkeypatch.setenv("DOCKER_HOST", engine_with_gvisor)
     client, instance = connect(engine_with_gvisor), f"t-{uuid4().hex[:8]}"
     names = {"BERTH_INSTANCE": instance, "BERTH_CONTAINER_NETWORK": f"{instance}-agents"}
     with override_settings(**names, BERTH_CONTAINER_RUNTIME="runsc"):
-        rig = DockerUnderTest(DockerEngine(), client, make_images(client, instance))
-        yield rig
-        rig.clean_up()
+        under_gvisor = DockerUnderTest(DockerEngine(), client, make_images(client, instance))
+        yield under_gvisor
+        under_gvisor.clean_up()
         with suppress(docker.errors.NotFound):
             client.remove_network(f"{instance}-agents")
     client.close()
 
 
-def test_an_agent_lives_its_whole_life_under_gvisor(rig: DockerUnderTest) -> None:
-    assert deploy(rig, memory=256 << 20, pids=128).state is ContainerState.RUNNING
-    assert rig.client.inspect_container(rig.name)["HostConfig"]["Runtime"] == "runsc"
-    wait_until(lambda: (found := rig.engine.inspect(rig.name)) and found.report and found.report.state == "running")
+def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTest) -> None:
+    assert deploy(under_gvisor, memory=256 << 20, pids=128).state is ContainerState.RUNNING
+    assert under_gvisor.client.inspect_container(under_gvisor.name)["HostConfig"]["Runtime"] == "runsc"
+    wait_until(
+        lambda: (
+            (found := under_gvisor.engine.inspect(under_gvisor.name))
+            and found.report
+            and found.report.state == "running"
+        )
+    )
 
     # Another kernel than this machine's, the same confinement, and the credentials are there.
-    assert rig.run("cat", "/proc/version")[1].split()[2] != platform.release()
-    assert "gVisor" in rig.run("dmesg")[1]
-    assert rig.run("id", "-u")[1].strip() == "10001"
-    assert rig.run("touch", "/been-here")[0] != 0
-    assert rig.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
-    assert rig.run("touch", "/data/state", "/tmp/x")[0] == 0
+    assert under_gvisor.run("cat", "/proc/version")[1].split()[2] != platform.release()
+    assert "gVisor" in under_gvisor.run("dmesg")[1]
+    assert under_gvisor.run("id", "-u")[1].strip() == "10001"
+    assert under_gvisor.run("touch", "/been-here")[0] != 0
+    assert under_gvisor.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
+    assert under_gvisor.run("touch", "/data/state", "/tmp/x")[0] == 0
 
-    rig.engine.stop(rig.name, timeout=10)
-    stopped = rig.engine.inspect(rig.name)
+    under_gvisor.engine.stop(under_gvisor.name, timeout=10)
+    stopped = under_gvisor.engine.inspect(under_gvisor.name)
     assert stopped
     assert (stopped.state, stopped.exit_code) == (ContainerState.EXITED, 0)
 
     # Another generation finds its state again.
-    rig.engine.deploy(make_spec(rig, generation=2, memory=256 << 20, pids=128), confirm=yes)
-    assert rig.run("ls", "/data")[1].split() == ["state"]
-    rig.engine.remove(rig.name, volumes=True)
-    assert (rig.engine.inspect(rig.name), rig.volumes(rig.name)) == (None, set())
+    under_gvisor.engine.deploy(make_spec(under_gvisor, generation=2, memory=256 << 20, pids=128), confirm=yes)
+    assert under_gvisor.run("ls", "/data")[1].split() == ["state"]
+    under_gvisor.engine.remove(under_gvisor.name, volumes=True)
+    assert (under_gvisor.engine.inspect(under_gvisor.name), under_gvisor.volumes(under_gvisor.name)) == (None, set())
 
 
-def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(rig: DockerUnderTest) -> None:
+def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(under_gvisor: DockerUnderTest) -> None:
     with (
         override_settings(BERTH_CONTAINER_RUNTIME="no-such-runtime"),
         pytest.raises(EngineRefusedError, match="runtime"),
     ):
-        deploy(rig)
-    assert rig.id_of(rig.name) is None
-    assert rig.volumes(rig.name) == set()
+        deploy(under_gvisor)
+    assert under_gvisor.id_of(under_gvisor.name) is None
+    assert under_gvisor.volumes(under_gvisor.name) == set()
 
 
-def test_without_the_setting_it_is_this_machines_kernel(rig: DockerUnderTest) -> None:
+def test_without_the_setting_it_is_this_machines_kernel(under_gvisor: DockerUnderTest) -> None:
     """So the difference can be seen."""
     with override_settings(BERTH_CONTAINER_RUNTIME=""):
-        deploy(rig)
-    assert rig.run("cat", "/proc/version")[1].split()[2] == os.uname().release
+        deploy(under_gvisor)
+    assert under_gvisor.run("cat", "/proc/version")[1].split()[2] == os.uname().release

@@ -12,7 +12,7 @@ _IP_PKTINFO = 8  # which older Pythons do not name
 
 
 def open_door(port: int = PORT) -> str:
-    """From now on whoever knocks, by TCP or (over IPv4) UDP and at any address of this machine, is greeted."""
+    """From now on every caller, by TCP or (over IPv4) UDP and at any address of this machine, is greeted."""
     tcp, udp = _bind(socket.SOCK_STREAM, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     tcp.listen(64)
     udp.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
@@ -78,4 +78,4 @@ if __name__ == "__main__":
     open_door(int(sys.argv[1]))
     sys.stdout.write("open\n")
     sys.stdout.flush()
-    sys.stdin.read()  # until whoever opened it goes
+    sys.stdin.read()  # until the process that opened it goes
