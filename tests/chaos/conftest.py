@@ -1,11 +1,9 @@
 """Two sizes of everything: the short one belongs to `make test`, the long one is `--chaos=long` (see README.md)."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from django.db import connections
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -15,6 +13,7 @@ from projects.watcher.watcher import Watcher
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site
+from tests.watchers import watchers_in_threads
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,26 +97,8 @@ def real_engine(
 
 @pytest.fixture
 def watcher() -> Iterator[Callable[[], Watcher]]:
-    """Starts a watcher in a thread of this process."""
-    running: list[tuple[Watcher, threading.Thread]] = []
-
-    def start() -> Watcher:
-        made = Watcher()
-
-        def run() -> None:
-            made.run()
-            connections.close_all()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        running.append((made, thread))
-        return made
-
-    yield start
-    for made, thread in running:
-        made.stop()
-        thread.join(60)
-        assert not thread.is_alive()
+    with watchers_in_threads() as start:
+        yield start
 
 
 @pytest.fixture
