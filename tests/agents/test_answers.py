@@ -103,10 +103,11 @@ def test_messages_of_one_chat_are_answered_in_order_and_chats_do_not_wait_for_ea
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
 ) -> None:
     agent.start().wait_for("running")
-    provider.delay(0.4)
+    provider.hold("one")
     for chat, text in ((1, "one"), (1, "two"), (2, "other"), (1, "three")):
         telegram.say(token, chat, text)
+    telegram.wait_for_message(token, containing="other", timeout=20)
+    provider.release("one")
     telegram.wait_for_message(token, containing="three", timeout=20)
     order = [sent.text.removeprefix("You said: ") for sent in telegram.sent(token)]
-    assert [text for text in order if text != "other"] == ["one", "two", "three"]
-    assert order.index("other") < 2
+    assert order == ["other", "one", "two", "three"]

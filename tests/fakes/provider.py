@@ -28,7 +28,7 @@ from tests.fakes.provider_dials import ProviderDials
 
 # What /control/fail may turn.
 DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
-DIALS += ("delay", "rate_limit", "break_down", "garbage", "stall", "heal")
+DIALS += ("hold", "release", "rate_limit", "break_down", "garbage", "stall", "heal")
 
 
 class FakeProvider(ProviderDials):
@@ -92,9 +92,10 @@ class FakeProvider(ProviderDials):
             return Answer.json(200, describe_model(asked, path.removeprefix("models/")))
         if not asked.model or not asked.messages:
             return refuse_with(asked, 400, "you must provide a model parameter", "invalid_request_error", None)
-        if self._delay:
-            self.closing.wait(self._delay)
-        return completion(asked, self._reply if self._reply is not None else f"You said: {last_question(asked)}")
+        question = last_question(asked)
+        with self.changed:
+            self.changed.wait_for(lambda: question not in self._held or self.closing.is_set())
+        return completion(asked, self._reply if self._reply is not None else f"You said: {question}")
 
     def _key_facts(self, asked: Asked) -> dict[str, Any]:
         left = 0 if asked.key in self._penniless else None

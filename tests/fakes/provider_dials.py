@@ -28,7 +28,7 @@ class ProviderDials(FakeServer):
         self._faults: list[tuple[str, dict[str, Any], Fault]] = []
         self._asked: list[Asked] = []
         self._reply: str | None = None
-        self._delay = 0.0
+        self._held: set[str] = set()
 
     @property
     def api_base(self) -> str:
@@ -55,10 +55,15 @@ class ProviderDials(FakeServer):
         with self.changed:
             self._reply = text
 
-    def delay(self, seconds: float) -> None:
-        """Think that long before each chat answer."""
+    def hold(self, question: str) -> None:
+        """Answer this question only after `release` or `heal`."""
         with self.changed:
-            self._delay = seconds
+            self._held.add(question)
+
+    def release(self, question: str) -> None:
+        with self.changed:
+            self._held.discard(question)
+            self.changed.notify_all()
 
     def asked(self, kind: str | None = "chat") -> list[Asked]:
         """Requests of a kind: "chat", "models", "key"; None: all."""
@@ -111,11 +116,12 @@ class ProviderDials(FakeServer):
         self._fault("stall", {}, Fault(None, only, times))
 
     def heal(self) -> None:
-        """End every dialled failure, delays and fixed answers; keys are accepted again and models are back."""
+        """End every dialled failure, held and fixed answers; keys are accepted again and models are back."""
         with self.changed:
-            for dialled in (self._faults, self._rejected, self._penniless, self._missing_models):
+            for dialled in (self._faults, self._rejected, self._penniless, self._missing_models, self._held):
                 dialled.clear()
-            self._reply, self._delay = None, 0.0
+            self._reply = None
+            self.changed.notify_all()
 
     # Inside.
 
