@@ -9,10 +9,10 @@ from containers.errors import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 OFFICIAL = "python:3.13-slim"
-HOME_MADE = "berth-base:trixie"
+DEBIAN_BASE = "berth-base:trixie"
 _PULL_SILENCE = 15.0
 _PULL_LIMIT = 600.0
-_MAKE_LIMIT = 900.0
+_BOOTSTRAP_LIMIT = 900.0
 _IMPORT_SILENCE = 300.0
 _MIRROR = "http://deb.debian.org/debian"
 _SOURCES = (
@@ -20,7 +20,7 @@ _SOURCES = (
     f"deb {_MIRROR} trixie-updates main",
     "deb http://deb.debian.org/debian-security trixie-security main",
 )
-_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
+_EXCLUDED_PATHS = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
 class NoBaseImageError(EngineRefusedError):
@@ -33,7 +33,7 @@ def find_base(connection: Connection, *, pull: bool = True, tell: Callable[[str]
     `pull=False` asks no registry. Raises `NoBaseImageError` where nothing can be done here, and another `EngineError`
     where something was tried and failed.
     """
-    for image in (OFFICIAL, HOME_MADE):
+    for image in (OFFICIAL, DEBIAN_BASE):
         if inspect_image(connection, image):
             return image
     if pull:
@@ -41,9 +41,9 @@ def find_base(connection: Connection, *, pull: bool = True, tell: Callable[[str]
         if _pull(connection, OFFICIAL):
             return OFFICIAL
     _require_mmdebstrap()
-    tell(f"The registry does not answer. Making {HOME_MADE} of Debian packages, which takes about half a minute")
-    _make(connection)
-    return HOME_MADE
+    tell(f"The registry does not answer. Making {DEBIAN_BASE} of Debian packages, which takes about half a minute")
+    _make_from_debian(connection)
+    return DEBIAN_BASE
 
 
 def _pull(connection: Connection, image: str) -> bool:
@@ -67,21 +67,21 @@ def _require_mmdebstrap() -> None:
         raise NoBaseImageError(message)
 
 
-def _make(connection: Connection) -> None:
-    options = [f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT]
+def _make_from_debian(connection: Connection) -> None:
+    options = [f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED_PATHS]
     packages = "python3,python3-venv,ca-certificates"
     with tempfile.TemporaryFile() as root:
         try:
             run_program(
                 "mmdebstrap", "--variant=minbase", f"--include={packages}", *options, "trixie", "-", *_SOURCES,
-                seconds=_MAKE_LIMIT, output=root,
+                seconds=_BOOTSTRAP_LIMIT, output=root,
             )  # fmt: skip
         except ProgramError as error:
             message = f"The base image could not be made: {error}"
             raise EngineRefusedError(message) from error
         root.seek(0)
-        repository, _, tag = HOME_MADE.partition(":")
-        with connection.call(_MAKE_LIMIT) as client:
+        repository, _, tag = DEBIAN_BASE.partition(":")
+        with connection.call(_BOOTSTRAP_LIMIT) as client:
             client.import_root(root, repository, tag, changes=["ENV LANG=C.UTF-8"], silence=_IMPORT_SILENCE)
-    if inspect_image(connection, HOME_MADE) is None:
+    if inspect_image(connection, DEBIAN_BASE) is None:
         raise EngineRefusedError("The container engine did not take the base image.")
