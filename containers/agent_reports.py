@@ -13,7 +13,7 @@ from containers.agent_contract import (
     STATUS_MARK,
     AgentState,
 )
-from containers.engine import AgentReport
+from containers.vocabulary import AgentReport
 
 _MARK = STATUS_MARK.encode()
 _STATES = frozenset(AgentState)

@@ -6,7 +6,7 @@ Two agents differ only in name, labels, environment, volumes and the figures of 
 from typing import Any
 
 from containers.agent_contract import AGENT_USER, DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.engine import GENERATION_LABEL, ContainerSpec
+from containers.vocabulary import GENERATION_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
 

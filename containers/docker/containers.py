@@ -16,8 +16,8 @@ from containers.docker_api.errors import (
     understand_answer,
 )
 from containers.docker_api.transport import time_limit
-from containers.engine import INSTANCE_LABEL, ContainerState, Observation
 from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.vocabulary import INSTANCE_LABEL, ContainerState, Observation
 
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""

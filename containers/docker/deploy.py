@@ -12,9 +12,9 @@ from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
 from containers.docker_api.transport import time_limit
-from containers.engine import GENERATION_LABEL, ContainerSpec, ContainerState, Observation
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_payload, data_volume, secrets_volume
+from containers.vocabulary import GENERATION_LABEL, ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
 """Seconds for a deploy, counted from the moment at which an older container is gone."""

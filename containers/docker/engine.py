@@ -21,10 +21,10 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
 from containers.docker_api.transport import time_limit
-from containers.engine import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage
 from containers.errors import ImageMissingError
 from containers.firewall.iptables import apply_rules
 from containers.hardening import data_volume, secrets_volume
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
-from containers.engine import INSTANCE_LABEL
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
+from containers.vocabulary import INSTANCE_LABEL
 
 _BRIDGE = "com.docker.network.bridge"
 

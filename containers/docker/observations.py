@@ -7,7 +7,7 @@ from typing import Any
 
 from containers.agent_reports import parse_report, parse_time
 from containers.docker_api.errors import understand_answer
-from containers.engine import AgentReport, ContainerState, Health, Observation
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
 _HEALTH_WORDS = {
     "(healthy)": Health.HEALTHY,

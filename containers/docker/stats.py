@@ -6,7 +6,7 @@ from typing import Any
 
 from containers.agent_reports import parse_time
 from containers.docker_api.errors import understand_answer
-from containers.engine import Usage
+from containers.vocabulary import Usage
 
 _MOST_READINGS = 1000
 """Containers whose last reading is remembered."""

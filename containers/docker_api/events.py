@@ -9,8 +9,8 @@ import requests
 
 from containers.docker_api.errors import is_timeout, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
-from containers.engine import EngineEvent
 from containers.errors import EngineUnavailableError
+from containers.vocabulary import EngineEvent
 
 # Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from containers.engine import Health, Observation
+from containers.vocabulary import Health, Observation
 
 
 class Observed(models.Model):

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from containers.agent_contract import FATAL_EXIT_CODES
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
 from projects.rules.statuses import TRAITS, Status
 

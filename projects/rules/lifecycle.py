@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import TextChoices
 
 from containers.agent_contract import FATAL_EXIT_CODES
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 
 FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""

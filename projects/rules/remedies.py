@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from containers.engine import ContainerState
+from containers.vocabulary import ContainerState
 from projects.rules.lifecycle import CRASH_LIMIT, CRASH_WINDOW, Desired, Facts, is_crash_loop
 
 

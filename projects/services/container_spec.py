@@ -4,7 +4,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.agent_contract import SecretFile, Variable
-from containers.engine import INSTANCE_LABEL, ContainerSpec
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
 

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, Observation
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
 from projects.rules.lifecycle import FRESH_FOR, Desired

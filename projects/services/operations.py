@@ -12,9 +12,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from containers.engine import Observation
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
 from containers.get_engine import get_engine
+from containers.vocabulary import Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError
 from projects.models import AgentType, Event, Project

@@ -1,7 +1,7 @@
 """What an agent uses."""
 
-from containers.engine import Usage
 from containers.get_engine import get_engine
+from containers.vocabulary import Usage
 from projects.models import Project
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from containers.engine import Observation
+from containers.vocabulary import Observation
 from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Desired, count_crashes

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from containers.engine import INSTANCE_LABEL
 from containers.errors import EngineRefusedError
 from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL
 from projects.models import Project
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 
-from containers.engine import INSTANCE_LABEL, Observation
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project

@@ -5,8 +5,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from containers.engine import ContainerState
 from containers.errors import EngineUnavailableError
+from containers.vocabulary import ContainerState
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Desired, Operation

@@ -13,9 +13,9 @@ import time
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from containers.engine import INSTANCE_LABEL
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.leader import beat, become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention

@@ -15,8 +15,8 @@ from typing import Any
 from uuid import uuid4
 
 from containers.docker.secrets import pack_secrets
-from containers.engine import ContainerSpec
 from containers.hardening import container_payload
+from containers.vocabulary import ContainerSpec
 from tests import busybox
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images

@@ -14,7 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
-from containers.engine import Health
+from containers.vocabulary import Health
 from projects.models import Actor, AgentType, Plan, Project
 from projects.services import NewProject, create_project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN

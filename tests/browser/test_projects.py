@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from containers.engine import Health
+from containers.vocabulary import Health
 from projects.models import Project
 from tests.browser.project_pages import deploy_by_form, fill_in, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN

@@ -11,8 +11,8 @@ from typing import Any
 import docker
 from django.test import override_settings
 
-from containers.engine import INSTANCE_LABEL
 from containers.firewall.iptables import remove_rules
+from containers.vocabulary import INSTANCE_LABEL
 from tests.chaos.stub import make_image
 from tests.engines import connect
 from tests.waiting import wait_until

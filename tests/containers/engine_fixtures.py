@@ -10,7 +10,8 @@ import docker
 from django.conf import settings
 
 from containers.docker.engine import DockerEngine
-from containers.engine import INSTANCE_LABEL, ContainerSpec, Engine, Health, Observation
+from containers.engine import Engine
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, Health, Observation
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from containers.agent_contract import LONGEST_DETAIL
 from containers.agent_reports import newest_report, parse_report, parse_time
-from containers.engine import AgentReport
+from containers.vocabulary import AgentReport
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 from django.conf import settings
 
-from containers.engine import ContainerState, Observation
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
+from containers.vocabulary import ContainerState, Observation
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
 
 

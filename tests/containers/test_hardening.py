@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from containers.engine import ContainerSpec
 from containers.hardening import container_payload
+from containers.vocabulary import ContainerSpec
 
 SPEC = ContainerSpec(
     name="berth-1",

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from containers.engine import ContainerState, Health
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState, Health
 from tests.containers.engine_fixtures import MemoryUnderTest, deploy, make_spec, yes
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until

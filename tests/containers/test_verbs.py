@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from containers.engine import ContainerState, Health, Observation
+from containers.vocabulary import ContainerState, Health, Observation
 from tests.containers.engine_fixtures import OWNER, EngineUnderTest, deploy, make_spec
 from tests.waiting import wait_until
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 
-from containers.engine import INSTANCE_LABEL
+from containers.vocabulary import INSTANCE_LABEL
 from tests.containers.engine_fixtures import EngineUnderTest, deploy
 
 

@@ -3,8 +3,8 @@
 import threading
 from datetime import UTC, datetime
 
-from containers.engine import GENERATION_LABEL, AgentReport, ContainerSpec, ContainerState, EngineEvent, Health
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
+from containers.vocabulary import GENERATION_LABEL, AgentReport, ContainerSpec, ContainerState, EngineEvent, Health
 from tests.fakes.memory_container import MemoryContainer
 
 

@@ -11,8 +11,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from containers.engine import ContainerSpec, ContainerState, EngineEvent, Observation, Usage
 from containers.errors import EngineError, SupersededError
+from containers.vocabulary import ContainerSpec, ContainerState, EngineEvent, Observation, Usage
 from tests.fakes.engine_dials import EngineDials
 from tests.fakes.memory_container import MemoryContainer
 
@@ -30,8 +30,8 @@ class MemoryEngine(EngineDials):
         return nullcontext()
 
     def ensure_firewall(self) -> str | None:
-        self._enter("secure")
-        return self.insecurity
+        self._enter("ensure_firewall")
+        return self.firewall_warning
 
     def image_exists(self, image: str) -> bool:
         self._enter("image_exists", image)
@@ -89,7 +89,7 @@ class MemoryEngine(EngineDials):
             ]
 
     def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
-        self._enter("kept")
+        self._enter("list_volumes")
         with self._changed:
             names = {volume.rpartition("-")[0] for volume in self.volumes}
             return {name: self.volumes_since for name in names if name.startswith(f"{settings.BERTH_INSTANCE}-")}

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from containers.engine import AgentReport, ContainerState, Health, Usage
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.vocabulary import AgentReport, ContainerState, Health, Usage
 from tests.fakes.container_store import ContainerStore
 from tests.fakes.memory_container import MemoryContainer
 
@@ -26,7 +26,7 @@ class EngineDials(ContainerStore):
             super().reset()
             self.calls: list[tuple[str, str]] = []
             self.unavailable = False
-            self.insecurity: str | None = None
+            self.firewall_warning: str | None = None
             self.silence = 15.0
             self.usage = Usage(
                 cpu_percent=1.5,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
-from containers.engine import INSTANCE_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
+from containers.vocabulary import INSTANCE_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
 
 
 @dataclass

@@ -16,8 +16,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.engine import INSTANCE_LABEL, ContainerSpec, Observation
 from containers.firewall.iptables import remove_rules
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, Observation
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.security.inside.main import FOUND
 from tests.waiting import wait_until

@@ -10,7 +10,7 @@ from django.test import Client, override_settings
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from containers.engine import ContainerState
+from containers.vocabulary import ContainerState
 from tests.factories import UserFactory
 from tests.security.agents import MEGABYTE, Agents
 from tests.waiting import wait_until

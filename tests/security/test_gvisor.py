@@ -19,9 +19,9 @@ import pytest
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.engine import ContainerState
 from containers.errors import EngineRefusedError
 from containers.programs import is_root
+from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec, yes
 from tests.containers.rootfs import make_images
 from tests.engines import connect

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.engine import ContainerSpec
 from containers.firewall.bridge import bridge_name
+from containers.vocabulary import ContainerSpec
 
 NAME, ID = "berth-1", "c" * 64
 LABELS = {"berth.instance": "berth", "berth.project": "1"}

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.engine import ContainerState, Health
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
+from containers.vocabulary import ContainerState, Health
 from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec
 from tests.waiting import wait_until
 

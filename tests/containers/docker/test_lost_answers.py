@@ -5,8 +5,8 @@ import json
 import pytest
 
 from containers.docker.engine import DockerEngine
-from containers.engine import ContainerState
 from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.vocabulary import ContainerState
 from tests.containers.docker.scripted_engine import (
     CONFLICT,
     DONE,

@@ -12,8 +12,8 @@ from containers.docker.engine import DockerEngine
 from containers.docker_api import client
 from containers.docker_api.breaker import FAILURES
 from containers.docker_api.errors import EngineFailedError
-from containers.engine import ContainerSpec
 from containers.errors import EngineError, EngineUnavailableError
+from containers.vocabulary import ContainerSpec
 from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 LIMIT = 0.3

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.rules.lifecycle import (
     CRASH_WINDOW,
     FRESH_FOR,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from containers.agent_contract import FATAL_EXIT_CODES
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.rules.derivation import SETTLING, WHILE_IN_FLIGHT, derive_status
 from projects.rules.lifecycle import (
     FRESH_FOR,

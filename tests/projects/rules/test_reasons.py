@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from containers.agent_contract import ProblemCode
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Desired, Facts, Operation
 from projects.rules.reasons import SENTENCES, explain

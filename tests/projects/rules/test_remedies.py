@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from containers.agent_contract import FATAL_EXIT_CODES
-from containers.engine import ContainerState, Health
+from containers.vocabulary import ContainerState, Health
 from projects.rules.lifecycle import (
     CRASH_LIMIT,
     CRASH_WINDOW,

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from containers.engine import Health
 from containers.errors import EngineRefusedError
+from containers.vocabulary import Health
 from projects.models import Project
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
@@ -19,10 +18,9 @@ from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
+from tests.watchers import watchers_in_threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-HANG_GUARD = 20.0
 
 
 @pytest.fixture
@@ -38,26 +36,8 @@ def project(alice: User, engine: MemoryEngine) -> Project:
 
 @pytest.fixture
 def watch() -> Iterator[Callable[[], Watcher]]:
-    running: list[tuple[Watcher, threading.Thread]] = []
-
-    def start() -> Watcher:
-        watcher = Watcher()
-        watcher.name = f"watcher {len(running)}"
-
-        def run() -> None:
-            watcher.run()
-            connection.close()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        running.append((watcher, thread))
-        return watcher
-
-    yield start
-    for watcher, thread in running:
-        watcher.stop()
-        thread.join(HANG_GUARD)
-        assert not thread.is_alive()
+    with watchers_in_threads() as start:
+        yield start
 
 
 def state() -> str:
@@ -173,7 +153,7 @@ def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.0)
-    engine.insecurity = "Berth is not root and may not set firewall rules."
+    engine.firewall_warning = "Berth is not root and may not set firewall rules."
     watch()
-    wait_until(lambda: engine.calls.count(("secure", "")) > 3)
+    wait_until(lambda: engine.calls.count(("ensure_firewall", "")) > 3)
     assert caplog.text.count("may not set firewall rules") == 1

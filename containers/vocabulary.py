@@ -1,0 +1,114 @@
+"""The words in which Berth and a container engine speak of containers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+INSTANCE_LABEL = "berth.instance"
+"""The label that holds `BERTH_INSTANCE`. An engine never changes a container or volume that lacks it."""
+
+GENERATION_LABEL = "berth.generation"
+"""The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
+
+
+class ContainerState(StrEnum):
+    CREATED = "created"
+    RUNNING = "running"
+    PAUSED = "paused"
+    RESTARTING = "restarting"
+    EXITED = "exited"
+    REMOVING = "removing"
+    DEAD = "dead"
+
+
+class Health(StrEnum):
+    """The verdict of the image's health check; `NONE` where the image has none."""
+
+    NONE = "none"
+    STARTING = "starting"
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentReport:
+    """The newest `AGENT-STATUS` of an agent: `state` is starting, running, degraded, failed or stopped."""
+
+    state: str
+    code: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerSpec:
+    """Everything from which an agent's container is made. Equal specs make equal containers.
+
+    `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file
+    name under /run/secrets to its content, `environment` holds nothing secret.
+    """
+
+    name: str
+    image: str
+    labels: Mapping[str, str]
+    generation: int
+    environment: Mapping[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
+    memory: int
+    nano_cpus: int
+    pids: int
+    stop_timeout: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
+
+    `inspect` fills in every field. `observe` leaves `restart_count`, `started_at`, `finished_at`, `oom_killed` and
+    `report` at None for a container that is running and healthy, and fills in every field for all others.
+    """
+
+    name: str
+    container_id: str
+    labels: Mapping[str, str]
+    state: ContainerState
+    health: Health = Health.NONE
+    exit_code: int | None = None
+    oom_killed: bool | None = None
+    restart_count: int | None = None
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    report: AgentReport | None = None
+
+    @property
+    def generation(self) -> int:
+        """The number of the deploy that made it; 0, older than any deploy, where the label is missing or no number."""
+        label = self.labels.get(GENERATION_LABEL, "")
+        return int(label) if label.isdecimal() else 0
+
+    @property
+    def is_up(self) -> bool:
+        """Whether processes of the container may be alive. Those of a paused container are."""
+        return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a container uses now. All in bytes except `cpu_percent` (100 is one core) and the count `pids`."""
+
+    cpu_percent: float
+    memory: int
+    memory_limit: int
+    network_received: int
+    network_sent: int
+    pids: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEvent:
+    """Something that happened to a container. `action` is the engine's own word: start, die, oom, destroy, …"""
+
+    name: str
+    action: str
+    at: datetime
