@@ -14,6 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
+from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import UnknownKeyError
 from accounts.models import ApiKey, Role, User
@@ -105,7 +106,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
             raise PermissionDenied("Turn your own off in the settings: that asks for its code.")
         if not has_second_factor(user):
             raise Http404("This user has no second factor.")
-        if request.method != "POST":
+        if request.POST.get("confirm") != user.email:
             context = {**self._context(request, user), "title": f"Reset the second factor of {user.email}?"}
             return TemplateResponse(request, "admin/accounts/user/reset_second_factor.html", context)
         reset_second_factor(user=user, by=staff_user(request))
@@ -147,6 +148,11 @@ class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg] 
     search_fields = ("name", "user__email", "hint")
     actions = ("revoke",)
 
+    @asks_first(
+        verb="Revoke",
+        consequence="Programs that use these keys are refused from the next request on.",
+        describe=lambda key: f"{key}, of {key.user}",
+    )
     @admin.action(description="Revoke the selected API keys")
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
         by = staff_user(request)

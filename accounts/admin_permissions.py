@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from accounts import audit
 from accounts.models import User
@@ -32,6 +33,14 @@ def staff_user(request: HttpRequest) -> User:
 
 class Audited(_Base):
     """For a ModelAdmin: writes every change to the audit log, in addition to Django's own history."""
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Deletes what the page that asks was sent for. Django's takes any POST for that."""
+        if request.method == "POST" and request.POST.get("post") != "yes":
+            return redirect(request.get_full_path())
+        return super().delete_view(request, object_id, extra_context)
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> "LogEntry":
         _record("added", request, obj)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
@@ -119,6 +120,12 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
         self._each(request, chosen, lambda project: lift_suspension(project=project, actor=_actor(request)))
 
+    @asks_first(
+        verb="Delete",
+        consequence="The containers, what the agents remember and their credentials are removed for good.",
+        typed=True,
+        describe=lambda project: f"{project.name}, of {project.owner}",
+    )
     @admin.action(description="Delete, with container and state")
     def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
         self._each(request, chosen, lambda project: delete_project(project=project, actor=_actor(request)))

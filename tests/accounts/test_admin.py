@@ -127,14 +127,14 @@ def test_keys_are_seen_and_revoked_but_never_made_or_changed(client: Client, sam
     assert client.get(f"{KEYS}add/").status_code == 403
     assert client.post(f"{KEYS}{key.pk}/change/", {"name": "mine"}).status_code == 403
     assert client.post(f"{KEYS}{key.pk}/delete/", {"post": "yes"}).status_code == 403
-    client.post(KEYS, {"action": "revoke", "_selected_action": [str(key.pk)]})
+    client.post(KEYS, {"action": "revoke", "_selected_action": [str(key.pk)], "confirm": str(key)})
     assert not ApiKey.objects.get().is_live
 
 
 def test_staff_do_not_revoke_the_keys_of_admins(client: Client, sam: User, ada: User) -> None:
     key = ApiKeyFactory.create(user=ada)
     client.force_login(sam)
-    client.post(KEYS, {"action": "revoke", "_selected_action": [str(key.pk)]})
+    client.post(KEYS, {"action": "revoke", "_selected_action": [str(key.pk)], "confirm": str(key)})
 
     assert ApiKey.objects.get().is_live
 

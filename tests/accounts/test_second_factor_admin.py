@@ -18,7 +18,9 @@ def test_staff_reset_that_of_a_user(client: Client, sam: User, alice: User, phon
     client.force_login(sam)
     assert client.get(_reset(alice)).status_code == 200
     assert SecondFactor.objects.exists()
-    answer = client.post(_reset(alice), follow=True)
+    assert client.post(_reset(alice), {"confirm": "bob@example.com"}).status_code == 200
+    assert SecondFactor.objects.exists()
+    answer = client.post(_reset(alice), {"confirm": alice.email}, follow=True)
 
     assert "The second factor of alice@example.com is reset." in answer.content.decode()
     assert not SecondFactor.objects.exists()
@@ -43,7 +45,7 @@ def test_admins_reset_everybodys_but_their_own(client: Client, ada: User, sam: U
     phone.enrol(ada)
     client.force_login(ada)
 
-    assert client.post(_reset(sam)).status_code == 302
+    assert client.post(_reset(sam), {"confirm": sam.email}).status_code == 302
     assert client.post(_reset(ada)).status_code == 403
     assert SecondFactor.objects.get().user == ada
 

@@ -88,7 +88,7 @@ def test_a_recovery_code_still_signs_in_and_turns_it_off(client: Client, unreada
 
 def test_staff_reset_it(client: Client, unreadable: str, alice: User, ada: User) -> None:
     client.force_login(ada)
-    client.post(f"/admin/accounts/user/{alice.pk}/reset-second-factor/")
+    client.post(f"/admin/accounts/user/{alice.pk}/reset-second-factor/", {"confirm": alice.email})
 
     assert not SecondFactor.objects.exists()
 

@@ -22,8 +22,8 @@ def admin(sam: User) -> Client:
     return browser_of(sam)
 
 
-def act(admin: Client, action: str, project: Project) -> str:
-    data = {"action": action, "_selected_action": [str(project.pk)]}
+def act(admin: Client, action: str, project: Project, **form: str) -> str:
+    data = {"action": action, "_selected_action": [str(project.pk)], **form}
     return admin.post("/admin/projects/project/", data, follow=True).content.decode()
 
 
@@ -86,7 +86,10 @@ def test_what_cannot_be_done_is_said(admin: Client, project: Project, engine: Me
 def test_deleting_takes_the_container_and_its_state_along(
     admin: Client, project: Project, engine: MemoryEngine
 ) -> None:
-    act(admin, "delete_projects", project)
+    asked = act(admin, "delete_projects", project)
+    assert f"{project.name}, of alice@example.com" in asked
+    assert Project.objects.exists()
+    act(admin, "delete_projects", project, confirm=project.name)
     assert not Project.objects.exists()
     assert not engine.containers
     assert not engine.volumes
@@ -143,8 +146,9 @@ def fleet(deploy: Callable[..., Project]) -> list[Project]:
     return [deploy(name=f"Ship {number}", telegramToken=token) for number, token in enumerate(tokens)][::-1]
 
 
-def act_on_all(admin: Client, action: str) -> str:
-    data = {"action": action, "_selected_action": [str(pk) for pk in Project.objects.values_list("pk", flat=True)]}
+def act_on_all(admin: Client, action: str, **form: str) -> str:
+    keys = [str(pk) for pk in Project.objects.values_list("pk", flat=True)]
+    data = {"action": action, "_selected_action": keys, **form}
     return admin.post("/admin/projects/project/", data, follow=True).content.decode()
 
 
@@ -165,8 +169,9 @@ def test_what_was_not_reached_can_be_run_again(
     admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("projects.admin.BATCH_SIZE", 3)
-    assert "Not reached: 1 of 4. Select them again: Ship 0." in act_on_all(admin, "delete_projects")
-    page = act_on_all(admin, "delete_projects")
+    page = act_on_all(admin, "delete_projects", confirm="4 projects")
+    assert "Not reached: 1 of 4. Select them again: Ship 0." in page
+    page = act_on_all(admin, "delete_projects", confirm="Ship 0")
     assert "Done: 1 of 1." in page
     assert "Not reached" not in page
     assert not Project.objects.exists()

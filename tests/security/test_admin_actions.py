@@ -1,0 +1,191 @@
+"""Every action and every button of the admin: what cannot be undone asks first, and does nothing until it is confirmed.
+
+Generated from the registered admins: a new action fails here until it asks, or until somebody says what undoes it.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.admin import ModelAdmin, site
+from django.db.models import Model
+from django.test import Client, RequestFactory
+
+from accounts.models import ApiKey, User
+from projects.models import Project
+from tests.accounts.phone import Phone
+from tests.clients import api_of, browser_of
+from tests.deploying import deploy_project
+from tests.factories import ApiKeyFactory
+from tests.security.populated_service import PopulatedService
+
+UNDONE_BY = {
+    ("project", "start"): "stop",
+    ("project", "stop"): "start",
+    ("project", "restart"): "nothing is lost: the agent comes back with its memory",
+    ("project", "suspend"): "lift",
+    ("project", "lift"): "suspend",
+}
+"""The actions that act at once, and what undoes them."""
+
+ASKED_BY_DJANGO = {"delete_selected"}
+
+BUTTONS = {
+    "accounts_user_link": "makes a link and takes nothing away",
+    "accounts_user_reset": "asks first",
+}
+"""The routes that our admins add to Django's, and why no confirmation is missing."""
+
+EVERY_ADMIN = sorted(site._registry.items(), key=lambda entry: entry[0].__name__)
+
+
+def actions_of(admin: "ModelAdmin[Any]") -> list[str]:
+    """The names of all actions, also of those that only admins may use."""
+    request = RequestFactory().get("/admin/")
+    request.user = User(is_staff=True, is_superuser=True, is_active=True)
+    return list(admin.get_actions(request))
+
+
+EVERY_ACTION = [(model, name) for model, admin in EVERY_ADMIN for name in actions_of(admin)]
+ASKING = [(model, name) for model, name in EVERY_ACTION if (model._meta.model_name, name) not in UNDONE_BY]
+OURS = [(model, name) for model, name in ASKING if name not in ASKED_BY_DJANGO]
+
+
+def address_of(model: type[Model]) -> str:
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+
+
+def choose(visitor: Client, model: type[Model], action: str, rows: list[Any], **form: str) -> Any:
+    data = {"action": action, "_selected_action": [str(row.pk) for row in rows], **form}
+    return visitor.post(address_of(model), data)
+
+
+def everything(service: PopulatedService) -> list[Any]:
+    return [service.state(), service.engine_changes()]
+
+
+def phrase_of(answer: Any) -> str:
+    found = re.search(r'name="confirm" value="([^"]+)"|Type “([^”]+)” to confirm', answer.content.decode())
+    assert found
+    return found[1] or found[2]
+
+
+def test_there_are_actions_that_ask_and_actions_that_do_not() -> None:
+    assert (Project, "delete_projects") in OURS
+    assert (ApiKey, "revoke") in OURS
+    assert {(model._meta.model_name, name) for model, name in EVERY_ACTION} >= set(UNDONE_BY)
+
+
+@pytest.mark.parametrize(("model", "action"), ASKING, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"post": ""}, {"confirm": ""}, {"confirm": "yes"}, {"confirm": "1"}, {"select_across": "1"}, {"index": "0"}],
+    ids=str,
+)
+def test_without_the_confirmation_nothing_is_done(
+    service: PopulatedService, model: type[Model], action: str, form: dict[str, str]
+) -> None:
+    row = model._default_manager.first()
+    assert row, f"Give PopulatedService a {model.__name__}, so that its actions are tried."
+    visitors = [browser_of(service.staff), browser_of(service.admin)]
+    before = everything(service)
+    for visitor in visitors:
+        answer = choose(visitor, model, action, [row], **form)
+        assert answer.status_code in {200, 302, 400}
+        assert everything(service) == before
+
+
+@pytest.mark.parametrize(("model", "action"), OURS, ids=lambda value: getattr(value, "__name__", value))
+def test_it_names_the_row_and_acts_when_that_is_confirmed(
+    service: PopulatedService, model: type[Model], action: str
+) -> None:
+    row, visitor = model._default_manager.first(), browser_of(service.admin)
+    before = everything(service)
+    asked = choose(visitor, model, action, [row])
+    assert asked.status_code == 200
+    assert str(row) in asked.content.decode()
+    assert phrase_of(asked) == str(row)
+    refused = choose(visitor, model, action, [row], confirm=f"{row} ?")
+    assert (refused.status_code, everything(service)) == (400, before)
+
+    assert choose(visitor, model, action, [row], confirm=phrase_of(asked)).status_code == 302
+    assert everything(service) != before
+
+
+@pytest.mark.parametrize("action", OURS, ids=lambda value: value[1])
+def test_many_are_named_and_counted(service: PopulatedService, action: tuple[type[Model], str]) -> None:
+    model, name = action
+    if model is Project:
+        deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
+    elif model is ApiKey:
+        ApiKeyFactory.create(user=service.alice, name="The second")
+    rows, visitor = list(model._default_manager.all()), browser_of(service.admin)
+    before = everything(service)
+    assert len(rows) > 1, f"Make a second {model.__name__} here."
+    asked = choose(visitor, model, name, rows)
+    for row in rows:
+        assert str(row) in asked.content.decode()
+    phrase = f"{len(rows)} {model._meta.verbose_name_plural}"
+    assert phrase_of(asked) == phrase
+    for other in (str(rows[0]), str(len(rows)), f"{len(rows) + 1} {model._meta.verbose_name_plural}"):
+        assert choose(visitor, model, name, rows, confirm=other).status_code == 400
+    # What was confirmed for two does not hold for one, and not for others.
+    assert choose(visitor, model, name, rows[:1], confirm=phrase).status_code == 400
+    assert everything(service) == before
+    assert choose(visitor, model, name, rows, confirm=phrase).status_code == 302
+    assert everything(service) != before
+
+
+def test_no_confirmation_reaches_what_its_page_has_not_shown(
+    service: PopulatedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accounts.admin_confirmation.SHOWN", 1)
+    hidden = service.project
+    shown = deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
+    visitor = browser_of(service.admin)
+    asked = choose(visitor, Project, "delete_projects", [shown], select_across="1")
+    assert "1 more that you selected stay as they are" in asked.content.decode()
+    choose(visitor, Project, "delete_projects", [shown, hidden], select_across="1", confirm=shown.name)
+    assert list(Project.objects.all()) == [hidden]
+
+
+def test_what_is_gone_is_not_asked_about(service: PopulatedService) -> None:
+    ApiKey.objects.all().delete()
+    visitor = browser_of(service.admin)
+    assert choose(visitor, ApiKey, "revoke", [service.key]).status_code == 302
+    assert "gone already" in visitor.get(address_of(ApiKey)).content.decode()
+
+
+def test_names_are_shown_as_text(service: PopulatedService) -> None:
+    Project.objects.update(name="<script>alert(1)</script>")
+    asked = choose(browser_of(service.staff), Project, "delete_projects", [service.project])
+    assert b"<script>alert" not in asked.content
+
+
+@pytest.mark.parametrize(("model", "admin"), EVERY_ADMIN, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_button_of_our_own_is_accounted_for(model: type[Model], admin: "ModelAdmin[Any]") -> None:
+    plain = {route.name for route in ModelAdmin.get_urls(admin)}
+    assert {route.name for route in admin.get_urls()} - plain <= set(BUTTONS)
+
+
+@pytest.mark.parametrize("model", [model for model, _ in EVERY_ADMIN], ids=lambda model: model.__name__)
+def test_djangos_own_delete_page_asks_too(service: PopulatedService, model: type[Model]) -> None:
+    row = model._default_manager.first()
+    assert row
+    visitors = [browser_of(service.staff), browser_of(service.admin)]
+    before = everything(service)
+    for visitor in visitors:
+        for form in ({}, {"post": ""}, {"post": "no"}, {"confirm": str(row)}):
+            answer = visitor.post(f"{address_of(model)}{row.pk}/delete/", form, follow=True)
+            assert answer.status_code in {200, 403}
+            assert everything(service) == before
+
+
+def test_resetting_a_second_factor_asks_too(service: PopulatedService, phone: Phone) -> None:
+    phone.enrol(service.alice)
+    visitor = browser_of(service.staff)
+    before = everything(service)
+    for form in ({}, {"confirm": ""}, {"confirm": "yes"}, {"post": "yes"}):
+        asked = visitor.post(f"/admin/accounts/user/{service.alice.pk}/reset-second-factor/", form)
+        assert "Reset the second factor of alice@example.com?" in asked.content.decode()
+        assert everything(service) == before
