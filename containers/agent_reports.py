@@ -1,7 +1,6 @@
 """Reads what agents report of themselves. Agents are untrusted code: whatever cannot be a report is ignored."""
 
 import json
-import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -13,6 +12,7 @@ from containers.agent_contract import (
     STATUS_MARK,
     AgentState,
 )
+from containers.agent_text import clean
 from containers.vocabulary import AgentReport
 
 _MARK = STATUS_MARK.encode()
@@ -65,14 +65,5 @@ def parse_time(text: str) -> datetime | None:
 
 
 def _plain(value: object, longest: int) -> str:
-    """The text without control and formatting characters, cut to `longest`. Empty where the value is not text."""
-    if not isinstance(value, str):
-        return ""
-    visible = (
-        " " if character.isspace() else character for character in value[: 4 * longest] if _is_visible(character)
-    )
-    return "".join(visible).strip()[:longest]
-
-
-def _is_visible(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character)[0] != "C"
+    """The text as people may see it, cut to `longest`. Empty where the value is not text."""
+    return clean(value[: 4 * longest]).strip()[:longest] if isinstance(value, str) else ""

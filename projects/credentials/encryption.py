@@ -5,7 +5,6 @@ from uuid import UUID
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.credentials.encryption import DecryptionError, WrongContextError, decrypt, encrypt
-from containers.agent_contract import REDACTED, redact_credentials
 
 HINT_LENGTH = 4
 
@@ -42,15 +41,3 @@ def _context(project_id: UUID, field: str) -> dict[str, str]:
 def hint_of(value: str) -> str:
     """The last characters of a credential, for its owner to tell two of them apart; none of a short one."""
     return value[-HINT_LENGTH:] if len(value) >= 4 * HINT_LENGTH else ""
-
-
-def redact(text: str, secrets: list[str]) -> str:
-    """The text without the secrets, and without the secret half of a bot token where that stands alone.
-
-    What looks like a credential goes too: after a change that waits for the next start, the agent still has, and may
-    print, one that nobody else knows any more.
-    """
-    parts = {part for secret in secrets for part in (secret, secret.partition(":")[2])}
-    for part in sorted((part for part in parts if len(part) >= 2 * HINT_LENGTH), key=len, reverse=True):
-        text = text.replace(part, REDACTED)
-    return redact_credentials(text)

@@ -5,9 +5,11 @@ from datetime import datetime
 
 from django.views.decorators.debug import sensitive_variables
 
+from containers.agent_text import clean
 from containers.errors import EngineError
 from containers.get_engine import get_engine
-from projects.credentials.encryption import SecretUnreadableError, redact
+from projects.credentials.encryption import SecretUnreadableError
+from projects.credentials.redaction import Redactor
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
 
@@ -21,10 +23,9 @@ LINE_LIMIT = 4096
 def read_log_tail(project: Project) -> str:
     """Returns the last lines, or an empty text where they cannot be read: the crash is recorded all the same."""
     try:
-        tail = "\n".join(read_logs(project=project, tail=TAIL))
+        return "\n".join(read_logs(project=project, tail=TAIL))
     except (EngineError, SecretUnreadableError):
         return ""
-    return tail.replace("\x00", "\N{REPLACEMENT CHARACTER}")  # PostgreSQL's texts cannot hold it
 
 
 @sensitive_variables()
@@ -36,12 +37,12 @@ def read_logs(
     With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
     none.
     """
-    secrets = [secret for field in (TELEGRAM_TOKEN, API_KEY) if (secret := project.decrypt_credential(field))]
+    redactor = Redactor(project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY))
     sent = 0
     lines = get_engine().logs(project.container_name, tail=tail, since=since, follow=follow)
     try:
         for line in lines:
-            text = redact(line.decode("utf-8", "replace").rstrip("\r\n"), secrets)[:LINE_LIMIT]
+            text = _show(line, redactor)
             sent += len(text.encode()) + 1
             if sent > MAX_BYTES:
                 return
@@ -49,3 +50,12 @@ def read_logs(
     finally:
         if isinstance(lines, Generator):
             lines.close()  # at once, because it holds a connection to the engine
+
+
+def _show(line: bytes, redactor: Redactor) -> str:
+    """The line as people may see it. Only what stands behind the time is the agent's."""
+    if not line:
+        return ""
+    stamp, _, printed = line.decode("utf-8", "replace").rstrip("\r\n").partition(" ")
+    # Cut twice: a credential that the first cut goes through lies beyond the second.
+    return f"{stamp} {redactor.redact(clean(printed)[: 2 * LINE_LIMIT])}"[:LINE_LIMIT]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from config.log_format import TextFormatter
-from projects.credentials.encryption import redact
+from projects.credentials.redaction import Redactor
 
 CREDENTIALS = [
     "123456789:AAabcdefghijklmnopqrstuvwxyz012345678",
@@ -40,7 +40,7 @@ def in_a_line_of_the_service(text: str) -> str:
 
 
 def in_the_log_that_is_served(text: str) -> str:
-    return redact(text, [])
+    return Redactor([]).redact(text)
 
 
 def in_what_an_agent_writes(text: str) -> str:

@@ -29,6 +29,18 @@ def test_followers_get_lines_as_they_come_and_the_end(
     assert not LongRequest.objects.exists()
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\r", "\r\n", "\n\n", "\x0b", "\x85", "\u2028", "\x1b]0;\r"])
+def test_no_line_of_an_agent_begins_a_field_or_an_event_of_its_own(
+    end: str, follow: Any, project: Project, engine: MemoryEngine, log: Any
+) -> None:
+    log(f"one{end}event: end{end}data: forged{end}id: 7{end}retry: 0")
+    engine.exit(project.container_name)
+    event, the_end = list(events_of(follow().streaming_content))
+    assert event.startswith("data: ")
+    assert event.splitlines() == [event]
+    assert the_end == "event: end\ndata: the log has ended"
+
+
 def test_a_follower_is_told_that_the_engine_fell_silent(
     follow: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

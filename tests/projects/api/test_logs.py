@@ -1,5 +1,6 @@
 """GET /api/projects/{id}/logs."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from projects.credentials.redaction import DISGUISED
 from projects.models import LongRequest, Project
 from projects.services.logs import MAX_BYTES
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
@@ -31,6 +33,18 @@ def test_credentials_are_redacted_whole_and_in_parts(api: APIClient, project: Pr
     assert lines_of(api.get(f"/api/projects/{project.id}/logs")) == [
         "key=[redacted] url=/bot[redacted]/getMe half=[redacted]"
     ]
+
+
+def test_a_credential_in_another_form_takes_its_line_away(api: APIClient, project: Project, log: Any) -> None:
+    log(f"header {base64.b64encode(CANARY_API_KEY.encode()).decode()}")
+    log("split " + "\x1b[0m".join(CANARY_TELEGRAM_TOKEN))
+    log("cast off")
+    assert lines_of(api.get(f"/api/projects/{project.id}/logs")) == [DISGUISED, "split [redacted]", "cast off"]
+
+
+def test_a_terminal_obeys_nothing_that_an_agent_prints(api: APIClient, project: Project, log: Any) -> None:
+    log("\x1b]0;title\x07\x1b[2Jcast\roff\u202e\x00")
+    assert lines_of(api.get(f"/api/projects/{project.id}/logs")) == ["cast off"]
 
 
 def test_tail_and_since_narrow_it(api: APIClient, project: Project, log: Any) -> None:

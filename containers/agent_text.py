@@ -1,0 +1,51 @@
+"""Makes what agents print safe to show. Agents are untrusted code: terminals and streams must not obey their text."""
+
+import re
+import unicodedata
+
+_ESCAPE_SEQUENCES = re.compile(
+    r"""
+      (?: \x1b\[ | \x9b ) [0-?]*[ -/]*[@-~]?                # CSI: colours, moves of the cursor
+    | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] )             # OSC, DCS, SOS, PM, APC: titles, links, the clipboard,
+      [^\x07\x1b\x90-\x9f]* (?: \x07 | \x1b\\ | \x9c )      #   up to their end
+    | \x1b[ -/]*[0-~]?                                      # all others
+    """,
+    re.VERBOSE,
+)
+"""Control sequences of terminals (ECMA-48), in their forms of seven and of eight bits. Each alternative is linear."""
+
+_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
+_INVISIBLE = (
+    *(0x034F, 0x115F, 0x1160, 0x3164, 0xFFA0, 0x17B4, 0x17B5),
+    *range(0x180B, 0x1810),
+    *range(0xFE00, 0xFE10),
+    *range(0xE0100, 0xE01F0),
+)
+"""What is drawn as nothing and is not in one of Unicode's categories C (`Default_Ignorable_Code_Point`)."""
+
+
+class _Visible(dict[int, str | None]):
+    """For `str.translate`: what becomes of each character. Filled as characters are met."""
+
+    def __missing__(self, code_point: int) -> str | None:
+        character = chr(code_point)
+        if character in _BREAKS:
+            shown: str | None = " "
+        else:
+            shown = None if unicodedata.category(character).startswith("C") else character
+        self[code_point] = shown
+        return shown
+
+
+_VISIBLE = _Visible(dict.fromkeys(_INVISIBLE))
+
+
+def clean(text: str) -> str:
+    """The text on one line, without escape sequences and without any character that is not seen.
+
+    Takes away what a terminal obeys, what changes the direction of text, and what stands invisibly between letters. A
+    line break, a carriage return and a tab become a blank.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _ESCAPE_SEQUENCES.sub("", text).translate(_VISIBLE)

@@ -1,0 +1,129 @@
+"""Takes an owner's credentials out of what their agent prints, also where they are printed in another form.
+
+It protects from accidents: a debugger that prints headers in base64, a client that quotes a URL. An agent that wants
+to tell its own credentials can always invent one more form.
+"""
+
+import base64
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from urllib.parse import unquote
+
+from containers.agent_contract import REDACTED, redact_credentials
+
+SHORTEST = 8
+"""Characters of a credential. What is shorter would be found in innocent words."""
+
+DISGUISED = "[redacted: this line held a credential in another form]"
+
+WINDOW = 12
+"""Letters and digits of one piece of a credential: any 23 of them in a row contain one whole piece."""
+
+_NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
+_HEX_PREFIX = re.compile(r"0x|\\x", re.IGNORECASE)
+_CHARACTER_CODES = re.compile(r"\d{2,3}(?:[^0-9A-Za-z]{1,3}\d{2,3}){7,}")
+_ESCAPED = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3}))")
+_NESTED = 3
+"""How often one encoding may stand inside another, such as %2541."""
+
+
+class Redactor:
+    """Finds these credentials. Make one for many lines: it works out once in which forms to look for them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = [secret for secret in secrets if secret]
+
+    def __repr__(self) -> str:
+        return f"<Redactor of {len(self._secrets)} credentials>"
+
+    def redact(self, text: str) -> str:
+        """The text without the credentials. A line that holds one in another form is replaced as a whole.
+
+        What looks like a credential goes too: after a change that waits for the next start, the agent still has, and
+        may print, one that nobody else knows any more.
+        """
+        for part in self._parts:
+            text = text.replace(part, REDACTED)
+        text = redact_credentials(text)
+        return DISGUISED if self._is_disguised_in(text) else text
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        """The credentials and the secret half of a bot token, the longest first."""
+        parts = {part for secret in self._secrets for part in (secret, secret.partition(":")[2])}
+        return sorted((part for part in parts if len(part) >= SHORTEST), key=len, reverse=True)
+
+    @cached_property
+    def _pieces(self) -> frozenset[str]:
+        found = {piece for secret in self._secrets for form in _forms(secret) for piece in _cut(form)}
+        # Digits only as they stand: a bot's number is no secret.
+        return frozenset(found - {piece for secret in self._secrets for piece in _cut(secret) if piece.isdecimal()})
+
+    def _is_disguised_in(self, text: str) -> bool:
+        if not self._pieces:
+            return False
+        return any(piece in view for view in _views(text) for piece in self._pieces)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """The credential as it is, in ROT13, in base 16, and in base 64 and base 32 at each place of a longer text."""
+    yield secret
+    yield codecs.encode(secret, "rot13")
+    for raw in (secret.encode(), secret[::-1].encode()):
+        yield raw.hex()
+        for before in range(3):
+            yield _inner(base64.b64encode(bytes(before) + raw), bits=6, before=before, length=len(raw))
+        for before in range(5):
+            yield _inner(base64.b32encode(bytes(before) + raw), bits=5, before=before, length=len(raw))
+
+
+def _inner(encoded: bytes, *, bits: int, before: int, length: int) -> str:
+    """The characters that depend on nothing but the credential, whatever stands before it and behind it."""
+    return encoded[-(-8 * before // bits) : 8 * (before + length) // bits].decode()
+
+
+def _cut(form: str) -> Iterator[str]:
+    letters = _alphanumeric(form)
+    ends = range(WINDOW, len(letters) + 1, WINDOW) if len(letters) >= WINDOW else [len(letters)]
+    for end in {*ends, len(letters)}:
+        piece = letters[max(0, end - WINDOW) : end]
+        if len(piece) >= SHORTEST:
+            yield piece
+
+
+def _views(text: str) -> Iterator[str]:
+    """The letters and digits of the text as it stands and decoded, forwards and backwards."""
+    for plain in {text, _HEX_PREFIX.sub("", text), _decode(text)}:
+        letters = _alphanumeric(plain)
+        yield letters
+        yield letters[::-1]
+
+
+def _decode(text: str) -> str:
+    """The text behind the escapes of URLs, HTML and programming languages, and behind lists of character codes."""
+    for _ in range(_NESTED):
+        decoded = _ESCAPED.sub(_unescape, html.unescape(unquote(text)))
+        if decoded == text:
+            break
+        text = decoded
+    return _CHARACTER_CODES.sub(_read_codes, text)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    octal = match[4]
+    code = int(octal, 8) if octal else int(match[1] or match[2] or match[3], 16)
+    return chr(code) if code <= 0x10FFFF else ""
+
+
+def _read_codes(match: re.Match[str]) -> str:
+    return "".join(chr(int(code)) for code in re.findall(r"\d+", match[0]))
+
+
+def _alphanumeric(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text)
+    return _NOT_ALPHANUMERIC.sub("", text.casefold())
