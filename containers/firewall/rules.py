@@ -1,8 +1,12 @@
 """What agents may reach: the internet, but neither this host nor private networks. Pure, for iptables and ip6tables.
 
-Each address family gets three chains of our own: one for packets that Docker forwards from the agents' bridge, one for
-packets from it to the host itself, and one that refuses what the other two reject. The operator lists exceptions in
-`BERTH_EGRESS_ALLOW`; without one, even a Bot API server or a model gateway with a private address stays out of reach.
+Each address family gets four chains of our own: one for packets that Docker forwards from the agents' bridge, one for
+packets from it to the host itself, one that limits how many those are, and one that refuses what the others reject. The
+operator lists exceptions in `BERTH_EGRESS_ALLOW`; without one, even a Bot API server or a model gateway with a private
+address stays out of reach.
+
+The kernel remembers each connection in a table that the whole machine shares, and Docker's resolver answers each
+question in the engine's own process. The limits keep one agent from using these up.
 """
 
 from collections.abc import Iterable
@@ -10,18 +14,26 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
+from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+
 Exceptions = Iterable[tuple[str, int | None]]
 
-# This network, private, shared (CGNAT), loopback, link-local (cloud metadata lives there), protocol assignments
-# (another cloud's metadata), multicast and reserved.
-PRIVATE_NETWORKS = {
-    4: (
-        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-        "192.168.0.0/16", "224.0.0.0/3",
-    ),
-    6: ("::/127", "::ffff:0:0/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"),
-}  # fmt: skip
 PROGRAMS = {4: "iptables", 6: "ip6tables"}
+_BITS = {4: 32, 6: 128}
+
+CONNECTIONS = 256
+"""How many connections an agent may have at a time."""
+
+CONNECTIONS_RATE, CONNECTIONS_BURST = "10/sec", 300
+"""How many connections an agent may begin. The kernel remembers one for up to two minutes after its end, so that one
+agent fills 1,500 of the table's places (65,536 or more) at most."""
+
+QUERIES_RATE, QUERIES_BURST = "20/sec", 100
+"""How many questions to name servers an agent may send, its own or those that Docker's resolver passes on for it."""
+
+_GATEWAY_CONTROL = "5350:5351"
+"""The ports on which agents could ask the nearest router to forward ports to this machine (NAT-PMP, PCP)."""
+
 _RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
 
@@ -73,7 +85,8 @@ def as_script(rules: Iterable[RuleSet]) -> str:
 
 
 def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
-    forwarded, to_host, refused = (f"{bridge.upper()}-{end}" for end in ("FORWARD", "HOST", "REFUSE"))
+    names_of_chains = ("FORWARD", "HOST", "LIMITS", "REFUSE")
+    forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
     # Matched is the address that the agent asked for, not the one to which Docker redirects a published port.
     allowed = [
         f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
@@ -93,19 +106,40 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
         chains={
             # A reset ends a TCP attempt at once. Other protocols get the default message of the address family.
             refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
+            limits: _limits(version, bridge, refused),
             forwarded: [
                 f"-o {bridge} -j {refused}",  # other agents, even if an exception covers their address
+                f"-j {limits}",
                 *allowed,
                 *names,
+                f"-p udp --dport {_GATEWAY_CONTROL} -j {refused}",
+                *(f"-d {network} -j RETURN" for network in PUBLIC_NETWORKS[version]),
                 *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
             ],
-            to_host: [*allowed, *names, f"-j {refused}"],
+            to_host: [f"-j {limits}", *allowed, *names, f"-j {refused}"],
         },
         hooks=[
             (("DOCKER-USER", "FORWARD"), f"-i {bridge} -j {forwarded}"),
             (("INPUT",), f"-i {bridge} -j {to_host}"),
         ],
     )
+
+
+def _limits(version: int, bridge: str, refused: str) -> list[str]:
+    """Each agent has one address, and each address a count of its own.
+
+    What comes too fast is dropped without a word: a program that is told would try again at once.
+    """
+    begins = "-m conntrack --ctstate NEW"
+    each = f"-m hashlimit --hashlimit-mode srcip --hashlimit-name {bridge}"
+    queries = f"{each}-names --hashlimit-above {QUERIES_RATE} --hashlimit-burst {QUERIES_BURST}"
+    beginnings = f"{each}-new --hashlimit-above {CONNECTIONS_RATE} --hashlimit-burst {CONNECTIONS_BURST}"
+    held = f"-m connlimit --connlimit-saddr --connlimit-mask {_BITS[version]} --connlimit-above {CONNECTIONS}"
+    return [
+        f"-p udp --dport 53 {queries} -j DROP",
+        f"{begins} {beginnings} -j DROP",
+        f"{begins} {held} -j {refused}",
+    ]
 
 
 def _needs_rule(address: str) -> bool:

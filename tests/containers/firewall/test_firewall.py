@@ -39,14 +39,19 @@ def test_private_and_metadata_addresses_are_refused_in_both_families() -> None:
 
 def test_exceptions_come_after_other_agents_and_before_everything_else() -> None:
     four, six = make_rules(bridge="berth-0", allow=ALLOW, resolvers=["10.0.0.53"])
-    assert four.chains["BERTH-0-FORWARD"][:5] == [
+    assert four.chains["BERTH-0-FORWARD"][:6] == [
         "-o berth-0 -j BERTH-0-REFUSE",
+        "-j BERTH-0-LIMITS",
         "-p tcp -m conntrack --ctorigdst 10.1.2.3/32 --ctorigdstport 8080 -j ACCEPT",
         "-m conntrack --ctorigdst 10.9.0.0/16 -j ACCEPT",
         "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT",
         "-d 10.0.0.53 -p tcp --dport 53 -j ACCEPT",
     ]
-    assert six.chains["BERTH-0-HOST"] == ["-m conntrack --ctorigdst fd00:1::/64 -j ACCEPT", "-j BERTH-0-REFUSE"]
+    assert six.chains["BERTH-0-HOST"] == [
+        "-j BERTH-0-LIMITS",
+        "-m conntrack --ctorigdst fd00:1::/64 -j ACCEPT",
+        "-j BERTH-0-REFUSE",
+    ]
 
 
 def test_the_name_servers_of_the_host_are_found(tmp_path: Path) -> None:
