@@ -19,7 +19,7 @@ from tests.security.inside.doors import GREETING, PORT
 
 METADATA, METADATA_6 = "169.254.169.254", "fd00:ec2::254"
 PRIVATE = "10.213.90.1"
-ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "public": "11.22.44.2"}
+ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "benchmark": "198.18.91.2", "public": "11.22.44.2"}
 """Addresses behind this machine, which forwards to them. The last one stands for the internet."""
 
 

@@ -49,6 +49,7 @@ PRIVATE_NETWORKS = {
     "a private address of this machine": "private here",
     "a private network behind this machine": "private",
     "a carrier's network behind this machine": "carrier",
+    "a laboratory's network behind this machine": "benchmark",
 }
 PUBLISHED = 8198
 
