@@ -128,7 +128,9 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     )
     @admin.action(description="Delete, with container and state")
     def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: delete_project(project=project, actor=_actor(request)))
+        self._each(
+            request, chosen, lambda project: delete_project(project=project, actor=_actor(request), by_staff=True)
+        )
 
     def _control(self, request: HttpRequest, chosen: QuerySet[Project], action: Action) -> None:
         actor = _actor(request)

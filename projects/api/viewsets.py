@@ -125,11 +125,11 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={
             202: OpenApiResponse(ProjectDetailSerializer, description="The engine is silent: it goes when it answers."),
             204: OpenApiResponse(description="The container, its state and its secrets are gone."),
-            **problems(401, 403, 404, 429, 502),
+            **problems(401, 403, 404, 409, 429, 502),
         },
     )
     def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Delete a project, its container and its state."""
+        """Delete a project, its container and its state. A suspended one stays until the staff lift the suspension."""
         project = self.get_object()
         if delete_project(project=project, actor=_actor(request)):
             return Response(status=204)

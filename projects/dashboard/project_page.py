@@ -45,6 +45,7 @@ def describe_project(project: Project) -> dict[str, Any]:
         "project": project,
         "snapshot": snapshot,
         "is_unknown": traits.condition == Condition.UNKNOWN,
+        "may_be_changed": not snapshot.facts.suspended,
         "tail": tail,
         "buttons": [_make_button(action, snapshot) for action in Action],
         "log": log,

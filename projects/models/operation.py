@@ -33,6 +33,7 @@ class Claimable(models.Model):
     desired = models.CharField(max_length=10, choices=Desired, default=Desired.RUNNING, editable=False)
     generation = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    suspended_at = models.DateTimeField(null=True, editable=False)
     operation = models.CharField(max_length=10, choices=Operation, blank=True, editable=False)
     operation_id = models.UUIDField(null=True, editable=False)
     operation_deadline = models.DateTimeField(null=True, editable=False)
@@ -52,6 +53,7 @@ class Claimable(models.Model):
         lasting: timedelta,
         preempting: frozenset[Operation] = frozenset(),
         unchanged: bool = False,
+        unless_suspended: bool = False,
         renew: bool = True,
         **values: Any,
     ) -> "Claim | None":
@@ -60,6 +62,7 @@ class Claimable(models.Model):
         `lasting`: how long the claim holds; after that anybody may take the project.
         `preempting`: kinds of operation in flight that give way to this one.
         `unchanged`: also None where another operation has begun since this object was read.
+        `unless_suspended`: also None where staff have suspended the project.
         `renew`: begin a new generation, so that the container is replaced; without, the existing one may stay.
         `values`: further fields to set in the same statement.
 
@@ -79,6 +82,8 @@ class Claimable(models.Model):
             rows = rows.exclude(desired=Desired.DELETED)
         if unchanged:
             rows = rows.filter(generation=self.generation)
+        if unless_suspended:
+            rows = rows.filter(suspended_at=None)
         contested = _seize(rows, values, over=Q(operation_deadline__lte=now) | Q(operation__in=preempting))
         if contested is None:
             return None

@@ -58,8 +58,6 @@ class Project(Claimable, Observed):
     bot_username = models.CharField(max_length=64, blank=True, editable=False)
     provider = models.CharField(max_length=20, blank=True, editable=False)
 
-    suspended_at = models.DateTimeField(null=True, editable=False)
-
     # What went wrong.
     failure_code = models.CharField(max_length=40, blank=True, editable=False)
     failed_at = models.DateTimeField(null=True, editable=False)

@@ -172,7 +172,7 @@ TRAITS = {
         buttons=frozenset(),
         look=Look.HELD,
         reason_level="warning",
-        meaning="The staff stopped the project.",
+        meaning="The staff stopped the project. It can be neither started nor changed nor deleted.",
         next_step="Ask them.",
     ),
     Status.UNKNOWN: Traits(

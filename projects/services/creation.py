@@ -135,9 +135,12 @@ def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
 
 
 def _clean_up(project: Project) -> None:
-    """Removes what a failed deploy has made. Where the engine is silent, the watcher removes it later."""
+    """Removes what a failed deploy has made, unless staff have suspended the project since.
+
+    Where the engine is silent, the watcher removes it later.
+    """
     try:
-        claim = claim_deletion(project)
+        claim = claim_deletion(project, unless_suspended=True)
         if claim is not None:
             finish_deletion(project, claim, remove_container(project))
     except ProjectGoneError:

@@ -4,20 +4,25 @@ from collections.abc import Iterable
 
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
+from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.services.operations import Outcome, command_deadline, time_allowed
+from projects.services.operations import Outcome, command_deadline, operation_in_progress, time_allowed
 
 
-def delete_project(*, project: Project, actor: Actor) -> bool:
+def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) -> bool:
     """Returns whether the project is gone. Where the engine is silent it is `deleting`, and goes when it answers.
 
-    Raises `ProjectGoneError` and `EngineError`.
+    Only staff delete a suspended project: its owner would get the bot and the place back, and staff could no longer see
+    what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
+    `EngineError`.
     """
-    claim = claim_deletion(project)
-    if claim is None:  # another deletion is under way
-        project.event(actor, "delete", "recorded").save()
+    claim = None
+    if by_staff or not project.is_suspended:
+        claim = claim_deletion(project, unless_suspended=not by_staff)
+    if claim is None:
+        _record_refusal(project, actor)
         return False
     with command_deadline(project.agent_type):
         outcome = remove_container(project)
@@ -26,13 +31,27 @@ def delete_project(*, project: Project, actor: Actor) -> bool:
     return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
 
 
-def claim_deletion(project: Project) -> Claim | None:
+def claim_deletion(project: Project, *, unless_suspended: bool = False) -> Claim | None:
     return project.claim(
         Operation.DELETE,
         lasting=time_allowed(project),
         preempting=PREEMPTED_BY[Operation.DELETE],
+        unless_suspended=unless_suspended,
         desired=Desired.DELETED,
     )
+
+
+def _record_refusal(project: Project, actor: Actor) -> None:
+    """Returns where another deletion is under way. Raises `ProjectSuspendedError`, and `OperationInProgressError` where
+    a suspension was lifted at this moment.
+    """
+    project.refresh_from_db()
+    is_deleted = project.desired == Desired.DELETED
+    project.event(actor, "delete", "recorded" if is_deleted else "failed").save()
+    if project.is_suspended and not is_deleted:
+        raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
+    if not is_deleted:
+        raise operation_in_progress(project)
 
 
 def remove_container(project: Project) -> Outcome:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
+from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
 from projects.models.project import API_KEY
 from projects.rules.lifecycle import Desired
@@ -30,9 +31,10 @@ class ProjectChange:
 def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
     """Writes the change and returns the project.
 
-    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`, and
-    `OperationInProgressError` for a project that is being deleted.
+    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`,
+    `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
     """
+    _check_not_suspended(project)
     check = _look_then_ask(project, change)
     values = _new_values(project, change, check)
     try:
@@ -40,8 +42,10 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
             if change.plan is not None and change.plan != project.plan:
                 lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=change.plan)
-            rows = Project.objects.filter(pk=project.pk).exclude(desired=Desired.DELETED)
+            rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
             if not rows.update(**values, updated_at=timezone.now()):
+                project.refresh_from_db()
+                _check_not_suspended(project)
                 raise operation_in_progress(project)
             Event.objects.bulk_create(_events(project, check, values, actor))
     except IntegrityError:
@@ -50,6 +54,14 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         raise
     project.refresh_from_db()
     return project
+
+
+def _check_not_suspended(project: Project) -> None:
+    """Raises `ProjectSuspendedError`."""
+    if project.is_suspended:
+        raise ProjectSuspendedError(
+            f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."
+        )
 
 
 @sensitive_variables()

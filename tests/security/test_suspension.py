@@ -1,0 +1,273 @@
+"""A suspension is the staff's to lift: no verb of any channel gives its owner the bot, the place or the agent back.
+
+Generated from the routes: a new one that reaches a project is tried here too.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import Scope, User
+from accounts.services.api_keys import issue_api_key
+from containers.errors import EngineRefusedError
+from projects.errors import ProjectError, ProjectSuspendedError
+from projects.models import Actor, Event, Plan, Project
+from projects.services import delete_project, lift_suspension, suspend_project
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
+from tests.chaos.racing import at_once
+from tests.clients import api_of, browser_of, make_person
+from tests.deploying import PROJECT, create_project, deploy_project
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.services.races import once
+from tests.security.access_table import METHODS, ROUTES
+from tests.security.populated_service import PopulatedService
+from tests.security.routes import address_of, page_routes
+
+STAFF = Actor(label="sam@example.com", source="admin")
+
+API_ROUTES = [route for route in ROUTES if route.startswith("/api/projects/<str:id>")]
+PAGE_ROUTES = [route for route in page_routes() if "<uuid:project_id>" in route]
+
+BODIES: tuple[dict[str, Any], ...] = (
+    {},
+    {"name": "Harmless"},
+    {"plan": "free"},
+    {"settings": {}},
+    {"settings": {"instructions": "Nothing to see here."}},
+    {"telegramToken": CANARY_OTHER_TELEGRAM_TOKEN},
+    {"telegramToken": CANARY_TELEGRAM_TOKEN},
+    {"apiKey": "sk-another-key-0123456"},
+    {"name": "Harmless", "plan": "free", "settings": {}, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN},
+    *({"action": action} for action in ("start", "stop", "restart", "lift", "delete")),
+)
+
+FORMS: tuple[dict[str, str], ...] = (
+    {},
+    {"name": PROJECT["name"]},
+    {"name": "Harmless", "plan": "free", "telegram_token": CANARY_OTHER_TELEGRAM_TOKEN, "restart": "on"},
+    {"name": PROJECT["name"], "plan": "pro", "instructions": "Nothing to see here.", "restart": "on"},
+    *({"action": action} for action in ("start", "stop", "restart")),
+)
+
+QUERIES = ("", "?restart=true")
+
+
+def frozen(service: PopulatedService) -> list[Any]:
+    """All that staff need to see, and all that keeps the bot and the place taken."""
+    fields = (
+        *("owner_id", "name", "plan_id", "agent_type_id", "settings", "bot_id", "bot_username", "provider"),
+        *("telegram_token_ciphertext", "api_key_ciphertext", "suspended_at", "log_tail", "created_at"),
+    )
+    rows = list(Project.objects.filter(pk=service.project.pk).values(*fields))
+    container = service.engine.containers.get(service.project.container_name)
+    return [rows, container is not None and container.is_up, sorted(service.engine.volumes)]
+
+
+def suspend(service: PopulatedService) -> None:
+    suspend_project(project=service.project, actor=STAFF)
+
+
+def deactivate(service: PopulatedService) -> None:
+    """The whole owner, whose projects are suspended with them."""
+    service.alice.is_active = False
+    service.alice.save(update_fields=["is_active"])
+    reconcile()
+
+
+@pytest.fixture(params=["session", "key", "browser"])
+def channel(request: pytest.FixtureRequest, service: PopulatedService) -> Iterator[Any]:
+    """Every way in which an owner speaks to the service: opened before anything is suspended."""
+    if request.param == "browser":
+        yield browser_of(service.alice)
+        return
+    client = api_of(service.alice)
+    if request.param == "key":
+        key = issue_api_key(user=service.alice, name="writes", scope=Scope.WRITE, lifetime_days=30)[1]
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
+    yield client
+
+
+def requests_over(channel: Any, service: PopulatedService) -> Iterator[tuple[str, str, Any]]:
+    """Each request that reaches the project, sent. Yields method, address and answer."""
+    if isinstance(channel, APIClient):
+        for route, method in product(API_ROUTES, METHODS):
+            for body, query in product(BODIES, QUERIES) if method in {"POST", "PATCH"} else [({}, "")]:
+                address = address_of(route, service.route_parameters) + query
+                yield method, address, channel.generic(method, address, json.dumps(body), "application/json")
+        return
+    for route in PAGE_ROUTES:
+        address = address_of(route, service.route_parameters)
+        yield "GET", address, channel.get(address)
+        for form in FORMS:
+            yield "POST", address, channel.post(address, form)
+
+
+def test_there_are_routes_of_both_channels() -> None:
+    assert "/api/projects/<str:id>" in API_ROUTES
+    assert any(route.endswith("/delete") for route in PAGE_ROUTES)
+
+
+@pytest.mark.parametrize("hold", [suspend, deactivate])
+def test_no_verb_of_any_channel_lifts_it(
+    service: PopulatedService, channel: Any, hold: Callable[[PopulatedService], None]
+) -> None:
+    hold(service)
+    before = frozen(service)
+    assert before[1] is False
+    for method, address, answer in requests_over(channel, service):
+        assert answer.status_code < 500, (method, address)
+        assert frozen(service) == before, (method, address)
+    reconcile()
+    assert frozen(service) == before
+
+
+@pytest.mark.parametrize("hold", [suspend, deactivate])
+def test_the_bot_and_the_place_stay_taken(
+    service: PopulatedService, hold: Callable[[PopulatedService], None], bob: User
+) -> None:
+    alices, bobs = api_of(service.alice), api_of(bob)
+    other = deploy_project(alices, telegramToken="5:another")
+    Plan.objects.filter(slug="pro").update(max_projects=2)
+    hold(service)
+    before = frozen(service)
+    for client in (alices, bobs):
+        for path in ("/api/projects", "/api/projects/validate"):
+            assert client.post(path, PROJECT).status_code in {400, 401, 403, 409}
+            assert client.post(path, PROJECT | {"plan": "free"}).status_code in {400, 401, 409}
+    assert alices.post("/api/projects", PROJECT | {"telegramToken": "6:new"}).status_code in {401, 403}
+    changed = alices.patch(f"/api/projects/{other.pk}", {"telegramToken": CANARY_TELEGRAM_TOKEN})
+    assert changed.status_code in {401, 409}
+    form = {"name": other.name, "plan": "pro", "telegram_token": CANARY_TELEGRAM_TOKEN}
+    page = browser_of(service.alice)
+    assert page.post(f"/projects/{other.pk}/change", form).status_code in {302, 409}
+    other.refresh_from_db()
+    assert other.bot_id == 5
+    assert frozen(service) == before
+    assert Project.objects.filter(bot_id=service.project.bot_id).count() == 1
+
+
+def test_delete_and_create_again_is_refused_by_name(service: PopulatedService) -> None:
+    """What the owner of a suspended project tried first."""
+    suspend(service)
+    client, path = api_of(service.alice), f"/api/projects/{service.project.pk}"
+    assert_problem(client.delete(path), 409, "project_suspended")
+    assert_problem(client.post("/api/projects", PROJECT), 409, "bot_in_use")
+    assert_problem(client.patch(path, {"name": "Harmless"}), 409, "project_suspended")
+    assert_problem(client.patch(path, {"telegramToken": "7:free"}), 409, "project_suspended")
+    for action in ("start", "restart"):
+        assert_problem(client.post(f"{path}/control", {"action": action}), 409, "project_suspended")
+    assert client.get(path).json()["status"] == "suspended"
+    refused = Event.objects.filter(project_id=service.project.pk, action="delete")
+    assert [event.outcome for event in refused] == ["failed"]
+
+
+def test_the_page_offers_nothing_and_says_why_it_refuses(service: PopulatedService) -> None:
+    suspend(service)
+    dashboard, path = browser_of(service.alice), f"/projects/{service.project.pk}"
+    shown = dashboard.get(path).content.decode()
+    assert f'href="{path}/delete"' not in shown
+    assert f'href="{path}/change"' not in shown
+    answer = dashboard.post(f"{path}/delete", {"name": service.project.name})
+    assert answer.status_code == 409
+    assert "is suspended and cannot be deleted. Ask the staff." in answer.content.decode()
+    answer = dashboard.post(f"{path}/change", {"name": "Harmless", "plan": "pro"})
+    assert answer.status_code == 409
+    assert "is suspended and stays as it is" in answer.content.decode()
+
+
+def test_staff_delete_it_and_then_the_bot_is_free(service: PopulatedService) -> None:
+    suspend(service)
+    form = {"action": "delete_projects", "_selected_action": [str(service.project.pk)], "confirm": service.project.name}
+    browser_of(service.staff).post("/admin/projects/project/", form)
+    assert not Project.objects.exists()
+    again = create_project(api_of(service.alice), PROJECT)
+    assert again.bot_id == service.project.bot_id
+
+
+def test_an_owner_who_stops_it_meanwhile_finds_it_stopped(service: PopulatedService) -> None:
+    """A stop takes nothing from the staff, and stands when the suspension is lifted."""
+    suspend(service)
+    client, path = api_of(service.alice), f"/api/projects/{service.project.pk}"
+    assert client.post(f"{path}/control", {"action": "stop"}).json()["status"] == "suspended"
+    lift_suspension(project=Project.objects.get(), actor=STAFF)
+    assert client.get(path).json()["status"] == "stopped"
+    assert client.delete(path).status_code == 204
+
+
+# -- at the same moment ----------------------------------------------------------------------------------------------
+
+
+def test_a_deletion_that_comes_while_the_agent_is_being_suspended_is_refused(service: PopulatedService) -> None:
+    client, answers = api_of(service.alice), []
+    once(service.engine, "stop", lambda: answers.append(client.delete(f"/api/projects/{service.project.pk}")))
+    suspend(service)
+    assert_problem(answers[0], 409, "project_suspended")
+    assert Project.objects.get().suspended_at
+
+
+def test_a_change_that_comes_while_the_agent_is_being_suspended_is_refused(service: PopulatedService) -> None:
+    client, answers = api_of(service.alice), []
+    path = f"/api/projects/{service.project.pk}"
+    once(service.engine, "stop", lambda: answers.append(client.patch(path, {"telegramToken": "7:free"})))
+    suspend(service)
+    assert_problem(answers[0], 409, "project_suspended")
+
+
+def test_what_was_read_before_the_suspension_deletes_nothing_after_it(service: PopulatedService) -> None:
+    before = Project.objects.select_related("owner", "agent_type").get()
+    suspend(service)
+    with pytest.raises(ProjectSuspendedError):
+        delete_project(project=before, actor=Actor(label="alice@example.com", source="session"))
+    assert Project.objects.get().suspended_at
+
+
+def test_a_deploy_that_fails_while_it_is_being_suspended_leaves_it_to_the_staff(
+    engine: MemoryEngine, alice: User
+) -> None:
+    once(engine, "deploy.start", lambda: suspend_project(project=Project.objects.get(), actor=STAFF))
+    engine.fail("deploy.start", EngineRefusedError)
+    answer = api_of(alice).post("/api/projects", PROJECT)
+    assert answer.status_code < 500
+    assert Project.objects.get().suspended_at
+    assert not any(container.is_up for container in engine.containers.values())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_suspension_and_deletions_at_once_either_it_is_gone_or_it_is_held(engine: MemoryEngine) -> None:
+    alice = make_person("alice")
+    client = api_of(alice)
+    for token in range(1, 7):
+        project = deploy_project(client, telegramToken=f"{token}:abc", name=str(uuid4()))
+
+        def act(index: int, project: Project = project) -> Any:
+            if index:
+                return api_of(alice).delete(f"/api/projects/{project.pk}").status_code
+            try:
+                return suspend_project(project=Project.objects.get(pk=project.pk), actor=STAFF)
+            except (ProjectError, Project.DoesNotExist):
+                return None
+
+        held, *answers = at_once(4, act)
+        row = Project.objects.filter(pk=project.pk).first()
+        if isinstance(held, Project):
+            assert row, answers
+            assert row.suspended_at
+            assert row.bot_id == token
+            assert set(answers) == {409}
+        else:
+            assert row is None
+            assert 204 in answers
+
+
+def test_the_key_of_the_provider_is_shown_nowhere(service: PopulatedService) -> None:
+    suspend(service)
+    page: Client = browser_of(service.alice)
+    assert CANARY_API_KEY not in page.get(f"/projects/{service.project.pk}").content.decode()
