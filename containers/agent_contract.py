@@ -16,7 +16,7 @@ DATA_PATH = "/data"
 """Where the agent keeps its state. It outlives the container."""
 
 SECRETS_PATH = "/run/secrets"
-"""Where the agent finds its credentials: one file for each `SecretFile`, readable by the agent's user only."""
+"""Where the agent finds its credentials: one file for each `SecretFile`, which it can read and not change."""
 
 RUN_PATH = "/run/agent"
 """Where the agent may write what must not outlive the container, such as its `STATUS_FILE`."""

@@ -3,12 +3,37 @@
 Two agents differ only in name, labels, environment, volumes and the figures of their plan.
 """
 
+import json
+from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import AGENT_USER, DATA_PATH, RUN_PATH, SECRETS_PATH
 from containers.vocabulary import GENERATION_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
+
+SECCOMP_FILE = Path(__file__).with_name("seccomp.json")
+"""The system calls that an agent may make, in the format of Docker: seccomp(2), and the kernel's and runc's own lists.
+
+A list of what is allowed. All else is refused: other namespaces, mounts, modules, keys, tracing, BPF, handles of files,
+fanotify and userfaultfd; sockets of any family but AF_UNIX, AF_INET, AF_INET6 and routing (netfilter does not see
+AF_VSOCK); sync and syncfs, which wait for the disk of all; and every call of another architecture than the engine's,
+such as 32-bit ones, which could say all of that in other words.
+"""
+
+SECCOMP_PROFILE = json.dumps(json.loads(SECCOMP_FILE.read_text()), separators=(",", ":"))
+
+_ULIMITS = (
+    ("core", 0, 0),
+    ("memlock", 64 * 1024, 64 * 1024),
+    ("msgqueue", 819_200, 819_200),
+    ("nofile", 1024, 4096),
+    ("sigpending", 1024, 1024),
+)
+"""Name, soft and hard limit (setrlimit(2)): bytes of locked memory and of message queues, files, signals and timers.
+
+Those of memory and queues are the kernel's own (64 KiB before 5.16), which an engine's service may have raised for all.
+"""
 
 
 def data_volume(name: str) -> str:
@@ -43,7 +68,8 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -
             "Init": True,
             "Mounts": [
                 _volume(data_volume(spec.name), DATA_PATH, spec),
-                _volume(secrets_volume(spec.name), SECRETS_PATH, spec),
+                # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
+                _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
             ],
             "NetworkMode": network,
             "RestartPolicy": {"Name": "unless-stopped", "MaximumRetryCount": 0},
@@ -53,13 +79,13 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -
 
 
 def _confinement() -> dict[str, Any]:
-    """What keeps the agent inside. No seccomp profile is named: that would replace the engine's default one."""
+    """What keeps the agent inside. An engine without seccomp refuses the container, and does not make it without."""
     return {
         "Privileged": False,
         "ReadonlyRootfs": True,
         "CapAdd": [],
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges:true"],
+        "SecurityOpt": ["no-new-privileges:true", f"seccomp={SECCOMP_PROFILE}"],
         "IpcMode": "private",
         "PidMode": "",
         "UTSMode": "",
@@ -83,10 +109,7 @@ def _limits(spec: ContainerSpec) -> dict[str, Any]:
         "PidsLimit": spec.pids,
         "OomKillDisable": False,
         "ShmSize": 16 * MEBIBYTE,
-        "Ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "nofile", "Soft": 1024, "Hard": 4096},
-        ],
+        "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, soft, hard in _ULIMITS],
         "LogConfig": {
             "Type": "local",
             "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
@@ -94,10 +117,10 @@ def _limits(spec: ContainerSpec) -> dict[str, Any]:
     }
 
 
-def _volume(volume: str, path: str, spec: ContainerSpec) -> dict[str, Any]:
+def _volume(volume: str, path: str, spec: ContainerSpec, **options: Any) -> dict[str, Any]:
     return {
         "Type": "volume",
         "Source": volume,
         "Target": path,
-        "VolumeOptions": {"Labels": container_labels(spec)},
+        "VolumeOptions": {"Labels": container_labels(spec), **options},
     }

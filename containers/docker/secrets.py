@@ -1,4 +1,4 @@
-"""Packs credentials into an archive for a container, in which only the agent's user can read them."""
+"""Packs credentials into an archive for a container, in which the agent can read them, and only root can write."""
 
 import io
 import tarfile
@@ -8,12 +8,12 @@ from containers.agent_contract import AGENT_USER
 
 
 def pack_secrets(secrets: Mapping[str, str]) -> bytes:
-    """A tar archive with one file for each secret, mode 0400 and owned by the agent's user."""
+    """A tar archive with one file for each secret: root's, mode 0440, of the group of the agent's user."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, value in sorted(secrets.items()):
             content = value.encode()
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode, entry.uid, entry.gid = len(content), 0o400, AGENT_USER, AGENT_USER
+            entry.size, entry.mode, entry.uid, entry.gid = len(content), 0o440, 0, AGENT_USER
             archive.addfile(entry, io.BytesIO(content))
     return buffer.getvalue()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from containers.hardening import container_payload
+from containers.hardening import SECCOMP_PROFILE, container_payload
 from containers.vocabulary import ContainerSpec
 
 SPEC = ContainerSpec(
@@ -38,7 +38,7 @@ GOLDEN: dict[str, Any] = {
         "ReadonlyRootfs": True,
         "CapAdd": [],
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges:true"],
+        "SecurityOpt": ["no-new-privileges:true", f"seccomp={SECCOMP_PROFILE}"],
         "IpcMode": "private",
         "PidMode": "",
         "UTSMode": "",
@@ -57,7 +57,13 @@ GOLDEN: dict[str, Any] = {
         "PidsLimit": 128,
         "OomKillDisable": False,
         "ShmSize": 16777216,
-        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}, {"Name": "nofile", "Soft": 1024, "Hard": 4096}],
+        "Ulimits": [
+            {"Name": "core", "Soft": 0, "Hard": 0},
+            {"Name": "memlock", "Soft": 65536, "Hard": 65536},
+            {"Name": "msgqueue", "Soft": 819200, "Hard": 819200},
+            {"Name": "nofile", "Soft": 1024, "Hard": 4096},
+            {"Name": "sigpending", "Soft": 1024, "Hard": 1024},
+        ],
         "LogConfig": {
             "Type": "local",
             "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
@@ -74,7 +80,7 @@ GOLDEN: dict[str, Any] = {
                 "Type": "volume",
                 "Source": "berth-1-secrets",
                 "Target": "/run/secrets",
-                "VolumeOptions": {"Labels": LABELS},
+                "VolumeOptions": {"Labels": LABELS, "NoCopy": True},
             },
         ],
         "NetworkMode": "berth-agents",
@@ -153,9 +159,9 @@ def test_whatever_the_spec_only_names_and_figures_differ(spec: ContainerSpec) ->
         ("5.16 not the host's processes", lambda c: c["PidMode"] == ""),
         ("5.17 not the host's IPC", lambda c: c["IpcMode"] == "private"),
         ("5.18 no devices", lambda c: c["Devices"] == []),
-        ("5.19 ulimits are set", lambda c: {u["Name"] for u in c["Ulimits"]} == {"core", "nofile"}),
+        ("5.19 ulimits are set", lambda c: {u["Name"] for u in c["Ulimits"]} >= {"core", "nofile", "sigpending"}),
         ("5.21 not the host's UTS", lambda c: c["UTSMode"] == ""),
-        ("5.22 seccomp stays on", lambda c: not any("seccomp" in option for option in c["SecurityOpt"])),
+        ("5.22 seccomp stays on", lambda c: "seccomp=unconfined" not in c["SecurityOpt"]),
         ("5.26 no new privileges", lambda c: "no-new-privileges:true" in c["SecurityOpt"]),
         ("5.29 processes are limited", lambda c: 0 < c["PidsLimit"] <= 128),
         ("5.31 not the host's users", lambda c: c["UsernsMode"] == ""),

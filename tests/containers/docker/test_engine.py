@@ -23,9 +23,30 @@ CANARY = "canary-5f0c2d"
 def test_secrets_are_files_that_only_the_agent_can_read(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
     assert docker_under_test.run("stat", "-c", "%a %u %g", "/run/secrets/telegram_bot_token")[1].split() == [
-        "400", "10001", "10001",
+        "440", "0", "10001",
     ]  # fmt: skip
-    assert docker_under_test.run("stat", "-c", "%a %u", "/run/secrets")[1].split() == ["500", "10001"]
+    assert docker_under_test.run("stat", "-c", "%a %u %g", "/run/secrets")[1].split() == ["755", "0", "0"]
+    assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "touch /run/secrets/more",
+        "echo x >> /run/secrets/telegram_bot_token",
+        "busybox rm -f /run/secrets/telegram_bot_token",
+        "busybox mv /run/secrets/telegram_bot_token /run/secrets/other",
+        "busybox ln -s /data /run/secrets/link",
+        "busybox chmod 600 /run/secrets/telegram_bot_token",
+        "busybox chmod 700 /run/secrets",
+    ],
+)
+def test_an_agent_cannot_change_its_secrets(docker_under_test: DockerUnderTest, attempt: str) -> None:
+    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
+    code, said = docker_under_test.run("sh", "-c", attempt)
+    assert code != 0
+    assert "ermission denied" in said or "not permitted" in said
+    assert docker_under_test.run("ls", "/run/secrets") == (0, "telegram_bot_token\n")
     assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
 
 

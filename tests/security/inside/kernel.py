@@ -6,7 +6,6 @@ would prove nothing.
 
 import ctypes
 import os
-import platform
 import socket
 import stat
 import subprocess
@@ -14,14 +13,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.security.inside.syscall_table import numbers
+
 STRANGER = "stranger"
 """An argument of the process of another user that the test starts beside the agent."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MS_REMOUNT, _MS_BIND = 32, 4096
 _CLONE_NEWUSER, _CLONE_NEWNS = 0x10000000, 0x00020000
-_PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
-_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_PTRACE_TRACEME, _PTRACE_ATTACH, _PTRACE_DETACH = 0, 16, 17
+_AF_NETLINK, _NETLINK_NETFILTER = 16, 12
 _SOCKETS = ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/docker/metrics.sock")
 
 
@@ -130,7 +131,18 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "set a kernel parameter": _open_to_write("/proc/sys/vm/overcommit_memory"),
     "raise its own limits": _open_to_write(_cgroup_limit()),
     "change the host name": lambda: _call("sethostname", b"been-here", 9),
-    "use the kernel's keys": lambda: _call("syscall", _KEYCTL[platform.machine()], 0, -3, 0),
+    "use the kernel's keys": lambda: _call("syscall", numbers()["keyctl"], 0, -3, 0),
+    "open a socket to the hypervisor": lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close(),  # type: ignore[attr-defined, unused-ignore]
+    "speak to the packet filter": lambda: socket.socket(_AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER).close(),
+    "set up io_uring": lambda: os.close(
+        _call("syscall", numbers()["io_uring_setup"], 1, ctypes.create_string_buffer(120))
+    ),
+    "take asynchronous I/O from the whole machine": lambda: _call(
+        "syscall", numbers()["io_setup"], 1, ctypes.byref(ctypes.c_ulong(0))
+    ),
+    "make everybody's disk write": lambda: _call("syncfs", os.open("/tmp", os.O_RDONLY)),
+    "trace a process of its own": lambda: _in_child(lambda: _call("ptrace", _PTRACE_TRACEME, 0, None, None)),
+    "watch a whole file system": lambda: os.close(_call("fanotify_init", 0, os.O_RDONLY)),
     "open a raw IP socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close(),
     "open a packet socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close(),  # type: ignore[attr-defined, unused-ignore]
     "become root": lambda: os.setuid(0),

@@ -1,0 +1,163 @@
+"""Makes system calls that a profile may refuse. Runs inside a container.
+
+Arguments are -1 unless told otherwise: a call that the profile lets through fails in the kernel.
+"""
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import platform
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from tests.security.inside.syscall_table import numbers
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_FAMILIES = 46
+"""AF_MAX of Linux 6.18."""
+
+_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_RDM, socket.SOCK_SEQPACKET)
+_PROTOCOLS = 263
+"""IPPROTO_MAX."""
+
+_NETLINKS = 32
+"""MAX_LINKS."""
+
+_NEGATIVE = ctypes.c_long(-1)
+X32 = 0x40000000
+"""Marks the numbers of the x32 calls, which 64-bit programs may make on a kernel that has them."""
+
+NAMESPACE_FLAGS = {
+    "CLONE_NEWNS": 0x00020000,
+    "CLONE_NEWCGROUP": 0x02000000,
+    "CLONE_NEWUTS": 0x04000000,
+    "CLONE_NEWIPC": 0x08000000,
+    "CLONE_NEWUSER": 0x10000000,
+    "CLONE_NEWPID": 0x20000000,
+    "CLONE_NEWNET": 0x40000000,
+}
+
+# mov eax, 20 (getpid of 32-bit programs); int 0x80; ret
+_COMPATIBLE_GETPID = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"
+
+
+class _Trap:
+    """Notes a SIGSYS, which a profile may send to what it refuses."""
+
+    sprung = False
+
+    @classmethod
+    def spring(cls, _number: int, _frame: FrameType | None) -> None:
+        cls.sprung = True
+
+
+def call(number: int, *arguments: int) -> str:
+    """What the kernel answers: the name of an error, `SIGSYS`, or `done`. A file that was opened is closed again."""
+    _Trap.sprung = False
+    result = _raw(number, *arguments)
+    if _Trap.sprung:
+        return "SIGSYS"
+    if result == -1:
+        return errno.errorcode[ctypes.get_errno()]
+    if result > 2:
+        os.close(result)
+    return "done"
+
+
+def _raw(number: int, *arguments: int) -> int:
+    padded = [ctypes.c_long(argument) for argument in arguments] + [_NEGATIVE] * (6 - len(arguments))
+    result: int = _libc.syscall(ctypes.c_long(number), *padded)
+    return result
+
+
+def in_child(attempt: Callable[[], int]) -> str:
+    """What comes of an attempt that may end the process: `done`, the name of an error or of a signal."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGSYS, signal.SIG_DFL)
+        os._exit(attempt())
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return signal.Signals(os.WTERMSIG(status)).name
+    code = os.WEXITSTATUS(status)
+    return errno.errorcode[code] if code else "done"
+
+
+def grouped(answers: Mapping[str, str]) -> dict[str, str]:
+    """Each answer with what was answered so, separated by commas: a line of a log has room for 16 KB."""
+    groups: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        groups.setdefault(answer, []).append(name)
+    return {answer: ",".join(names) for answer, names in groups.items()}
+
+
+def call_all() -> dict[str, str]:
+    """The answer to each of the calls of `CALLS`."""
+    calls: dict[str, int] = json.loads(os.environ["CALLS"])
+    return grouped({name: call(number) for name, number in calls.items()})
+
+
+def open_sockets() -> dict[str, dict[str, str]]:
+    """The answers to sockets of every family and type, of every protocol of the internet, of netlink, and to pairs."""
+    made, paired = numbers()["socket"], numbers()["socketpair"]
+    families = range(_FAMILIES)
+    return {
+        "families": grouped(
+            {f"{family} {kind}": call(made, family, kind, 0) for family in families for kind in _TYPES}
+        ),
+        "disguised": grouped({f"{family}": call(made, family | 1 << 32, 1, 0) for family in families}),
+        "protocols": grouped({f"{number}": call(made, 2, 1, number) for number in range(_PROTOCOLS)}),
+        "protocols6": grouped({f"{number}": call(made, 10, 1, number) for number in range(_PROTOCOLS)}),
+        "netlink": grouped({f"{number}": call(made, 16, 3, number) for number in range(_NETLINKS)}),
+        "pairs": grouped({f"{family}": call(paired, family, 1, 0) for family in families}),
+    }
+
+
+def speak_other_languages() -> dict[str, str]:
+    """The answers to calls of the other architectures that an x86-64 kernel understands."""
+    if platform.machine() != "x86_64":
+        return {}
+    return {"int 0x80": in_child(_call_compatible), "x32": in_child(lambda: _call_x32("getpid"))}
+
+
+def _call_x32(name: str) -> int:
+    return ctypes.get_errno() if _raw(numbers("x86_64")[name] | X32) == -1 else 0
+
+
+def _call_compatible() -> int:
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(_COMPATIBLE_GETPID)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    return 0 if ctypes.CFUNCTYPE(ctypes.c_int)(address)() > 0 else errno.ENOSYS
+
+
+def clone_into() -> dict[str, str]:
+    """The answers to clones with each of the flags that make a namespace."""
+    clone = numbers()["clone"]
+    return {name: in_child(partial(_clone, clone, flag)) for name, flag in NAMESPACE_FLAGS.items()}
+
+
+def _clone(number: int, flags: int) -> int:
+    """Both processes come back from the call; the new one ends at once."""
+    result: int = _libc.syscall(ctypes.c_long(number), ctypes.c_ulong(flags | signal.SIGCHLD), *[ctypes.c_long(0)] * 4)
+    if result == 0:
+        os._exit(0)
+    return ctypes.get_errno() if result == -1 else 0
+
+
+def try_all() -> dict[str, Any]:
+    signal.signal(signal.SIGSYS, _Trap.spring)
+    return {
+        "calls": call_all(),
+        "sockets": open_sockets(),
+        "clones": clone_into(),
+        "other architectures": speak_other_languages(),
+    }
