@@ -4,11 +4,13 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.admin_lookups import DeclaredLookups
 
 
 class BerthAdminSite(AdminSite):
@@ -32,3 +34,23 @@ class BerthAdminSite(AdminSite):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         return redirect("accounts:settings")
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Leaves out the address that tells which rows of any table there are, which no page of ours links to."""
+        for model_admin in self._registry.values():
+            if not isinstance(model_admin, DeclaredLookups):
+                raise ImproperlyConfigured(f"{type(model_admin).__name__} must derive from DeclaredLookups.")
+        return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """Answers for the fields that an admin declares in `autocomplete_fields`, and not for every relation."""
+        label = f"{request.GET.get('app_label')}.{request.GET.get('model_name')}"
+        declared = [
+            name
+            for model, model_admin in self._registry.items()
+            if model._meta.label_lower == label
+            for name in model_admin.get_autocomplete_fields(request)
+        ]
+        if request.GET.get("field_name") not in declared:
+            raise Http404("No form of the admin has such a field.")
+        return super().autocomplete_view(request)
