@@ -49,7 +49,8 @@ BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
 if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
     raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")
 BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
-BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK") or f"{BERTH_INSTANCE}-agents"
+BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK")  # empty: a name that no other installation has
+BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
 BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")

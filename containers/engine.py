@@ -10,15 +10,17 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from containers.vocabulary import ContainerSpec, EngineEvent, Observation, Usage
+from containers.vocabulary import ContainerSpec, EngineEvent, Observation, Usage, Volume
 
 
 class Engine(Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
-    `name` is the name of a container. `within` selects the containers or volumes that carry all of these labels; those
-    of other instances are never selected. Every verb has a time limit of its own: none waits longer for an engine that
-    does not answer.
+    `key` is the value of `PROJECT_LABEL`, by which a container is found whatever it is called; where several carry it,
+    verbs act on all of them, and the one with the highest rank is what is told. `within` selects the containers or
+    volumes that carry all of these labels. Those of other installations are never selected and never changed
+    (`containers.identity`). Every verb has a time limit of its own: none waits longer for an engine that does not
+    answer.
     """
 
     def ping(self) -> None:
@@ -50,47 +52,45 @@ class Engine(Protocol):
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
         """Makes and starts the container of this spec and generation, and returns it as it is then.
 
-        - No container of the name: creates it, delivers the secrets, calls `confirm`, starts it.
+        - No container of the key: creates it, delivers the secrets, calls `confirm`, starts it.
         - The same generation: adopts it, and starts it after `confirm` where it is not up.
         - An older generation: stops it within its stop timeout and replaces it. Its `/data` volume stays.
         - A newer generation: raises `SupersededError`.
-        - A container that is not ours: raises `NameTakenError`.
+        - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
+        - A container of the name or the key that is not ours: raises `NameTakenError`.
 
         Where `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container is left
         that a deploy of this generation made and never started.
         """
 
-    def stop(self, name: str, *, timeout: int) -> None:
+    def stop(self, key: str, *, timeout: int) -> None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
 
         Does nothing where the container is missing, is not ours or has already stopped.
         """
 
-    def remove(self, name: str, *, volumes: bool = False) -> None:
+    def remove(self, key: str, *, volumes: bool = False) -> None:
         """Removes the container, running or not; with `volumes` also the volumes of its state and its secrets.
 
         Does nothing where it is missing, and leaves alone what is not ours.
         """
 
-    def inspect(self, name: str) -> Observation | None:
-        """The container with every field exact, or None where the engine answered that we have none of this name."""
+    def inspect(self, key: str) -> Observation | None:
+        """The container with every field exact, or None where the engine answered that we have none of this key."""
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
-        """Every container of this instance with these labels, in any state.
+        """Every container of this installation with these labels, in any state.
 
         One list call, and one more call for each container that is not running and healthy. A container that disappears
         in between is left out. An empty list means that the engine answered and has none; where it does not answer,
         this raises `EngineUnavailableError`.
         """
 
-    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
-        """The names of containers that have volumes, with the creation time of the oldest volume.
-
-        The containers themselves may be gone: volumes outlive them.
-        """
+    def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
+        """Every volume of this installation with these labels. It may have outlived its container."""
 
     def logs(
-        self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
         """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
 
@@ -99,7 +99,7 @@ class Engine(Protocol):
         output.
         """
 
-    def stats(self, name: str) -> Usage | None:
+    def stats(self, key: str) -> Usage | None:
         """What the container uses now, or None where it does not run."""
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:

@@ -35,23 +35,29 @@ _ULIMITS = (
 Those of memory and queues are the kernel's own (64 KiB before 5.16), which an engine's service may have raised for all.
 """
 
+DATA, SECRETS = "-data", "-secrets"
+"""How the names of volumes end."""
+
 
 def data_volume(name: str) -> str:
     """The volume of the agent's state, which outlives its containers."""
-    return f"{name}-data"
+    return f"{name}{DATA}"
 
 
 def secrets_volume(name: str) -> str:
     """The volume of the agent's credentials, which is made anew for every container."""
-    return f"{name}-secrets"
+    return f"{name}{SECRETS}"
 
 
 def container_labels(spec: ContainerSpec) -> dict[str, str]:
     return {**spec.labels, GENERATION_LABEL: str(spec.generation)}
 
 
-def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -> dict[str, Any]:
-    """The body of POST /containers/create. The health check is the image's own; ports are never published."""
+def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", state: str = "") -> dict[str, Any]:
+    """The body of POST /containers/create. The health check is the image's own; ports are never published.
+
+    `state` is the volume of the agent's state where it has another name than the container.
+    """
     return {
         "Image": spec.image,
         "User": f"{AGENT_USER}:{AGENT_USER}",
@@ -67,7 +73,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "") -
             **_limits(spec),
             "Init": True,
             "Mounts": [
-                _volume(data_volume(spec.name), DATA_PATH, spec),
+                _volume(state or data_volume(spec.name), DATA_PATH, spec),
                 # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
                 _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
             ],

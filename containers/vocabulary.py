@@ -6,7 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 
 INSTANCE_LABEL = "berth.instance"
-"""The label that holds `BERTH_INSTANCE`. An engine never changes a container or volume that lacks it."""
+"""The label that holds `BERTH_INSTANCE`."""
+
+INSTALLATION_LABEL = "berth.installation"
+"""The label that holds the installation's id. What was made before there were ids lacks it (`containers.identity`)."""
+
+PROJECT_LABEL = "berth.project"
+"""The label that says what a container or volume belongs to. Its value is the key by which the engine finds both."""
 
 GENERATION_LABEL = "berth.generation"
 """The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
@@ -59,6 +65,11 @@ class ContainerSpec:
     pids: int
     stop_timeout: int
 
+    @property
+    def key(self) -> str:
+        """What the container belongs to."""
+        return self.labels[PROJECT_LABEL]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
@@ -82,6 +93,16 @@ class Observation:
     report: AgentReport | None = None
 
     @property
+    def key(self) -> str:
+        """What the container belongs to; empty where the label is missing."""
+        return self.labels.get(PROJECT_LABEL, "")
+
+    @property
+    def rank(self) -> tuple[bool, int, float]:
+        """Of several containers with one key, the one with the highest rank tells the state."""
+        return self.is_up, self.generation, self.created_at.timestamp() if self.created_at else 0.0
+
+    @property
     def generation(self) -> int:
         """The number of the deploy that made it; 0, older than any deploy, where the label is missing or no number."""
         label = self.labels.get(GENERATION_LABEL, "")
@@ -91,6 +112,20 @@ class Observation:
     def is_up(self) -> bool:
         """Whether processes of the container may be alive. Those of a paused container are."""
         return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """A volume of an agent: its state, or its credentials."""
+
+    name: str
+    labels: Mapping[str, str]
+    created_at: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """What the volume belongs to; empty where the label is missing."""
+        return self.labels.get(PROJECT_LABEL, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +142,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Something that happened to a container. `action` is the engine's own word: start, die, oom, destroy, …"""
+    """Something that happened to the container of this key. `action` is the engine's word: start, die, oom, …"""
 
-    name: str
+    key: str
     action: str
     at: datetime

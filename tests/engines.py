@@ -1,15 +1,26 @@
 """The Docker engine of the tests: the one that `DOCKER_HOST` names. docker-py's own client does not look at that."""
 
 from ipaddress import ip_network
+from typing import Any
 
 import docker
 from docker.utils import kwargs_from_env
+
+from containers.firewall.iptables import remove_rules
+from containers.vocabulary import INSTANCE_LABEL
 
 
 def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClient:
     """`address` is that of another engine than the usual."""
     options = {"base_url": address} if address else kwargs_from_env()
     return docker.APIClient(version="auto", timeout=timeout, **options)
+
+
+def remove_networks(client: Any, instance: str) -> None:
+    """The networks of this instance, with their firewall rules, of whichever installation they are."""
+    for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
+        remove_rules(network["Options"]["com.docker.network.bridge.name"])
+        client.remove_network(network["Id"])
 
 
 def address_of_host() -> str:

@@ -1,22 +1,17 @@
 """What a real service leaves on purpose, because its agents outlive it, and a test has to take away."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
 import docker
 import docker.errors
 
-from tests.engines import connect
-from tests.paths import ROOT
+from tests.engines import connect, remove_networks
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:
     """Containers, volumes, network and firewall rules of the instance that the environment names."""
     remove_from_engine(environment["BERTH_INSTANCE"])
-    command = [sys.executable, "manage.py", "firewall", "--remove"]
-    subprocess.run(command, cwd=ROOT, env=dict(environment), check=True, capture_output=True)
 
 
 def remove_from_engine(instance: str) -> None:
@@ -29,7 +24,6 @@ def remove_from_engine(instance: str) -> None:
                 client.remove_container(container["Id"], force=True, v=True)
             for volume in client.volumes(filters=chosen)["Volumes"] or []:
                 client.remove_volume(volume["Name"], force=True)
-            for network in client.networks(filters=chosen):
-                client.remove_network(network["Id"])
+            remove_networks(client, instance)
         finally:
             client.close()

@@ -28,6 +28,7 @@ from config.settings import (  # noqa: E402
 )
 
 BERTH_ENGINE_CLASS = "tests.fakes.engine.MemoryEngine"
+BERTH_INSTALLATION_SOURCE = "tests.installations.ours"  # not the database, which most tests of engines do not have
 
 # A file, as in production: an in-memory database has neither WAL nor the locks that come with it.
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

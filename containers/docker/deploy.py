@@ -8,13 +8,21 @@ from django.conf import settings
 
 from containers.agent_contract import SECRETS_PATH
 from containers.docker.containers import Containers
+from containers.docker.lookup import Lookup
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
 from containers.docker_api.transport import time_limit
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_payload, data_volume, secrets_volume
-from containers.vocabulary import GENERATION_LABEL, ContainerSpec, ContainerState, Observation
+from containers.identity import is_former, is_ours, network_name
+from containers.vocabulary import (
+    GENERATION_LABEL,
+    INSTALLATION_LABEL,
+    ContainerSpec,
+    ContainerState,
+    Observation,
+)
 
 DEPLOY_LIMIT = 20.0
 """Seconds for a deploy, counted from the moment at which an older container is gone."""
@@ -29,10 +37,13 @@ _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 class Deployment:
     """One call of `deploy`. Remembers which volumes it has made, so that a failure can be undone."""
 
-    def __init__(self, connection: Connection, containers: Containers, spec: ContainerSpec) -> None:
+    def __init__(self, connection: Connection, lookup: Lookup, containers: Containers, spec: ContainerSpec) -> None:
         self._connection = connection
+        self._lookup = lookup
         self._containers = containers
         self._spec = spec
+        self._key = spec.key
+        self._state = data_volume(spec.name)
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
 
@@ -50,9 +61,9 @@ class Deployment:
 
     def _make_room(self) -> None:
         """Replaces an older container before the time limit begins: its stop may take as long as its type allows."""
-        found = self._find()
-        if found is not None and self._must_go(found):
-            self._replace(found)
+        for found in self._find_all():
+            if self._must_go(found):
+                self._replace(found)
 
     def _settle_name(self) -> Observation:
         """The container of this generation: the one that has the name already, or a new one."""
@@ -71,7 +82,17 @@ class Deployment:
         raise EngineRefusedError(message)
 
     def _find(self) -> Observation | None:
-        return self._containers.look_up(self._spec.name)
+        return next(iter(self._find_all()), None)
+
+    def _find_all(self) -> list[Observation]:
+        """The containers of the agent, the one that tells the state first, or else what has the wanted name."""
+        listed = self._lookup.list_key(self._key)
+        if not all(is_ours(each.labels) for each in listed):
+            raise NameTakenError("The container of this agent belongs to another installation, which made it.")
+        found = [now for each in listed if (now := self._lookup.look_up(each.container_id))]
+        if not found and (named := self._lookup.look_up(self._spec.name)):
+            found = [named]
+        return found
 
     def _must_go(self, found: Observation) -> bool:
         """Whether the container is an older one of ours. Raises for a newer one, and for one that is not ours."""
@@ -92,7 +113,7 @@ class Deployment:
         spec = self._spec
         self._prepare_volumes()
         payload = container_payload(
-            spec, network=settings.BERTH_CONTAINER_NETWORK, runtime=settings.BERTH_CONTAINER_RUNTIME
+            spec, network=network_name(), runtime=settings.BERTH_CONTAINER_RUNTIME, state=self._state
         )
         try:
             with self._connection.call() as client, understand_answer():
@@ -116,9 +137,11 @@ class Deployment:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
         self._new_volumes = [secrets_volume(name)]
-        if not self._containers.has_volume(data_volume(name)):
-            self._new_volumes.append(data_volume(name))
-        self._containers.remove_volume(secrets_volume(name))
+        self._state = self._lookup.find_data_volume(self._key) or data_volume(name)
+        if not self._lookup.has_volume(self._state):
+            self._new_volumes.append(self._state)
+        for volume in {secrets_volume(name), *self._lookup.find_secrets(self._key)}:
+            self._containers.remove_volume(volume)
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
@@ -155,7 +178,9 @@ class Deployment:
 
 
 def _carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return all(labels.get(label) == value for label, value in wanted.items() if label != GENERATION_LABEL)
+    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
+    ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
+    return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
 
 
 def _as_refusal(error: EngineUnavailableError) -> EngineError:

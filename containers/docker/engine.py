@@ -13,8 +13,9 @@ from django.conf import settings
 from containers.agent_reports import newest_report
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network
-from containers.docker.observations import Details, is_plain, read_rows, read_volumes
+from containers.docker.observations import Details, is_plain
 from containers.docker.stats import Meter
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
@@ -23,8 +24,8 @@ from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunk
 from containers.docker_api.transport import time_limit
 from containers.errors import ImageMissingError
 from containers.firewall.iptables import apply_rules
-from containers.hardening import data_volume, secrets_volume
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage
+from containers.identity import is_ours
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ class DockerEngine:
 
     def __init__(self) -> None:
         self._connection = Connection()
-        self._containers = Containers(self._connection)
+        self._lookup = Lookup(self._connection)
+        self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
         self._has_network = False
 
@@ -66,48 +68,43 @@ class DockerEngine:
         if not self._has_network:
             self._ensure_network()
         try:
-            return Deployment(self._connection, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._lookup, self._containers, spec).run(confirm)
         except MissingError:
             if not self._ensure_network():
                 raise
             # The network was removed since this process last saw it.
-            return Deployment(self._connection, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._lookup, self._containers, spec).run(confirm)
 
-    def stop(self, name: str, *, timeout: int) -> None:
-        found = self._containers.find_ours(name)
-        if found is not None:
-            self._containers.stop_found(found.observation, timeout=timeout)
+    def stop(self, key: str, *, timeout: int) -> None:
+        for found in self._lookup.find_all(key):
+            self._containers.stop_found(found, timeout=timeout)
 
-    def remove(self, name: str, *, volumes: bool = False) -> None:
-        self._containers.remove_name(name, volumes=(secrets_volume(name), data_volume(name)) if volumes else ())
+    def remove(self, key: str, *, volumes: bool = False) -> None:
+        self._containers.remove_key(key, volumes=volumes)
 
-    def inspect(self, name: str) -> Observation | None:
-        found = self._containers.find_ours(name)
+    def inspect(self, key: str) -> Observation | None:
+        found = self._lookup.find(key)
         return self._complete(found) if found else None
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
-        labels = self._ours(within)
-        filters = {"label": [f"{label}={value}" for label, value in labels.items()]}
-        with self._connection.call() as client:
-            rows = client.containers(all=True, filters=filters)
         observations = []
-        for listed in read_rows(rows):
+        for listed in self._lookup.list_labels(self._of_instance(within)):
+            if not is_ours(listed.labels):
+                continue
             if is_plain(listed):
                 observations.append(listed)
-            elif found := self._containers.read(listed.container_id):
+            elif found := self._lookup.read(listed.container_id):
                 observations.append(self._complete(found))
         return observations
 
-    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
-        filters = {"label": [f"{label}={value}" for label, value in self._ours(within).items()]}
-        with self._connection.call() as client:
-            answer = client.volumes(filters=filters)
-        return read_volumes(answer)
+    def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
+        found = self._lookup.list_volumes(self._of_instance(within))
+        return [volume for volume in found if is_ours(volume.labels)]
 
     def logs(
-        self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
-        found = self._containers.find_ours(name)
+        found = self._lookup.find(key)
         if found is None:
             return iter(())
         container_id = found.observation.container_id
@@ -122,8 +119,8 @@ class DockerEngine:
         except (MissingError, ConflictError):  # the container is gone or being removed
             return iter(())
 
-    def stats(self, name: str) -> Usage | None:
-        found = self._containers.find_ours(name)
+    def stats(self, key: str) -> Usage | None:
+        found = self._lookup.find(key)
         if found is None or not found.observation.is_up:
             return None
         now = found.observation
@@ -135,7 +132,7 @@ class DockerEngine:
         return self._meter.read(now.container_id, counters, started_at=now.started_at)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        labels = self._ours(within)
+        labels = self._of_instance(within)
         with self._connection.call() as client:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
@@ -153,7 +150,7 @@ class DockerEngine:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
 
     @staticmethod
-    def _ours(within: Mapping[str, str]) -> dict[str, str]:
+    def _of_instance(within: Mapping[str, str]) -> dict[str, str]:
         return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
 
     def _complete(self, found: Details) -> Observation:

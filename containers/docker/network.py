@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError
-from containers.firewall.bridge import bridge_name
-from containers.vocabulary import INSTANCE_LABEL
+from containers.firewall.bridge import bridge_name, former_bridge_name
+from containers.identity import is_former, is_labelled, network_name, own_labels
 
 _BRIDGE = "com.docker.network.bridge"
 
@@ -16,13 +14,13 @@ _BRIDGE = "com.docker.network.bridge"
 def network_payload() -> dict[str, Any]:
     """The body of POST /networks/create. Agents get no IPv6, although the firewall has rules for it too."""
     return {
-        "Name": settings.BERTH_CONTAINER_NETWORK,
+        "Name": network_name(),
         "CheckDuplicate": True,
         "Driver": "bridge",
         "EnableIPv6": False,
         "Internal": False,
         "Attachable": False,
-        "Labels": {INSTANCE_LABEL: settings.BERTH_INSTANCE},
+        "Labels": own_labels(),
         "Options": {f"{_BRIDGE}.enable_icc": "false", f"{_BRIDGE}.name": bridge_name()},
     }
 
@@ -44,16 +42,18 @@ def ensure_network(connection: Connection) -> bool:
 def _network_exists(connection: Connection) -> bool:
     try:
         with connection.call() as client:
-            found = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
+            found = client.inspect_network(network_name())
     except MissingError:
         return False
     with understand_answer():
         options, labels = found["Options"] or {}, found["Labels"] or {}
-        is_ours = labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
-        isolates = options.get(f"{_BRIDGE}.enable_icc") == "false" and options.get(f"{_BRIDGE}.name") == bridge_name()
+        bridge = options.get(f"{_BRIDGE}.name")
+        is_ours = is_labelled(labels) and bridge == bridge_name()
+        is_ours = is_ours or (is_former(labels) and bridge == former_bridge_name())
+        isolates = options.get(f"{_BRIDGE}.enable_icc") == "false"
     if not (is_ours and isolates):
         message = (
-            f"The network {settings.BERTH_CONTAINER_NETWORK} is not one that Berth made. Remove it, or set "
+            f"The network {network_name()} is not one that this installation made. Remove it, or set "
             "BERTH_CONTAINER_NETWORK to another name."
         )
         raise EngineRefusedError(message)

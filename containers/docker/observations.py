@@ -7,7 +7,7 @@ from typing import Any
 
 from containers.agent_reports import parse_report, parse_time
 from containers.docker_api.errors import understand_answer
-from containers.vocabulary import AgentReport, ContainerState, Health, Observation
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation, Volume
 
 _HEALTH_WORDS = {
     "(healthy)": Health.HEALTHY,
@@ -65,15 +65,17 @@ def read_rows(answer: object) -> list[Observation]:
         return [_read_row(row) for row in answer]
 
 
-def read_volumes(answer: Mapping[str, Any]) -> dict[str, datetime]:
-    """The answer of GET /volumes: the names of their containers, each with the creation time of its oldest volume."""
-    oldest: dict[str, datetime] = {}
+def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
+    """The answer of GET /volumes."""
     with understand_answer():
-        for volume in answer["Volumes"] or []:
-            name, created = volume["Name"].rpartition("-")[0], parse_time(volume["CreatedAt"])
-            if created is not None:
-                oldest[name] = min(created, oldest.get(name, created))
-    return oldest
+        return [
+            Volume(
+                name=str(each["Name"]),
+                labels=dict(each["Labels"] or {}),
+                created_at=parse_time(each["CreatedAt"]),
+            )
+            for each in answer["Volumes"] or []
+        ]
 
 
 def _read_row(row: Mapping[str, Any]) -> Observation:

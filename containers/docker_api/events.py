@@ -10,7 +10,7 @@ import requests
 from containers.docker_api.errors import is_timeout, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
 from containers.errors import EngineUnavailableError
-from containers.vocabulary import EngineEvent
+from containers.vocabulary import PROJECT_LABEL, EngineEvent
 
 # Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (
@@ -47,7 +47,7 @@ def _read(line: bytes) -> EngineEvent:
     with understand_answer():
         event = json.loads(line)
         return EngineEvent(
-            name=str(event["Actor"]["Attributes"]["name"]),
+            key=str(event["Actor"]["Attributes"].get(PROJECT_LABEL, "")),
             action=str(event["Action"]),
             at=datetime.fromtimestamp(event["timeNano"] / 1e9, UTC),
         )

@@ -1,11 +1,35 @@
 """The name of the agents' network interface on the host, which the firewall rules match."""
 
 import hashlib
+from pathlib import Path
 
 from django.conf import settings
 
+from containers.identity import installation_id, network_name
+
+_INTERFACES = Path("/sys/class/net")
+
 
 def bridge_name() -> str:
-    """The name of the interface: unique to instance and network, and at most 15 characters, the kernel's limit."""
-    network = f"{settings.BERTH_INSTANCE}/{settings.BERTH_CONTAINER_NETWORK}"
-    return f"berth-{hashlib.sha256(network.encode()).hexdigest()[:8]}"
+    """The name of the interface: unique to installation and network, and at most 15 characters, the kernel's limit."""
+    return _name(settings.BERTH_INSTANCE, network_name(), installation_id())
+
+
+def former_bridge_name() -> str:
+    """The name that the interface had before installations had ids. Agents stay on it until their next deploy."""
+    return _name(settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK or f"{settings.BERTH_INSTANCE}-agents")
+
+
+def bridges_to_guard() -> list[str]:
+    """The interfaces on which agents of this installation may be, for which there have to be rules."""
+    present, former = bridge_name(), former_bridge_name()
+    return [present, former] if is_here(former) or not is_here(present) else [present]
+
+
+def is_here(bridge: str) -> bool:
+    """Whether this host has the interface."""
+    return Path(_INTERFACES, bridge).exists()
+
+
+def _name(*words: str) -> str:
+    return f"berth-{hashlib.sha256('/'.join(words).encode()).hexdigest()[:8]}"

@@ -1,11 +1,10 @@
 """Installs the egress rules on this host, or says in one sentence why that is not possible."""
 
 from contextlib import suppress
-from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.bridge import bridge_name
+from containers.firewall.bridge import bridges_to_guard, is_here
 from containers.firewall.rules import RuleSet, make_rules, read_resolvers
 from containers.programs import ProgramError, find_program, is_root, run_program
 
@@ -15,7 +14,11 @@ _REMEDY = "Run the script that `manage.py firewall` prints as root on the host o
 
 
 def current_rules() -> list[RuleSet]:
-    return make_rules(bridge=bridge_name(), allow=settings.BERTH_EGRESS_ALLOW, resolvers=read_resolvers())
+    return [rules for bridge in bridges_to_guard() for rules in rules_for(bridge)]
+
+
+def rules_for(bridge: str) -> list[RuleSet]:
+    return make_rules(bridge=bridge, allow=settings.BERTH_EGRESS_ALLOW, resolvers=read_resolvers())
 
 
 def apply_rules() -> str | None:
@@ -30,9 +33,9 @@ def apply_rules() -> str | None:
     return None
 
 
-def remove_rules() -> None:
-    """Removes all of our rules from this host. Missing ones are no error."""
-    for rules in current_rules():
+def remove_rules(*bridges: str) -> None:
+    """Removes all rules for these bridges, or else all of ours, from this host. Missing ones are no error."""
+    for rules in [rules for bridge in bridges or bridges_to_guard() for rules in rules_for(bridge)]:
         for parents, rule in rules.hooks:
             for parent in parents:
                 _unhook(rules.program, parent, rule)
@@ -48,7 +51,7 @@ def _obstacle() -> str | None:
         return "Berth is not root and may not set firewall rules."
     if any(find_program(name) is None for name in ("iptables-restore", "ip6tables-restore")):
         return "iptables is not installed here."
-    if not Path("/sys/class/net", bridge_name()).exists():
+    if not any(is_here(bridge) for bridge in bridges_to_guard()):
         return "the engine's network is not on this host."
     return None
 

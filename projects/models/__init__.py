@@ -4,6 +4,7 @@ from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
 from projects.models.event_cursor import EventCursor
 from projects.models.idempotency import IdempotencyRecord
+from projects.models.installation import Installation
 from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
 from projects.models.project import Project
@@ -15,6 +16,7 @@ __all__ = [
     "Event",
     "EventCursor",
     "IdempotencyRecord",
+    "Installation",
     "KeyCheck",
     "LongRequest",
     "Plan",

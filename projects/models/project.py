@@ -10,6 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from containers.identity import container_name
 from containers.vocabulary import ContainerState, Health
 from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
 from projects.models.catalogue import AgentType, Plan
@@ -92,8 +93,14 @@ class Project(Claimable, Observed):
         return self.name
 
     @property
+    def container_key(self) -> str:
+        """The value of the label by which the engine finds the container and the volumes."""
+        return str(self.id)
+
+    @property
     def container_name(self) -> str:
-        return f"{self.instance}-{self.id}"
+        """The name that the next deploy gives the container. One made by an older version keeps its own until then."""
+        return container_name(self.container_key)
 
     @property
     def is_suspended(self) -> bool:

@@ -4,11 +4,11 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.agent_contract import SecretFile, Variable
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
+from containers.identity import installation_id
+from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
 
-PROJECT_LABEL = "berth.project"
 OWNER_LABEL = "berth.owner"
 
 
@@ -35,7 +35,8 @@ def build_spec(project: Project) -> ContainerSpec:
 def labels_of(project: Project) -> dict[str, str]:
     return {
         INSTANCE_LABEL: project.instance,
-        PROJECT_LABEL: str(project.id),
+        INSTALLATION_LABEL: installation_id(),
+        PROJECT_LABEL: project.container_key,
         OWNER_LABEL: str(project.owner_id),
     }
 

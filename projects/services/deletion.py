@@ -58,8 +58,8 @@ def remove_container(project: Project) -> Outcome:
     """Removes the container, its volumes and its secrets."""
     engine = get_engine()
     try:
-        engine.stop(project.container_name, timeout=project.agent_type.stop_timeout)
-        engine.remove(project.container_name, volumes=True)
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        engine.remove(project.container_key, volumes=True)
     except EngineError as error:
         return Outcome(error=error)
     return Outcome()

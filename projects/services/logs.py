@@ -39,7 +39,7 @@ def read_logs(
     """
     redactor = Redactor(project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY))
     sent = 0
-    lines = get_engine().logs(project.container_name, tail=tail, since=since, follow=follow)
+    lines = get_engine().logs(project.container_key, tail=tail, since=since, follow=follow)
     try:
         for line in lines:
             text = _show(line, redactor)

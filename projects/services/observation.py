@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
@@ -41,16 +42,17 @@ def refresh(projects: Sequence[Project]) -> None:
     except EngineError:
         return
     for project in _skip_changed(stale):
-        apply_if_newer(project, seen[project.container_name], at=now)
+        apply_if_newer(project, seen[project.container_key], at=now)
 
 
 def _observe(projects: Sequence[Project]) -> dict[str, Observation | None]:
     engine = get_engine()
-    seen: dict[str, Observation | None] = {found.name: found for found in engine.observe(_labels(projects))}
+    groups = group_by_key(engine.observe(_labels(projects)))
+    seen: dict[str, Observation | None] = {key: found[0] for key, found in groups.items()}
     for project in projects:
-        if project.container_name not in seen:
+        if project.container_key not in seen:
             # A list that lacks a container is no proof of its absence. Only a 404 for its name is.
-            seen[project.container_name] = engine.inspect(project.container_name)
+            seen[project.container_key] = engine.inspect(project.container_key)
     return seen
 
 
@@ -88,5 +90,5 @@ def apply_if_newer(project: Project, observation: Observation | None, *, at: dat
 
 def observe_now(project: Project) -> None:
     """Asks the engine about one container, even if the row is fresh. Raises `EngineError`."""
-    observation = get_engine().inspect(project.container_name)
+    observation = get_engine().inspect(project.container_key)
     project.apply_observation(observation, at=timezone.now())

@@ -121,11 +121,11 @@ def take_down(project: Project, claim: Claim) -> Outcome:
     """Stops the container, so that no process of it runs."""
     engine = get_engine()
     try:
-        engine.stop(project.container_name, timeout=project.agent_type.stop_timeout)
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
         if claim.contested:
             # The operation that lost may be about to start its container: one that is removed cannot be started.
-            engine.remove(project.container_name)
-        return Outcome(values=_observed(project, engine.inspect(project.container_name)))
+            engine.remove(project.container_key)
+        return Outcome(values=_observed(project, engine.inspect(project.container_key)))
     except EngineError as error:
         return Outcome(error=error)
 
@@ -164,6 +164,6 @@ def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
 
 def _inspect_after_failure(project: Project) -> dict[str, Any]:
     try:
-        return _observed(project, get_engine().inspect(project.container_name))
+        return _observed(project, get_engine().inspect(project.container_key))
     except EngineError:
         return {}

@@ -1,14 +1,15 @@
 """Containers and volumes of this instance that belong to no project: a killed process has left them."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
 
 from containers.errors import EngineRefusedError
 from containers.get_engine import get_engine
-from containers.vocabulary import INSTANCE_LABEL
+from containers.identity import is_labelled
+from containers.vocabulary import INSTANCE_LABEL, Observation, Volume
 from projects.models import Project
 
 log = logging.getLogger(__name__)
@@ -17,12 +18,21 @@ ORPHAN_AGE = timedelta(minutes=5)
 """How old an orphan must be. A younger one may belong to a project that was inserted after the rows were read."""
 
 
-def find_orphaned_volumes() -> dict[str, datetime]:
-    """Returns the names of containers without a project whose volumes are still there, and when those were made."""
-    volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE)
-    known = {f"{instance}-{pk}" for instance, pk in rows.values_list("instance", "pk")} if volumes else set()
-    return {name: since for name, since in volumes.items() if name not in known}
+def find_orphans(rowless: Mapping[str, Sequence[Observation]], *, include_volumes: bool) -> dict[str, datetime | None]:
+    """Returns the keys without a project that carry our id, and when the oldest of what they have was made.
+
+    What does not carry the id is left alone: it may be another installation's.
+    """
+    found: list[Observation | Volume] = [each for group in rowless.values() for each in group]
+    if include_volumes:
+        found += get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+    known = {str(pk) for pk in Project.objects.values_list("pk", flat=True)} if found else set()
+    oldest: dict[str, datetime | None] = {}
+    for each in found:
+        if each.key and each.key not in known and is_labelled(each.labels):
+            since = [at for at in (each.created_at, oldest.get(each.key)) if at is not None]
+            oldest[each.key] = min(since, default=None)
+    return oldest
 
 
 def remove_orphans(orphans: Mapping[str, datetime | None], *, now: datetime) -> tuple[list[str], list[str]]:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationLostError, ProjectGoneError
@@ -24,7 +25,7 @@ from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.operations import command_deadline
 from projects.watcher.crash_mail import open_cursor, send_crash_mails
 from projects.watcher.observation import differs, record_observation
-from projects.watcher.orphans import find_orphaned_volumes, remove_orphans
+from projects.watcher.orphans import find_orphans, remove_orphans
 from projects.watcher.repair import carry_out
 
 log = logging.getLogger(__name__)
@@ -41,25 +42,25 @@ class Round:
     failed: list[str] = field(default_factory=list)
 
 
-def reconcile(*, changed_names: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
+def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
     """Looks at every container of this instance once. Raises `EngineUnavailableError`, which ends the round.
 
-    `changed_names` are containers that the engine's events were about, which are inspected one by one. With
+    `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `include_volumes` it also looks for volumes that a killed process has left without a container and without a row.
     """
     result = Round(at=timezone.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
     engine = get_engine()
-    found = {seen.name: seen for seen in engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE})}
-    result.seen = len(found)
+    observed = engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+    result.seen = len(observed)
+    found = group_by_key(observed)
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
     for project in rows:
-        seen = found.pop(project.container_name, None)
+        seen = next(iter(found.pop(project.container_key, ())), None)
         with suppress(ProjectGoneError):
-            _reconcile_project(project, seen, result, inspect=project.container_name in changed_names, repair=repair)
+            _reconcile_project(project, seen, result, inspect=project.container_key in changed_keys, repair=repair)
     if repair:
-        orphans = {orphan.name: orphan.created_at for orphan in found.values()}
-        repaired, failed = remove_orphans(orphans | (find_orphaned_volumes() if include_volumes else {}), now=result.at)
+        repaired, failed = remove_orphans(find_orphans(found, include_volumes=include_volumes), now=result.at)
         result.repaired += repaired
         result.failed += failed
         send_crash_mails(cursor)
@@ -74,7 +75,7 @@ def _reconcile_project(
         return
     if inspect or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
         # A list that lacks a container is no proof of its absence.
-        seen = get_engine().inspect(project.container_name)
+        seen = get_engine().inspect(project.container_key)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at):
             return  # an operation has begun since, and what was seen says nothing of what it does

@@ -35,7 +35,7 @@ class Watcher:
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._wake = threading.Event()
         self._stopped = threading.Event()
-        self._changed_names: set[str] = set()
+        self._changed_keys: set[str] = set()
         self._firewall_again_at = self._volumes_again_at = 0.0
         self._firewall_warning: str | None = None
         self._retention = Retention()
@@ -68,12 +68,12 @@ class Watcher:
         if not become_leader(self.name):
             return
         self._ensure_firewall()
-        changed_names, self._changed_names = self._changed_names, set()
+        changed_keys, self._changed_keys = self._changed_keys, set()
         include_volumes = time.monotonic() >= self._volumes_again_at
         try:
-            result = reconcile(changed_names=changed_names, include_volumes=include_volumes)
+            result = reconcile(changed_keys=changed_keys, include_volumes=include_volumes)
         except EngineError:
-            self._changed_names |= changed_names
+            self._changed_keys |= changed_keys
             raise
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
@@ -94,7 +94,7 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 for event in get_engine().events(within, timeout=30):
-                    self._changed_names.add(event.name)
+                    self._changed_keys.add(event.key)
                     self._wake.set()
                     if self._stopped.is_set():
                         return

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from containers.docker.secrets import pack_secrets
 from containers.hardening import container_payload
-from containers.vocabulary import ContainerSpec
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests import busybox
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images
@@ -109,7 +109,8 @@ class Raw:
         """The network that our containers use, and a specification like theirs."""
         warm = server.connect()
         api_round(warm, 0)
-        self.network = f"{server.instance}-agents"
+        chosen = {"label": [f"{INSTANCE_LABEL}={server.instance}"]}
+        self.network = self.client.networks(filters=chosen)[0]["Name"]
         self.spec = ContainerSpec(
             name=self.mark,
             image="berth-test/busybox:bench",

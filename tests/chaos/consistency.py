@@ -20,16 +20,19 @@ def assert_server_consistent(server: Server, docker_instance: DockerInstance) ->
 def assert_consistent(rows: Iterable[Row], statuses: Mapping[str, str], docker_instance: DockerInstance) -> None:
     """No orphan, no duplicate, no stuck row, and every status is what the engine says."""
     known = {str(row["id"]): row for row in rows}
-    containers, belong, volumes = docker_instance.containers(), docker_instance.projects(), docker_instance.volumes()
+    containers, belong, volumes = (
+        docker_instance.states(),
+        docker_instance.projects(),
+        docker_instance.volume_projects(),
+    )
     told = {"rows": known, "statuses": statuses, "containers": containers, "volumes": volumes}
     assert [row for row in known.values() if row["operation"]] == [], told
     assert statuses.keys() == known.keys(), told
     assert len(set(belong)) == len(belong), told
     assert set(belong) <= known.keys(), told
-    names = {f"{docker_instance.name}-{project}" for project in known}
-    assert {volume.rpartition("-")[0] for volume in volumes} <= names, told
+    assert volumes <= known.keys(), told
     for project, row in known.items():
-        state = containers.get(f"{docker_instance.name}-{project}", "")
+        state = containers.get(project, "")
         assert is_true(statuses[project], row, state), (project, told)
 
 

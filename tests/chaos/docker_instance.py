@@ -9,15 +9,12 @@ from contextlib import suppress
 from typing import Any
 
 import docker
-from django.test import override_settings
 
-from containers.firewall.iptables import remove_rules
-from containers.vocabulary import INSTANCE_LABEL
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from tests.chaos.stub import make_image
-from tests.engines import connect
+from tests.engines import connect, remove_networks
 from tests.waiting import wait_until
 
-PROJECT_LABEL = "berth.project"
 REMOVAL_LIMIT = 60.0
 
 
@@ -25,7 +22,6 @@ class DockerInstance:
     def __init__(self, engine: str | None = None) -> None:
         """`engine` is the address of the Docker engine; None means the one of `DOCKER_HOST`."""
         self.name = f"chaos-{secrets.token_hex(4)}"
-        self.network = f"{self.name}-agents"
         self.client: Any = connect(engine)
         self.image = make_image(self.client, self.name)
 
@@ -37,6 +33,17 @@ class DockerInstance:
         """The state of each container by its name."""
         found = self.client.containers(all=True, filters=self._ours)
         return {each["Names"][0].removeprefix("/"): str(each["State"]) for each in found}
+
+    def states(self) -> dict[str, str]:
+        """The state of the container of each project."""
+        found = self.client.containers(all=True, filters=self._ours)
+        return {each["Labels"][PROJECT_LABEL]: str(each["State"]) for each in found}
+
+    def name_of(self, project: str) -> str:
+        """The name of the project's container."""
+        chosen = {"label": [*self._ours["label"], f"{PROJECT_LABEL}={project}"]}
+        [found] = self.client.containers(all=True, filters=chosen)
+        return str(found["Names"][0].removeprefix("/"))
 
     def state_and_restarts(self, name: str) -> tuple[str, int]:
         """The container's state and number of restarts. If two answers are equal, the same run is going on."""
@@ -52,6 +59,10 @@ class DockerInstance:
 
     def volumes(self) -> set[str]:
         return {each["Name"] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}
+
+    def volume_projects(self) -> set[str]:
+        """The project of each volume."""
+        return {each["Labels"][PROJECT_LABEL] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}
 
     def tell_stub(self, name: str, what: str, *, for_ever: bool = False) -> None:
         """Tells the stub how to end, once or after every start; see its script for the words."""
@@ -76,9 +87,6 @@ class DockerInstance:
         # A killed server cannot be asked what it has told the engine to do, and the engine does not say either.
         time.sleep(1)
         self.remove_all()
-        for network in self.client.networks(filters=self._ours):
-            self.client.remove_network(network["Id"])
-        with override_settings(BERTH_INSTANCE=self.name, BERTH_CONTAINER_NETWORK=self.network):
-            remove_rules()
+        remove_networks(self.client, self.name)
         self.client.remove_image(self.image, force=True)
         self.client.close()

@@ -56,7 +56,7 @@ def kill_and_replace_watcher(
     server: Server, docker_instance: DockerInstance, watch: Callable[[], subprocess.Popen[bytes]], *, is_long: bool
 ) -> None:
     project = server.create().json["id"]
-    name = f"{docker_instance.name}-{project}"
+    name = docker_instance.name_of(project)
 
     def is_running() -> bool:
         return docker_instance.state_and_restarts(name)[0] == "running"

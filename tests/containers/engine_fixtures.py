@@ -11,7 +11,8 @@ from django.conf import settings
 
 from containers.docker.engine import DockerEngine
 from containers.engine import Engine
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, Health, Observation
+from containers.identity import container_name, own_labels
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec, Health, Observation
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
@@ -23,12 +24,13 @@ def yes() -> bool:
 
 
 class EngineUnderTest(Protocol):
-    """An engine, and what a test does to it from outside. `name` is a container's name that no other test uses.
+    """An engine, and what a test does to it from outside. No other test uses `key` and the name of its container.
 
     `play` lets the deployed agent behave in one of the modes of `tests.containers.rootfs.SCRIPT`.
     """
 
     image: str
+    key: str
     name: str
 
     @property
@@ -47,8 +49,9 @@ class EngineUnderTest(Protocol):
 
 
 def make_spec(under_test: EngineUnderTest, *, mode: str = "", generation: int = 1, **changes: Any) -> ContainerSpec:
-    name = changes.pop("name", under_test.name)
-    labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, "berth.project": name, "berth.owner": OWNER}
+    key = changes.pop("key", under_test.key)
+    name = changes.pop("name", container_name(key))
+    labels = {**own_labels(), PROJECT_LABEL: key, "berth.owner": OWNER}
     values: dict[str, Any] = {
         "name": name,
         "image": under_test.image,
@@ -76,7 +79,8 @@ class MemoryUnderTest:
 
     def __init__(self) -> None:
         self.engine: MemoryEngine = MemoryEngine()
-        self.name = f"{settings.BERTH_INSTANCE}-{uuid4()}"
+        self.key = str(uuid4())
+        self.name = container_name(self.key)
 
     def unstartable(self, spec: ContainerSpec) -> ContainerSpec:
         self.engine.fail_start_after_create()
@@ -129,7 +133,8 @@ class DockerUnderTest:
         self.engine = engine
         self.client: Any = client
         self.image, self.probed_image = images
-        self.name = f"{settings.BERTH_INSTANCE}-{uuid4()}"
+        self.key = str(uuid4())
+        self.name = container_name(self.key)
 
     def unstartable(self, spec: ContainerSpec) -> ContainerSpec:
         """Docker takes a NUL in the environment when it makes a container, and fails when it starts it."""

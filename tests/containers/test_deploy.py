@@ -8,6 +8,7 @@ from django.conf import settings
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
 from containers.vocabulary import ContainerState, Observation
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
+from tests.installations import theirs
 
 
 class KilledError(BaseException):
@@ -17,7 +18,7 @@ class KilledError(BaseException):
 def test_a_deployed_container_runs_with_its_labels_generation_and_secrets(under_test: EngineUnderTest) -> None:
     observation = deploy(under_test, generation=7)
     assert (observation.name, observation.state) == (under_test.name, ContainerState.RUNNING)
-    assert observation.labels["berth.project"] == under_test.name
+    assert observation.labels["berth.project"] == under_test.key
     assert observation.generation == 7
     assert observation.exit_code is None
     assert observation.created_at
@@ -35,7 +36,7 @@ def test_the_same_deploy_again_adopts_the_container(under_test: EngineUnderTest)
 
 def test_the_same_deploy_again_starts_a_stopped_container(under_test: EngineUnderTest) -> None:
     first = deploy(under_test)
-    under_test.engine.stop(under_test.name, timeout=2)
+    under_test.engine.stop(under_test.key, timeout=2)
     second = deploy(under_test)
     assert (second.container_id, second.state) == (first.container_id, ContainerState.RUNNING)
 
@@ -69,17 +70,22 @@ def test_an_older_deploy_gives_up_and_changes_nothing(under_test: EngineUnderTes
     assert under_test.is_running(under_test.name)
 
 
-@pytest.mark.parametrize("whose", ["nobody's", "another project's", "another instance's"])
+@pytest.mark.parametrize("whose", ["nobody's", "another project's", "another instance's", "another installation's"])
 def test_a_foreign_container_of_the_name_is_not_touched(under_test: EngineUnderTest, whose: str) -> None:
     labels = {
         "nobody's": {},
         "another project's": {"berth.instance": settings.BERTH_INSTANCE, "berth.project": "other"},
-        "another instance's": {"berth.instance": "elsewhere", "berth.project": under_test.name},
+        "another installation's": {
+            "berth.instance": settings.BERTH_INSTANCE,
+            "berth.installation": theirs(),
+            "berth.project": under_test.key,
+        },
+        "another instance's": {"berth.instance": "elsewhere", "berth.project": under_test.key},
     }[whose]
-    theirs = under_test.foreign(under_test.name, labels)
+    foreign = under_test.foreign(under_test.name, labels)
     with pytest.raises(NameTakenError):
         deploy(under_test)
-    assert under_test.id_of(under_test.name) == theirs
+    assert under_test.id_of(under_test.name) == foreign
     assert under_test.is_running(under_test.name)
 
 
@@ -102,7 +108,7 @@ def test_confirmation_is_asked_once_when_all_is_ready_and_nothing_runs_yet(under
     seen: list[Observation | None] = []
 
     def look() -> bool:
-        seen.append(under_test.engine.inspect(under_test.name))
+        seen.append(under_test.engine.inspect(under_test.key))
         return True
 
     under_test.engine.deploy(make_spec(under_test), confirm=look)
@@ -133,7 +139,7 @@ def test_a_failed_start_of_a_later_deploy_keeps_the_state(under_test: EngineUnde
 
 def test_a_container_that_is_removed_during_its_deploy_is_not_left_behind(under_test: EngineUnderTest) -> None:
     def remove_and_go_on() -> bool:
-        under_test.engine.remove(under_test.name, volumes=False)
+        under_test.engine.remove(under_test.key, volumes=False)
         return True
 
     with pytest.raises(EngineRefusedError):

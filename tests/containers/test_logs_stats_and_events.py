@@ -17,38 +17,38 @@ def texts(lines: list[bytes]) -> list[str]:
 @pytest.fixture
 def chatty(under_test: EngineUnderTest) -> EngineUnderTest:
     deploy(under_test, mode="chatty")
-    wait_until(lambda: "line 100" in texts(list(under_test.engine.logs(under_test.name))))
+    wait_until(lambda: "line 100" in texts(list(under_test.engine.logs(under_test.key))))
     return under_test
 
 
 def test_the_log_has_every_line_with_its_time(chatty: EngineUnderTest) -> None:
-    lines = list(chatty.engine.logs(chatty.name))
+    lines = list(chatty.engine.logs(chatty.key))
     assert [text for text in texts(lines) if text.startswith("line")] == [f"line {n}" for n in range(1, 101)]
     for line in lines:
         assert datetime.fromisoformat(line.split(b" ")[0].decode()).tzinfo
 
 
 def test_the_tail_is_as_long_as_asked(chatty: EngineUnderTest) -> None:
-    assert len(list(chatty.engine.logs(chatty.name, tail=3))) == 3
-    assert list(chatty.engine.logs(chatty.name, tail=0)) == []
+    assert len(list(chatty.engine.logs(chatty.key, tail=3))) == 3
+    assert list(chatty.engine.logs(chatty.key, tail=0)) == []
 
 
 def test_the_log_begins_at_a_moment(chatty: EngineUnderTest) -> None:
-    lines = list(chatty.engine.logs(chatty.name))
+    lines = list(chatty.engine.logs(chatty.key))
     middle = datetime.fromisoformat(lines[50].split(b" ")[0].decode())
-    assert lines[-1] in list(chatty.engine.logs(chatty.name, since=middle))
-    assert list(chatty.engine.logs(chatty.name, since=middle + timedelta(hours=1))) == []
+    assert lines[-1] in list(chatty.engine.logs(chatty.key, since=middle))
+    assert list(chatty.engine.logs(chatty.key, since=middle + timedelta(hours=1))) == []
 
 
 def test_a_missing_container_has_no_log(under_test: EngineUnderTest) -> None:
-    assert list(under_test.engine.logs(under_test.name)) == []
-    assert list(under_test.engine.logs(under_test.name, follow=True)) == []
+    assert list(under_test.engine.logs(under_test.key)) == []
+    assert list(under_test.engine.logs(under_test.key, follow=True)) == []
 
 
 def test_a_follower_gets_the_lines_and_ends_with_the_container(chatty: EngineUnderTest) -> None:
-    stopper = threading.Timer(0.5, chatty.engine.stop, args=(chatty.name,), kwargs={"timeout": 5})
+    stopper = threading.Timer(0.5, chatty.engine.stop, args=(chatty.key,), kwargs={"timeout": 5})
     stopper.start()
-    lines = list(chatty.engine.logs(chatty.name, follow=True))
+    lines = list(chatty.engine.logs(chatty.key, follow=True))
     stopper.join()
     assert "line 100" in texts(lines)
 
@@ -57,7 +57,7 @@ def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
     chatty: EngineUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chatty.shorten_silence(monkeypatch)
-    lines = chatty.engine.logs(chatty.name, follow=True)
+    lines = chatty.engine.logs(chatty.key, follow=True)
     heard = list(itertools.islice(lines, 104))
     lines.close()  # type: ignore[attr-defined]
     assert b"" in heard
@@ -67,22 +67,22 @@ def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
 
 def test_a_running_container_has_usage_and_a_stopped_one_has_none(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    usage = under_test.engine.stats(under_test.name)
+    usage = under_test.engine.stats(under_test.key)
     assert usage
     assert 0 < usage.memory < usage.memory_limit
     assert usage.pids > 0
     assert usage.cpu_percent >= 0
-    under_test.engine.stop(under_test.name, timeout=5)
-    assert under_test.engine.stats(under_test.name) is None
+    under_test.engine.stop(under_test.key, timeout=5)
+    assert under_test.engine.stats(under_test.key) is None
 
 
 def test_events_come_in_order_and_end_when_nothing_happens(under_test: EngineUnderTest) -> None:
-    events = under_test.engine.events({"berth.project": under_test.name}, timeout=2)
+    events = under_test.engine.events({"berth.project": under_test.key}, timeout=2)
     deploy(under_test)
-    under_test.engine.stop(under_test.name, timeout=5)
-    under_test.engine.remove(under_test.name)
+    under_test.engine.stop(under_test.key, timeout=5)
+    under_test.engine.remove(under_test.key)
     heard = list(events)
-    assert {each.name for each in heard} == {under_test.name}
+    assert {each.key for each in heard} == {under_test.key}
     order = [each.action for each in heard if each.action in {"create", "start", "die", "destroy"}]
     assert order == ["create", "start", "die", "destroy"]
     assert all(each.at.tzinfo for each in heard)
@@ -96,4 +96,4 @@ def test_events_of_others_are_not_heard(under_test: EngineUnderTest) -> None:
 
 def test_since_before_all_time_is_the_whole_log(chatty: EngineUnderTest) -> None:
     long_ago = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
-    assert list(chatty.engine.logs(chatty.name, since=long_ago)) == list(chatty.engine.logs(chatty.name))
+    assert list(chatty.engine.logs(chatty.key, since=long_ago)) == list(chatty.engine.logs(chatty.key))

@@ -34,9 +34,9 @@ def test_every_verb_fails_while_it_is_unavailable(under_test: MemoryUnderTest) -
     under_test.engine.unavailable = True
     for verb in (
         lambda: under_test.engine.deploy(make_spec(under_test), confirm=yes),
-        lambda: under_test.engine.stop(under_test.name, timeout=1),
+        lambda: under_test.engine.stop(under_test.key, timeout=1),
         lambda: under_test.engine.observe({}),
-        lambda: under_test.engine.logs(under_test.name),
+        lambda: under_test.engine.logs(under_test.key),
     ):
         with pytest.raises(EngineUnavailableError):
             verb()
@@ -65,7 +65,7 @@ def test_a_slow_step_lets_others_in_between(under_test: MemoryUnderTest) -> None
     thread = threading.Thread(target=run)
     thread.start()
     wait_until(lambda: under_test.name in under_test.engine.containers)
-    under_test.engine.remove(under_test.name)
+    under_test.engine.remove(under_test.key)
     gate.set()
     thread.join(10)
     assert results == ["refused"]
@@ -75,7 +75,7 @@ def test_a_slow_step_lets_others_in_between(under_test: MemoryUnderTest) -> None
 def test_an_agent_that_is_not_ready_yet_is_starting(under_test: MemoryUnderTest) -> None:
     under_test.engine.ready_after_deploy = False
     deploy(under_test)
-    observation = under_test.engine.inspect(under_test.name)
+    observation = under_test.engine.inspect(under_test.key)
     assert observation
     assert observation.health is Health.STARTING
     assert observation.report
@@ -85,14 +85,14 @@ def test_an_agent_that_is_not_ready_yet_is_starting(under_test: MemoryUnderTest)
 def test_a_process_that_ends_by_itself_has_exited(under_test: MemoryUnderTest) -> None:
     deploy(under_test)
     under_test.engine.exit(under_test.name, 20)
-    observation = under_test.engine.inspect(under_test.name)
+    observation = under_test.engine.inspect(under_test.key)
     assert observation
     assert (observation.state, observation.exit_code) == (ContainerState.EXITED, 20)
 
 
 def test_its_calls_are_written_down_and_a_reset_forgets_all(under_test: MemoryUnderTest) -> None:
     deploy(under_test)
-    under_test.engine.stop(under_test.name, timeout=1)
-    assert under_test.engine.calls == [("deploy", under_test.name), ("stop", under_test.name)]
+    under_test.engine.stop(under_test.key, timeout=1)
+    assert under_test.engine.calls == [("deploy", under_test.key), ("stop", under_test.key)]
     under_test.engine.reset()
     assert (under_test.engine.calls, under_test.engine.containers, under_test.engine.volumes) == ([], {}, set())

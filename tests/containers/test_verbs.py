@@ -8,7 +8,7 @@ from tests.waiting import wait_until
 
 
 def inspect(under_test: EngineUnderTest) -> Observation:
-    observation = under_test.engine.inspect(under_test.name)
+    observation = under_test.engine.inspect(under_test.key)
     assert observation
     return observation
 
@@ -32,8 +32,8 @@ def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:
 
 def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    under_test.engine.stop(under_test.name, timeout=5)
-    under_test.engine.stop(under_test.name, timeout=5)
+    under_test.engine.stop(under_test.key, timeout=5)
+    under_test.engine.stop(under_test.key, timeout=5)
     observation = inspect(under_test)
     assert (observation.state, observation.exit_code, observation.is_up) == (ContainerState.EXITED, 0, False)
     assert observation.oom_killed is False
@@ -41,14 +41,14 @@ def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: E
 
 
 def test_stopping_or_removing_what_is_missing_is_fine(under_test: EngineUnderTest) -> None:
-    under_test.engine.stop(under_test.name, timeout=1)
-    under_test.engine.remove(under_test.name)
-    under_test.engine.remove(under_test.name, volumes=True)
+    under_test.engine.stop(under_test.key, timeout=1)
+    under_test.engine.remove(under_test.key)
+    under_test.engine.remove(under_test.key, volumes=True)
 
 
 def test_an_agent_that_ignores_sigterm_is_killed(under_test: EngineUnderTest) -> None:
     deploy(under_test, mode="deaf")
-    under_test.engine.stop(under_test.name, timeout=1)
+    under_test.engine.stop(under_test.key, timeout=1)
     observation = inspect(under_test)
     assert (observation.state, observation.exit_code) == (ContainerState.EXITED, 137)
     assert observation.oom_killed is False
@@ -60,7 +60,7 @@ def test_a_container_in_a_crash_loop_is_stopped_for_good(under_test: EngineUnder
     assert looping.exit_code == 3
     assert looping.report
     assert (looping.report.state, looping.report.code) == ("failed", "crash")
-    under_test.engine.stop(under_test.name, timeout=1)
+    under_test.engine.stop(under_test.key, timeout=1)
     stopped = inspect(under_test)
     assert stopped.state is ContainerState.EXITED
     assert inspect(under_test).restart_count == stopped.restart_count
@@ -71,34 +71,34 @@ def test_a_paused_container_is_stopped(under_test: EngineUnderTest) -> None:
     under_test.pause(under_test.name)
     assert inspect(under_test).state is ContainerState.PAUSED
     assert inspect(under_test).is_up
-    under_test.engine.stop(under_test.name, timeout=5)
+    under_test.engine.stop(under_test.key, timeout=5)
     assert inspect(under_test).state is ContainerState.EXITED
 
 
 def test_a_removed_container_is_gone_and_its_state_stays_until_asked(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    under_test.engine.remove(under_test.name)
-    assert under_test.engine.inspect(under_test.name) is None
+    under_test.engine.remove(under_test.key)
+    assert under_test.engine.inspect(under_test.key) is None
     assert f"{under_test.name}-data" in under_test.volumes(under_test.name)
-    under_test.engine.remove(under_test.name, volumes=True)
+    under_test.engine.remove(under_test.key, volumes=True)
     assert under_test.volumes(under_test.name) == set()
 
 
 def test_running_containers_are_removed_with_their_volumes_at_once(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    under_test.engine.remove(under_test.name, volumes=True)
+    under_test.engine.remove(under_test.key, volumes=True)
     assert under_test.id_of(under_test.name) is None
     assert under_test.volumes(under_test.name) == set()
 
 
 def test_no_verb_touches_or_shows_a_foreign_container(under_test: EngineUnderTest) -> None:
     theirs = under_test.foreign(under_test.name, {"berth.instance": "elsewhere"})
-    under_test.engine.stop(under_test.name, timeout=1)
-    under_test.engine.remove(under_test.name, volumes=True)
-    assert under_test.engine.inspect(under_test.name) is None
-    assert under_test.engine.stats(under_test.name) is None
-    assert list(under_test.engine.logs(under_test.name)) == []
-    assert under_test.name not in [each.name for each in under_test.engine.observe({})]
+    under_test.engine.stop(under_test.key, timeout=1)
+    under_test.engine.remove(under_test.key, volumes=True)
+    assert under_test.engine.inspect(under_test.key) is None
+    assert under_test.engine.stats(under_test.key) is None
+    assert list(under_test.engine.logs(under_test.key)) == []
+    assert under_test.key not in [each.key for each in under_test.engine.observe({})]
     assert under_test.id_of(under_test.name) == theirs
     assert under_test.is_running(under_test.name)
 
@@ -112,25 +112,25 @@ def test_the_beginning_of_an_id_is_not_a_name(under_test: EngineUnderTest) -> No
 
 def test_observe_sees_the_same_as_inspect(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    deploy(under_test, name=f"{under_test.name}-2", mode="deaf")
-    under_test.engine.stop(f"{under_test.name}-2", timeout=1)
+    deploy(under_test, key=f"{under_test.key}-2", mode="deaf")
+    under_test.engine.stop(f"{under_test.key}-2", timeout=1)
     under_test.pause(under_test.name)  # so that neither is plainly healthy
-    seen = {each.name: each for each in under_test.engine.observe({"berth.owner": OWNER})}
-    for name in (under_test.name, f"{under_test.name}-2"):
-        assert seen[name] == under_test.engine.inspect(name)
+    seen = {each.key: each for each in under_test.engine.observe({"berth.owner": OWNER})}
+    for key in (under_test.key, f"{under_test.key}-2"):
+        assert seen[key] == under_test.engine.inspect(key)
 
 
 def test_observe_is_narrowed_by_all_labels(under_test: EngineUnderTest) -> None:
     spec = make_spec(under_test)
     under_test.engine.deploy(spec, confirm=lambda: True)
-    mine = {"berth.instance": settings.BERTH_INSTANCE, "berth.project": under_test.name}
+    mine = {"berth.instance": settings.BERTH_INSTANCE, "berth.project": under_test.key}
     assert [each.name for each in under_test.engine.observe(mine)] == [under_test.name]
     assert under_test.engine.observe({**mine, "berth.owner": "bob"}) == []
 
 
 def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
-    [listed] = under_test.engine.observe({"berth.project": under_test.name})
+    [listed] = under_test.engine.observe({"berth.project": under_test.key})
     assert (listed.state, listed.health) == (ContainerState.RUNNING, Health.HEALTHY)
     assert (listed.restart_count, listed.started_at, listed.report, listed.oom_killed) == (None, None, None, None)
     exact = inspect(under_test)
@@ -143,8 +143,8 @@ def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTe
 def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     under_test.vanish(under_test.name)
-    assert under_test.engine.inspect(under_test.name) is None
-    assert under_test.engine.observe({"berth.project": under_test.name}) == []
+    assert under_test.engine.inspect(under_test.key) is None
+    assert under_test.engine.observe({"berth.project": under_test.key}) == []
 
 
 def test_a_container_that_runs_out_of_memory_says_so(under_test: EngineUnderTest) -> None:
@@ -158,7 +158,7 @@ def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUn
     deploy(under_test)
     running = wait_until(lambda: inspect(under_test).report)
     assert running.state == "running"
-    under_test.engine.stop(under_test.name, timeout=5)
+    under_test.engine.stop(under_test.key, timeout=5)
     stopped = inspect(under_test).report
     assert stopped
     assert stopped.state == "stopped"

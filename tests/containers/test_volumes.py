@@ -2,19 +2,28 @@
 
 from datetime import UTC, datetime, timedelta
 
-from django.conf import settings
+from django.test import override_settings
 
-from containers.vocabulary import INSTANCE_LABEL
+from containers.identity import is_labelled
+from containers.vocabulary import PROJECT_LABEL
 from tests.containers.engine_fixtures import EngineUnderTest, deploy
 
 
 def test_volumes_are_listed_with_and_without_a_container(under_test: EngineUnderTest) -> None:
-    within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
-    assert under_test.name not in under_test.engine.list_volumes(within)
+    within = {PROJECT_LABEL: under_test.key}
+    assert under_test.engine.list_volumes(within) == []
     deploy(under_test)
-    since = under_test.engine.list_volumes(within)[under_test.name]
-    assert abs(datetime.now(UTC) - since) < timedelta(minutes=1)
-    under_test.engine.remove(under_test.name)
-    assert under_test.name in under_test.engine.list_volumes(within)
-    under_test.engine.remove(under_test.name, volumes=True)
-    assert under_test.name not in under_test.engine.list_volumes(within)
+    state = next(each for each in under_test.engine.list_volumes(within) if each.name == f"{under_test.name}-data")
+    assert (state.key, is_labelled(state.labels)) == (under_test.key, True)
+    assert state.created_at
+    assert abs(datetime.now(UTC) - state.created_at) < timedelta(minutes=1)
+    under_test.engine.remove(under_test.key)
+    assert len(under_test.engine.list_volumes(within)) == 2
+    under_test.engine.remove(under_test.key, volumes=True)
+    assert under_test.engine.list_volumes(within) == []
+
+
+def test_volumes_of_other_installations_are_not_listed(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    with override_settings(BERTH_INSTALLATION_SOURCE="tests.installations.theirs"):
+        assert under_test.engine.list_volumes({PROJECT_LABEL: under_test.key}) == []

@@ -98,7 +98,8 @@ def test_a_user_deploys_an_agent_and_it_answers(
     assert provider.asked()[-1].key == CANARY_API_KEY
 
     # Nothing on the engine gives a credential away.
-    name = f"{service.environment['BERTH_INSTANCE']}-{project}"
+    [listed] = service.engine.containers(all=True, filters={"label": [f"berth.project={project}"]})
+    name = listed["Id"]
     assert find_canary(str(service.engine.inspect_container(name))) is None
     assert find_canary(service.engine.logs(name)) is None
 

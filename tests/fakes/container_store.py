@@ -1,10 +1,22 @@
 """What the engine in memory keeps (containers, volumes, images, events), and how a container changes its state."""
 
 import threading
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
-from containers.vocabulary import GENERATION_LABEL, AgentReport, ContainerSpec, ContainerState, EngineEvent, Health
+from containers.identity import is_former, is_ours
+from containers.vocabulary import (
+    GENERATION_LABEL,
+    INSTALLATION_LABEL,
+    INSTANCE_LABEL,
+    PROJECT_LABEL,
+    AgentReport,
+    ContainerSpec,
+    ContainerState,
+    EngineEvent,
+    Health,
+)
 from tests.fakes.memory_container import MemoryContainer
 
 
@@ -18,6 +30,7 @@ class ContainerStore:
         with self._changed:
             self.containers: dict[str, MemoryContainer] = {}
             self.volumes: set[str] = set()
+            self.volume_labels: dict[str, dict[str, str]] = {}
             self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
             self.ready_after_deploy = True
@@ -25,39 +38,68 @@ class ContainerStore:
             self._events: list[tuple[EngineEvent, dict[str, str]]] = []
             self._changed.notify_all()
 
-    def _ours(self, name: str) -> MemoryContainer | None:
-        container = self.containers.get(name)
-        return container if container and container.is_ours else None
+    def _find(self, key: str) -> MemoryContainer | None:
+        return next(iter(self._find_all(key)), None)
+
+    def _find_all(self, key: str) -> list[MemoryContainer]:
+        """Our containers of this key, the one that tells the state first."""
+        found = [each for each in self.containers.values() if each.key == key and each.is_ours]
+        return sorted(found, key=lambda each: each.observation.rank, reverse=True)
 
     def _settle_name(self, spec: ContainerSpec) -> MemoryContainer:
-        """The container that carries the name now: adopted, or made after an older one went."""
+        """The container of the key now: adopted, or made after an older one went."""
         with self._changed:
-            found = self.containers.get(spec.name)
-            if found:
-                if any(found.labels.get(k) != v for k, v in spec.labels.items() if k != GENERATION_LABEL):
-                    raise NameTakenError(f"A container that is not ours is called {spec.name}.")
-                if found.observation.generation > spec.generation:
-                    raise SupersededError("A newer deploy has happened.")
-                if found.observation.generation == spec.generation:
-                    return found
+            found = [each for each in self.containers.values() if each.key == spec.key or each.name == spec.name]
+            for each in found:
+                self._check(each, spec)
+                if each.observation.generation == spec.generation:
+                    return each
             if spec.image not in self.images:
                 raise ImageMissingError(f"The image {spec.image} is not on the engine.")
-            if found:
-                self._stop(found)
-                self._remove(found)
+            for each in found:
+                self._stop(each)
+                self._remove(each)
             labels = {**spec.labels, GENERATION_LABEL: str(spec.generation)}
             container = MemoryContainer(name=spec.name, labels=labels, spec=spec, secrets=dict(spec.secrets))
             self.containers[spec.name] = container
-            self.volumes |= {f"{spec.name}-data", f"{spec.name}-secrets"}
+            self._make_volumes(spec.name, labels)
             self._emit(container, "create")
             return container
+
+    def _check(self, found: MemoryContainer, spec: ContainerSpec) -> None:
+        """Raises for a container that a deploy may not replace."""
+        if found.labels.get(INSTANCE_LABEL) != spec.labels[INSTANCE_LABEL] and found.name != spec.name:
+            return  # another instance may have the same keys
+        ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(found.labels) else set())
+        if any(found.labels.get(label) != value for label, value in spec.labels.items() if label not in ignored):
+            raise NameTakenError(f"A container that is not ours is called {found.name}.")
+        if found.observation.generation > spec.generation:
+            raise SupersededError("A newer deploy has happened.")
+
+    def _make_volumes(self, name: str, labels: dict[str, str]) -> None:
+        """The credentials anew, and the state where there is none of this key yet."""
+        states = {volume for volume in self._volumes_of(labels[PROJECT_LABEL]) if volume.endswith("-data")}
+        if any(not is_ours(self.volume_labels[volume]) for volume in states):
+            raise EngineRefusedError("The agent's state belongs to another installation.")
+        self._drop_volumes(volume for volume in self._volumes_of(labels[PROJECT_LABEL]) if volume.endswith("-secrets"))
+        for volume in {f"{name}-secrets"} | (set() if states else {f"{name}-data"}):
+            self.volumes.add(volume)
+            self.volume_labels[volume] = labels
+
+    def _volumes_of(self, key: str) -> set[str]:
+        labels = self.volume_labels
+        return {volume for volume in self.volumes if labels.get(volume, {}).get(PROJECT_LABEL) == key}
+
+    def _drop_volumes(self, volumes: Iterable[str]) -> None:
+        """Removes those of the volumes that are ours."""
+        self.volumes -= {volume for volume in volumes if is_ours(self.volume_labels.get(volume, {}))}
 
     def _undo(self, container: MemoryContainer, new_volumes: set[str]) -> None:
         """Take away what a deploy made and did not start."""
         with self._changed:
             if container.state is ContainerState.CREATED:
                 self._remove(container)
-                self.volumes -= new_volumes
+                self._drop_volumes(new_volumes)
 
     def _start(self, container: MemoryContainer) -> None:
         with self._changed:
@@ -89,7 +131,7 @@ class ContainerStore:
             self._emit(container, "destroy")
 
     def _emit(self, container: MemoryContainer, action: str) -> None:
-        event = EngineEvent(name=container.name, action=action, at=datetime.now(UTC))
+        event = EngineEvent(key=container.key, action=action, at=datetime.now(UTC))
         self._events.append((event, dict(container.labels)))
         self._changed.notify_all()
 

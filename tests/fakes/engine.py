@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
-from django.conf import settings
-
 from containers.errors import EngineError, SupersededError
-from containers.vocabulary import ContainerSpec, ContainerState, EngineEvent, Observation, Usage
+from containers.identity import is_ours
+from containers.vocabulary import ContainerSpec, ContainerState, EngineEvent, Observation, Usage, Volume
 from tests.fakes.engine_dials import EngineDials
 from tests.fakes.memory_container import MemoryContainer
 
@@ -38,9 +37,9 @@ class MemoryEngine(EngineDials):
         return image in self.images
 
     def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
-        self._enter("deploy", spec.name)
+        self._enter("deploy", spec.key)
         with self._changed:
-            new_volumes = {f"{spec.name}-data", f"{spec.name}-secrets"} - self.volumes
+            before = set(self.volumes)
         self._step("deploy.create")
         container = self._settle_name(spec)
         try:
@@ -51,32 +50,31 @@ class MemoryEngine(EngineDials):
                 self._step("deploy.start")
                 self._start(container)
         except EngineError:
-            self._undo(container, new_volumes)
+            self._undo(container, self._volumes_of(spec.key) - before | {f"{spec.name}-secrets"})
             raise
         self._answer("deploy")
         return container.observation
 
-    def stop(self, name: str, *, timeout: int) -> None:
-        self._enter("stop", name)
+    def stop(self, key: str, *, timeout: int) -> None:
+        self._enter("stop", key)
         with self._changed:
-            if container := self._ours(name):
+            for container in self._find_all(key):
                 self._stop(container)
         self._answer("stop")
 
-    def remove(self, name: str, *, volumes: bool = False) -> None:
-        self._enter("remove", name)
+    def remove(self, key: str, *, volumes: bool = False) -> None:
+        self._enter("remove", key)
         with self._changed:
-            container = self.containers.get(name)
-            if container and container.is_ours:
+            for container in self._find_all(key):
                 self._remove(container)
             if volumes:
-                self.volumes -= {f"{name}-data", f"{name}-secrets"}
+                self._drop_volumes(self._volumes_of(key))
         self._answer("remove")
 
-    def inspect(self, name: str) -> Observation | None:
-        self._enter("inspect", name)
+    def inspect(self, key: str) -> Observation | None:
+        self._enter("inspect", key)
         with self._changed:
-            container = self._ours(name)
+            container = self._find(key)
             return container.observation if container else None
 
     def observe(self, within: Mapping[str, str]) -> list[Observation]:
@@ -88,18 +86,22 @@ class MemoryEngine(EngineDials):
                 if container.is_ours and within.items() <= container.labels.items()
             ]
 
-    def list_volumes(self, within: Mapping[str, str]) -> dict[str, datetime]:
+    def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         self._enter("list_volumes")
         with self._changed:
-            names = {volume.rpartition("-")[0] for volume in self.volumes}
-            return {name: self.volumes_since for name in names if name.startswith(f"{settings.BERTH_INSTANCE}-")}
+            found = [(name, self.volume_labels.get(name, {})) for name in sorted(self.volumes)]
+            return [
+                Volume(name=name, labels=labels, created_at=self.volumes_since)
+                for name, labels in found
+                if is_ours(labels) and within.items() <= labels.items()
+            ]
 
     def logs(
-        self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
-        self._enter("logs", name)
+        self._enter("logs", key)
         with self._changed:
-            container = self._ours(name)
+            container = self._find(key)
             if container is None:
                 return iter(())
             lines = [line for line in container.lines if since is None or line[0] >= since]
@@ -107,10 +109,10 @@ class MemoryEngine(EngineDials):
         head = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
         return self._read(container, head, seen) if follow else (_stamped(line) for line in head)
 
-    def stats(self, name: str) -> Usage | None:
-        self._enter("stats", name)
+    def stats(self, key: str) -> Usage | None:
+        self._enter("stats", key)
         with self._changed:
-            container = self._ours(name)
+            container = self._find(key)
             return self.usage if container and container.state is ContainerState.RUNNING else None
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:

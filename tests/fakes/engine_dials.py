@@ -117,9 +117,9 @@ class EngineDials(ContainerStore):
 
     # What a verb asks of the dials.
 
-    def _enter(self, verb: str, name: str = "") -> None:
+    def _enter(self, verb: str, key: str = "") -> None:
         with self._changed:
-            self.calls.append((verb, name))
+            self.calls.append((verb, key))
         self._step(verb)
 
     def _step(self, step: str) -> None:

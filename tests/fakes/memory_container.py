@@ -4,9 +4,8 @@ import secrets
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from django.conf import settings
-
-from containers.vocabulary import INSTANCE_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
+from containers.identity import is_ours
+from containers.vocabulary import PROJECT_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
 
 
 @dataclass
@@ -31,7 +30,11 @@ class MemoryContainer:
 
     @property
     def is_ours(self) -> bool:
-        return self.labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE
+        return is_ours(self.labels)
+
+    @property
+    def key(self) -> str:
+        return self.labels.get(PROJECT_LABEL, "")
 
     @property
     def is_up(self) -> bool:

@@ -17,6 +17,7 @@ from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
 from containers.firewall.iptables import remove_rules
+from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, Observation
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.security.inside.main import FOUND
@@ -87,7 +88,12 @@ class Agents:
         values: dict[str, Any] = {
             "name": name,
             "image": self.image,
-            "labels": {INSTANCE_LABEL: self.instance, "berth.project": name, "berth.owner": "alice"},
+            "labels": {
+                **own_labels(),
+                INSTANCE_LABEL: self.instance,
+                "berth.project": name,
+                "berth.owner": "alice",
+            },
             "generation": 1,
             "environment": {"MODE": mode, **(environment or {})},
             "secrets": SECRETS,

@@ -92,7 +92,7 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     assert under_gvisor.client.inspect_container(under_gvisor.name)["HostConfig"]["Runtime"] == "runsc"
     wait_until(
         lambda: (
-            (found := under_gvisor.engine.inspect(under_gvisor.name))
+            (found := under_gvisor.engine.inspect(under_gvisor.key))
             and found.report
             and found.report.state == "running"
         )
@@ -106,16 +106,16 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     assert under_gvisor.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
     assert under_gvisor.run("touch", "/data/state", "/tmp/x")[0] == 0
 
-    under_gvisor.engine.stop(under_gvisor.name, timeout=10)
-    stopped = under_gvisor.engine.inspect(under_gvisor.name)
+    under_gvisor.engine.stop(under_gvisor.key, timeout=10)
+    stopped = under_gvisor.engine.inspect(under_gvisor.key)
     assert stopped
     assert (stopped.state, stopped.exit_code) == (ContainerState.EXITED, 0)
 
     # Another generation finds its state again.
     under_gvisor.engine.deploy(make_spec(under_gvisor, generation=2, memory=256 << 20, pids=128), confirm=yes)
     assert under_gvisor.run("ls", "/data")[1].split() == ["state"]
-    under_gvisor.engine.remove(under_gvisor.name, volumes=True)
-    assert (under_gvisor.engine.inspect(under_gvisor.name), under_gvisor.volumes(under_gvisor.name)) == (None, set())
+    under_gvisor.engine.remove(under_gvisor.key, volumes=True)
+    assert (under_gvisor.engine.inspect(under_gvisor.key), under_gvisor.volumes(under_gvisor.name)) == (None, set())
 
 
 def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(under_gvisor: DockerUnderTest) -> None:

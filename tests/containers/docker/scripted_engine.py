@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from django.conf import settings
-
 from containers.firewall.bridge import bridge_name
+from containers.identity import container_name, former_name, network_name, own_labels
 from containers.vocabulary import ContainerSpec
 
-NAME, ID = "berth-1", "c" * 64
-LABELS = {"berth.instance": "berth", "berth.project": "1"}
+KEY, ID = "1", "c" * 64
+LABELS = {**own_labels(), "berth.project": KEY}
+NAME, FORMER_NAME = container_name(KEY), former_name(KEY)
 SPEC = ContainerSpec(
     name=NAME, image="berth/x", labels=LABELS, generation=1, environment={}, secrets={"a": "b"},
     memory=1, nano_cpus=1, pids=1, stop_timeout=1,
@@ -22,7 +22,9 @@ GONE: Answer = ("answer", 404, b'{"message": "No such container"}')
 DONE: Answer = ("answer", 204, b"")
 FINE: Answer = ("answer", 200, b"{}")
 NO_VOLUME: Answer = ("answer", 404, b'{"message": "no such volume"}')
-OUR_VOLUME: Answer = ("answer", 200, b'{"Labels": {"berth.instance": "berth"}}')
+NO_CONTAINERS: Answer = ("answer", 200, b"[]")
+NO_VOLUMES: Answer = ("answer", 200, b'{"Volumes": null}')
+OUR_VOLUME: Answer = ("answer", 200, json.dumps({"Labels": LABELS}).encode())
 CONFLICT: Answer = ("answer", 409, b'{"message": "removal of container is already in progress"}')
 CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
 
@@ -49,16 +51,21 @@ def container(state: str) -> Answer:
 def working_script() -> dict[str, list[Answer]]:
     """An engine on which everything works, with no container yet."""
     network = {
-        "Name": settings.BERTH_CONTAINER_NETWORK,
-        "Labels": {"berth.instance": settings.BERTH_INSTANCE},
+        "Name": network_name(),
+        "Labels": own_labels(),
         "Options": {
             "com.docker.network.bridge.enable_icc": "false",
             "com.docker.network.bridge.name": bridge_name(),
         },
     }
     return {
-        f"GET /networks/{settings.BERTH_CONTAINER_NETWORK}": [("answer", 200, json.dumps(network).encode())],
+        f"GET /networks/{network_name()}": [("answer", 200, json.dumps(network).encode())],
+        "GET /containers/json": [NO_CONTAINERS],  # a list may lack what there is, and then the name decides
+        "GET /volumes": [NO_VOLUMES],
         f"GET /containers/{NAME}/json": [GONE],
+        f"GET /containers/{FORMER_NAME}/json": [GONE],
+        f"GET /volumes/{FORMER_NAME}-data": [NO_VOLUME],
+        f"GET /volumes/{FORMER_NAME}-secrets": [NO_VOLUME],
         f"GET /containers/{ID}/json": [GONE],
         f"GET /volumes/{NAME}-data": [NO_VOLUME, OUR_VOLUME],
         f"GET /volumes/{NAME}-secrets": [NO_VOLUME, OUR_VOLUME],

@@ -12,6 +12,7 @@ from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
+from containers.identity import network_name, own_labels
 from containers.vocabulary import ContainerState, Health
 from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec
 from tests.waiting import wait_until
@@ -57,7 +58,7 @@ def test_secrets_are_nowhere_in_what_docker_tells(docker_under_test: DockerUnder
         client.inspect_container(docker_under_test.name),
         client.containers(all=True),
         [client.inspect_volume(volume) for volume in docker_under_test.volumes(docker_under_test.name)],
-        [line.decode() for line in docker_under_test.engine.logs(docker_under_test.name)],
+        [line.decode() for line in docker_under_test.engine.logs(docker_under_test.key)],
     ]
     assert CANARY not in json.dumps(told)
 
@@ -65,7 +66,7 @@ def test_secrets_are_nowhere_in_what_docker_tells(docker_under_test: DockerUnder
 def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
     assert docker_under_test.run("sh", "-c", "echo memory > /data/note")[0] == 0
-    docker_under_test.engine.stop(docker_under_test.name, timeout=5)
+    docker_under_test.engine.stop(docker_under_test.key, timeout=5)
     deploy(docker_under_test)
     assert docker_under_test.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
     deploy(docker_under_test, generation=2, secrets={"agent_api_key": "sk-2"})
@@ -98,8 +99,8 @@ def test_the_container_is_as_confined_as_it_says(docker_under_test: DockerUnderT
 
 def test_the_network_is_ours_and_keeps_agents_apart(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
-    network = docker_under_test.client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
-    assert network["Labels"] == {"berth.instance": settings.BERTH_INSTANCE}
+    network = docker_under_test.client.inspect_network(network_name())
+    assert network["Labels"] == own_labels()
     assert network["Options"]["com.docker.network.bridge.enable_icc"] == "false"
     assert network["Options"]["com.docker.network.bridge.name"] == bridge_name()
     assert network["EnableIPv6"] is False
@@ -107,7 +108,7 @@ def test_the_network_is_ours_and_keeps_agents_apart(docker_under_test: DockerUnd
 
 def test_a_network_that_somebody_removed_is_made_again(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
-    docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+    docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     docker_under_test.client.remove_network(settings.BERTH_CONTAINER_NETWORK)
     assert deploy(docker_under_test).state is ContainerState.RUNNING
 
@@ -127,11 +128,11 @@ def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_he
     deploy(docker_under_test, mode="silent", image=docker_under_test.probed_image)
 
     def find() -> str:
-        observation = docker_under_test.engine.inspect(docker_under_test.name)
+        observation = docker_under_test.engine.inspect(docker_under_test.key)
         return observation.report.detail if observation and observation.report else ""
 
     assert wait_until(find) == "warming up"
-    [listed] = docker_under_test.engine.observe({"berth.project": docker_under_test.name})
+    [listed] = docker_under_test.engine.observe({"berth.project": docker_under_test.key})
     assert listed.health in {Health.STARTING, Health.UNHEALTHY}
     assert listed.report
     assert listed.started_at
@@ -140,11 +141,11 @@ def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_he
 def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, mode="moody")
     wait_until(lambda: docker_under_test.run("test", "-e", "/data/been")[0] == 0)
-    docker_under_test.engine.stop(docker_under_test.name, timeout=5)
+    docker_under_test.engine.stop(docker_under_test.key, timeout=5)
     deploy(docker_under_test, mode="moody")
 
     def find() -> str:
-        observation = docker_under_test.engine.inspect(docker_under_test.name)
+        observation = docker_under_test.engine.inspect(docker_under_test.key)
         assert observation
         assert observation.report is None or observation.report.state == "degraded"
         return observation.report.code if observation.report else ""
@@ -156,7 +157,7 @@ def test_long_lines_are_cut_and_the_next_one_is_whole(docker_under_test: DockerU
     deploy(docker_under_test, mode="long")
 
     def find() -> list[bytes]:
-        lines = list(docker_under_test.engine.logs(docker_under_test.name))
+        lines = list(docker_under_test.engine.logs(docker_under_test.key))
         return lines if lines and lines[-1].endswith(b" end") else []
 
     long, end = wait_until(find)
@@ -167,12 +168,12 @@ def test_long_lines_are_cut_and_the_next_one_is_whole(docker_under_test: DockerU
 
 def test_a_busy_processor_shows_in_the_usage(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
-    docker_under_test.engine.stats(docker_under_test.name)
+    docker_under_test.engine.stats(docker_under_test.key)
     spin = threading.Thread(target=docker_under_test.run, args=("sh", "-c", "for i in $(seq 200000); do :; done"))
     spin.start()
 
     def busy() -> float:
-        usage = docker_under_test.engine.stats(docker_under_test.name)
+        usage = docker_under_test.engine.stats(docker_under_test.key)
         assert usage
         return usage.cpu_percent
 
@@ -187,7 +188,7 @@ def test_one_client_serves_many_threads(docker_under_test: DockerUnderTest) -> N
     def ask() -> None:
         try:
             for _ in range(20):
-                assert docker_under_test.engine.inspect(docker_under_test.name)
+                assert docker_under_test.engine.inspect(docker_under_test.key)
         except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
             failures.append(error)
 

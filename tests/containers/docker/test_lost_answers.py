@@ -13,6 +13,7 @@ from tests.containers.docker.scripted_engine import (
     FAILED,
     GONE,
     ID,
+    KEY,
     LABELS,
     LOST,
     NAME,
@@ -106,7 +107,7 @@ def test_a_stop_whose_answer_is_lost_is_looked_up(daemon: FaultySocket, fault: A
     daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     daemon.script[f"GET /containers/{ID}/json"] = [container("exited")]
     daemon.script[f"POST /containers/{ID}/stop"] = [fault]
-    DockerEngine().stop(NAME, timeout=1)
+    DockerEngine().stop(KEY, timeout=1)
     assert asked(daemon, f"GET /containers/{ID}/json")
 
 
@@ -116,14 +117,14 @@ def test_a_container_that_still_runs_is_not_called_stopped(daemon: FaultySocket,
     daemon.script[f"GET /containers/{ID}/json"] = [container("running")]
     daemon.script[f"POST /containers/{ID}/stop"] = [answer]
     with pytest.raises((EngineUnavailableError, EngineRefusedError)):
-        DockerEngine().stop(NAME, timeout=1)
+        DockerEngine().stop(KEY, timeout=1)
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED, CONFLICT])
 def test_a_removal_whose_answer_is_lost_is_looked_up(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     daemon.script[f"DELETE /containers/{ID}"] = [fault]
-    DockerEngine().remove(NAME)
+    DockerEngine().remove(KEY)
     assert asked(daemon, f"GET /containers/{ID}/json")
 
 
@@ -133,7 +134,7 @@ def test_a_container_that_is_still_there_is_not_called_removed(daemon: FaultySoc
     daemon.script[f"GET /containers/{ID}/json"] = [container("exited")]
     daemon.script[f"DELETE /containers/{ID}"] = [fault]
     with pytest.raises((EngineUnavailableError, EngineRefusedError)):
-        DockerEngine().remove(NAME, volumes=True)
+        DockerEngine().remove(KEY, volumes=True)
     assert not lost_volumes(daemon)
 
 

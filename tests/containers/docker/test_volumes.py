@@ -17,7 +17,7 @@ def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_under_test
     with pytest.raises(EngineRefusedError, match="not ours"):
         deploy(docker_under_test)
     with pytest.raises(EngineRefusedError, match="not ours"):
-        docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+        docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     assert docker_under_test.volumes(docker_under_test.name) == {volume}
     assert docker_under_test.id_of(docker_under_test.name) is None
 
@@ -35,6 +35,6 @@ def test_a_container_that_is_made_anew_while_the_old_one_is_removed_goes_too(
         deploy(docker_under_test, generation=2)
 
     monkeypatch.setattr(Containers, "remove_found", meet)
-    docker_under_test.engine.remove(docker_under_test.name, volumes=True)
+    docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     assert docker_under_test.id_of(docker_under_test.name) is None
     assert docker_under_test.volumes(docker_under_test.name) == set()

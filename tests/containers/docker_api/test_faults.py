@@ -21,20 +21,20 @@ GUARD = 15.0
 """Seconds: far above every limit here, far below what the faults would take without one."""
 
 SPEC = ContainerSpec(
-    name="berth-x", image="berth/x", labels={"berth.instance": "berth"}, generation=1, environment={}, secrets={},
-    memory=1, nano_cpus=1, pids=1, stop_timeout=1,
+    name="berth-x", image="berth/x", labels={"berth.instance": "berth", "berth.project": "x"}, generation=1,
+    environment={}, secrets={}, memory=1, nano_cpus=1, pids=1, stop_timeout=1,
 )  # fmt: skip
 VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "ping": lambda engine: engine.ping(),
     "image_exists": lambda engine: engine.image_exists("x"),
     "deploy": lambda engine: engine.deploy(SPEC, confirm=lambda: True),
-    "stop": lambda engine: engine.stop("berth-x", timeout=1),
-    "remove": lambda engine: engine.remove("berth-x", volumes=True),
-    "inspect": lambda engine: engine.inspect("berth-x"),
+    "stop": lambda engine: engine.stop("x", timeout=1),
+    "remove": lambda engine: engine.remove("x", volumes=True),
+    "inspect": lambda engine: engine.inspect("x"),
     "observe": lambda engine: engine.observe({}),
     "list_volumes": lambda engine: engine.list_volumes({}),
-    "logs": lambda engine: list(engine.logs("berth-x")),
-    "stats": lambda engine: engine.stats("berth-x"),
+    "logs": lambda engine: list(engine.logs("x")),
+    "stats": lambda engine: engine.stats("x"),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),
 }
 
@@ -157,9 +157,10 @@ def test_refusals_do_not_open_the_breaker(daemon: FaultySocket) -> None:
     engine = DockerEngine()
     for _ in range(2 * FAILURES):
         with pytest.raises(EngineFailedError):
-            engine.inspect("berth-x")
+            engine.inspect("x")
+    daemon.script["GET /containers/json"] = [("answer", 200, b"[]")]
     daemon.status, daemon.body = 404, b'{"message": "No such container: berth-x"}'
-    assert engine.inspect("berth-x") is None
+    assert engine.inspect("x") is None
 
 
 def test_a_forked_process_makes_a_client_of_its_own(daemon: FaultySocket) -> None:

@@ -143,7 +143,7 @@ def reaches(under_test: DockerUnderTest, address: str, name: str = "") -> bool:
 @can_filter
 def test_an_agent_reaches_the_internet_and_nothing_near(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
-    deploy(docker_under_test, name=f"{docker_under_test.name}-2", mode="listening")
+    deploy(docker_under_test, key=f"{docker_under_test.key}-2", name=f"{docker_under_test.name}-2", mode="listening")
     client = docker_under_test.client
     network = client.inspect_network(settings.BERTH_CONTAINER_NETWORK)
     gateway = network["IPAM"]["Config"][0]["Gateway"]

@@ -6,6 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.identity import container_name, own_labels
 from projects.models import Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -25,7 +26,7 @@ def test_a_project_is_deployed_and_running(api: APIClient, body: dict[str, Any],
     assert (detail["name"], detail["status"], detail["plan"]) == ("Harbour pilot", "running", "free")
     assert detail["created_at"].endswith("Z")
     assert detail["bot"]["id"] == int(CANARY_TELEGRAM_TOKEN.partition(":")[0])
-    assert engine.containers[f"berth-{detail['id']}"].state == "running"
+    assert engine.containers[container_name(detail["id"])].state == "running"
 
 
 def test_the_container_gets_the_plan_the_labels_and_the_secrets(
@@ -37,7 +38,7 @@ def test_the_container_gets_the_plan_the_labels_and_the_secrets(
     assert container.spec is not None
     assert (container.spec.memory, container.spec.nano_cpus, container.spec.pids) == (256 << 20, 250_000_000, 128)
     assert container.labels == {
-        "berth.instance": "berth",
+        **own_labels(),
         "berth.project": str(project.id),
         "berth.owner": str(project.owner_id),
         "berth.generation": "1",
@@ -74,7 +75,7 @@ def test_text_is_trimmed(api: APIClient, body: dict[str, Any], engine: MemoryEng
         "/api/projects", body | {"name": "  Pilot ", "telegramToken": f" {CANARY_TELEGRAM_TOKEN}\n"}
     ).json()
     assert detail["name"] == "Pilot"
-    assert engine.secrets_of(f"berth-{detail['id']}")["telegram_bot_token"] == CANARY_TELEGRAM_TOKEN
+    assert engine.secrets_of(container_name(detail["id"]))["telegram_bot_token"] == CANARY_TELEGRAM_TOKEN
 
 
 def test_names_may_repeat(deploy: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from containers.identity import container_name
 from projects.models import AgentType
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import codes_of
@@ -23,7 +24,7 @@ def test_a_credential_is_asked_for_where_the_type_needs_it(
     detail = answer.json()
     assert (detail["bot"] is None) == ("telegramToken" not in needs)
     assert bool(detail["api_key_hint"]) == ("apiKey" in needs)
-    assert set(engine.secrets_of(f"berth-{detail['id']}")) == {
+    assert set(engine.secrets_of(container_name(detail["id"]))) == {
         {"telegramToken": "telegram_bot_token", "apiKey": "agent_api_key"}[field] for field in needs
     }
 

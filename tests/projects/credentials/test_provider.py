@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from containers.identity import container_name
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.provider import FakeProvider
@@ -41,7 +42,7 @@ def test_the_settings_decide_the_provider_whatever_the_key_looks_like(
     answer = api.post("/api/projects", body | {"settings": {"provider": chosen}})
     assert (answer.status_code, answer.json()["provider"]) == (201, chosen)
     assert [asked.vendor for asked in provider.asked(None)] == [chosen]
-    spec = engine.containers[f"berth-{answer.json()['id']}"].spec
+    spec = engine.containers[container_name(answer.json()["id"])].spec
     assert spec is not None
     assert spec.environment["AGENT_PROVIDER"] == chosen
 

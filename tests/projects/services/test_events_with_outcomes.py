@@ -161,7 +161,7 @@ def test_so_it_is_with_a_creation(
         with running(process):
             create(project)
         deploying = Project.objects.filter(operation="deploy").exists()
-        was_made = ("deploy", project.container_name) in engine.calls and not deploying
+        was_made = ("deploy", project.container_key) in engine.calls and not deploying
         assert int(was_made) == events_of(verb), f"killed before statement {number}"
         if not process.is_dead:
             break

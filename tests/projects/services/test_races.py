@@ -8,6 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError
+from containers.identity import own_labels
 from projects.models import Event, Project
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -47,7 +48,7 @@ def test_the_watcher_does_not_bring_back_what_its_owner_stops_at_that_moment(
     engine.exit(project.container_name)
     reconcile(repair=False)
     once(engine, "inspect", lambda: control("stop"))
-    assert reconcile(changed_names={project.container_name}).repaired == []
+    assert reconcile(changed_keys={project.container_key}).repaired == []
     assert not engine.containers[project.container_name].is_up
 
 
@@ -56,7 +57,7 @@ def test_the_watcher_does_not_stop_what_its_owner_starts_at_that_moment(
 ) -> None:
     Project.objects.update(desired="stopped")
     once(engine, "inspect", lambda: control("start"))
-    assert reconcile(changed_names={project.container_name}).repaired == []
+    assert reconcile(changed_keys={project.container_key}).repaired == []
     assert engine.containers[project.container_name].is_up
 
 
@@ -67,8 +68,8 @@ def test_a_project_deleted_in_the_middle_of_a_round_does_not_end_it(
     for each in (project, other):
         engine.exit(each.container_name)
     once(engine, "inspect", lambda: api.delete(f"/api/projects/{other.id}"))
-    names = {project.container_name, other.container_name}
-    assert reconcile(changed_names=names).repaired == [f"bring back: {project.container_name}"]
+    keys = {project.container_key, other.container_key}
+    assert reconcile(changed_keys=keys).repaired == [f"bring back: {project.container_name}"]
 
 
 def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
@@ -84,8 +85,8 @@ def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
 def test_an_orphan_that_cannot_be_removed_does_not_keep_the_rest_from_being_mended(
     project: Project, engine: MemoryEngine
 ) -> None:
-    for name in ("berth-one", "berth-two"):
-        orphan = engine.foreign(name, labels={"berth.instance": "berth"})
+    for name in ("one", "two"):
+        orphan = engine.foreign(name, labels={**own_labels(), "berth.project": name})
         orphan.created_at = datetime.now(UTC) - timedelta(minutes=6)
     engine.fail("remove", EngineRefusedError("The device is busy."))
     result = reconcile()
@@ -98,8 +99,10 @@ def test_volumes_that_belong_to_nobody_are_removed_once_they_are_old_enough(
     """A deploy lost to a deletion, and was killed when it had removed its container."""
     theirs = set(engine.volumes)
     engine.volumes |= {"berth-gone-data", "berth-gone-secrets", "other-data"}
+    for name in ("berth-gone-data", "berth-gone-secrets"):
+        engine.volume_labels[name] = {**own_labels(), "berth.project": "gone"}
     assert reconcile().repaired == []
     engine.volumes_since = datetime.now(UTC) - timedelta(minutes=6)
     assert reconcile(include_volumes=False).repaired == []
-    assert reconcile().repaired == ["remove orphan: berth-gone"]
+    assert reconcile().repaired == ["remove orphan: gone"]
     assert engine.volumes == theirs | {"other-data"}

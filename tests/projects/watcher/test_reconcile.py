@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from containers.errors import EngineRefusedError
+from containers.identity import own_labels
 from containers.vocabulary import Health
 from projects.models import Project
 from projects.watcher.reconcile import reconcile
@@ -68,11 +69,11 @@ def test_a_container_that_never_started_is_brought_up(project: Project, engine: 
 
 
 def test_an_orphan_is_removed_once_it_is_old_enough(project: Project, engine: MemoryEngine) -> None:
-    young = engine.foreign("berth-young", labels={"berth.instance": "berth"})
-    old = engine.foreign("berth-old", labels={"berth.instance": "berth"})
+    young = engine.foreign("berth-young", labels={**own_labels(), "berth.project": "young"})
+    old = engine.foreign("berth-old", labels={**own_labels(), "berth.project": "old"})
     stranger = engine.foreign("other-old", labels={"berth.instance": "other"})
     old.created_at = stranger.created_at = datetime.now(UTC) - timedelta(minutes=6)
-    assert reconcile().repaired == ["remove orphan: berth-old"]
+    assert reconcile().repaired == ["remove orphan: old"]
     assert set(engine.containers) == {project.container_name, young.name, stranger.name}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from containers.identity import container_name
 from projects.models import Event, IdempotencyRecord, Project
 from projects.models.idempotency import KEPT_FOR
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
@@ -24,7 +25,7 @@ def test_a_retry_gets_the_first_answer_byte_for_byte(create: Callable[..., Any],
         "allowed_users": [7],
     }
     first = create(settings=settings)
-    engine.exit(f"berth-{first.json()['id']}", 1)
+    engine.exit(container_name(first.json()["id"]), 1)
     second = create(settings=settings)
     assert (first.status_code, second.status_code) == (201, 201)
     assert second.content == first.content

@@ -1,0 +1,116 @@
+"""Finds the containers and volumes of a key on Docker: by their labels, because names are only names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker.observations import Details, read_details, read_rows, read_volumes
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
+from containers.errors import EngineRefusedError
+from containers.hardening import DATA, SECRETS, data_volume, secrets_volume
+from containers.identity import container_name, former_name, is_ours
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
+
+
+class Lookup:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def read(self, name_or_id: str) -> Details | None:
+        """The container, also one that is not ours, or None where Docker answers 404."""
+        try:
+            with self._connection.call() as client:
+                answer: dict[str, Any] = client.inspect_container(name_or_id)
+        except MissingError:
+            return None
+        details = read_details(answer)
+        # Docker also finds a container by the beginning of its id.
+        is_exact = name_or_id in {details.observation.name, details.observation.container_id}
+        return details if is_exact else None
+
+    def look_up(self, name_or_id: str) -> Observation | None:
+        details = self.read(name_or_id)
+        return details.observation if details else None
+
+    def list_key(self, key: str) -> list[Observation]:
+        """The containers with this key, also those of other installations, the one that tells the state first."""
+        found = self.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
+        return sorted(found, key=lambda each: each.rank, reverse=True)
+
+    def list_labels(self, labels: Mapping[str, str]) -> list[Observation]:
+        """The containers with these labels as Docker lists them, which says less than an inspection."""
+        with self._connection.call() as client:
+            rows = client.containers(all=True, filters=_filters(labels))
+        return read_rows(rows)
+
+    def find(self, key: str) -> Details | None:
+        """Our container of this key, or None where there is none. Of several, the one that tells the state."""
+        for listed in self.list_key(key):
+            if is_ours(listed.labels) and (details := self.read(listed.container_id)):
+                return details
+        return self.find_by_name(key)
+
+    def find_all(self, key: str) -> list[Observation]:
+        """All of our containers of this key, whatever they are called."""
+        found = [listed for listed in self.list_key(key) if is_ours(listed.labels)]
+        if not found and (named := self.find_by_name(key)):
+            found = [named.observation]
+        return found
+
+    def find_by_name(self, key: str) -> Details | None:
+        """A list that lacks a container is no proof of its absence: Docker shows it a moment after it exists."""
+        for name in (container_name(key), former_name(key)):
+            details = self.read(name)
+            if details and is_ours(details.observation.labels) and details.observation.key == key:
+                return details
+        return None
+
+    def list_volumes(self, labels: Mapping[str, str]) -> list[Volume]:
+        with self._connection.call() as client:
+            answer = client.volumes(filters=_filters(labels))
+        return read_volumes(answer)
+
+    def find_data_volume(self, key: str) -> str:
+        """The name of the volume that holds the state of this key. Empty where there is none yet.
+
+        Volumes keep the name with which they were made. Raises `EngineRefusedError` for one of another installation.
+        """
+        states = [volume for volume in self._volumes_of(key) if volume.name.endswith(DATA)]
+        if foreign := next((volume.name for volume in states if not is_ours(volume.labels)), None):
+            raise EngineRefusedError(f"The agent's state, the volume {foreign}, belongs to another installation.")
+        return states[0].name if states else ""
+
+    def find_secrets(self, key: str) -> list[str]:
+        """The names of our volumes that hold credentials of this key."""
+        found = self._volumes_of(key)
+        return [volume.name for volume in found if volume.name.endswith(SECRETS) and is_ours(volume.labels)]
+
+    def _volumes_of(self, key: str) -> list[Volume]:
+        return self.list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
+
+    def find_volumes(self, key: str) -> list[str]:
+        """The names of all volumes of this key. Raises `EngineRefusedError` where one of their names is not ours."""
+        names = {volume.name for volume in self._volumes_of(key) if is_ours(volume.labels)}
+        for name in (container_name(key), former_name(key)):
+            names |= {volume for volume in (secrets_volume(name), data_volume(name)) if self.has_volume(volume)}
+        return sorted(names, key=lambda name: not name.endswith(SECRETS))
+
+    def has_volume(self, volume: str) -> bool:
+        """Whether we have the volume. Raises `EngineRefusedError` where one of this name is not ours."""
+        try:
+            with self._connection.call() as client:
+                found = client.inspect_volume(volume)
+        except MissingError:
+            return False
+        with understand_answer():
+            is_foreign = not is_ours(found["Labels"] or {})
+        if is_foreign:
+            message = f"A volume that is not ours is called {volume}. Remove or rename it."
+            raise EngineRefusedError(message)
+        return True
+
+
+def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
+    return {"label": [f"{label}={value}" for label, value in labels.items()]}

@@ -1,0 +1,30 @@
+"""The id of this installation, which is on everything that it makes on an engine (`containers.identity`)."""
+
+import secrets
+
+from django.db import models
+from django.utils import timezone
+
+
+def make_identifier() -> str:
+    return secrets.token_hex(16)
+
+
+class Installation(models.Model):
+    """One row. A new database gets a new id, so it never takes what an older one has made for its own."""
+
+    identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.identifier
+
+
+def read_installation() -> Installation:
+    """The row, which is made when it is first asked for."""
+    installation, _ = Installation.objects.get_or_create(pk=1)
+    return installation
+
+
+def read_installation_id() -> str:
+    return read_installation().identifier
