@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from containers.agent_contract import (
     CONTRACT_VERSION,
@@ -56,12 +56,12 @@ def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[da
 
 
 def parse_time(text: str) -> datetime | None:
-    """The RFC 3339 time, or None where the text is none, or is the year 1 by which Docker means never."""
+    """The RFC 3339 time in UTC, or None where the text is none, or is the year 1 by which Docker means never."""
     try:
         at = datetime.fromisoformat(text)
-    except ValueError:
+        return at.astimezone(UTC) if at.year > 1 and at.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return at if at.year > 1 and at.tzinfo else None
 
 
 def _plain(value: object, longest: int) -> str:

@@ -3,10 +3,10 @@
 import time
 from contextlib import suppress
 
+from containers.call_limits import time_limit
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError
-from containers.docker_api.transport import time_limit
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.vocabulary import ContainerState, Observation
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from django.conf import settings
 
 from containers.agent_contract import SECRETS_PATH
+from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.lookup import Lookup
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
-from containers.docker_api.transport import time_limit
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_payload, data_volume, secrets_volume
 from containers.identity import is_former, is_ours, network_name

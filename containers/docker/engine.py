@@ -11,6 +11,7 @@ import requests
 from django.conf import settings
 
 from containers.agent_reports import newest_report
+from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
 from containers.docker.lookup import Lookup
@@ -21,7 +22,6 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
-from containers.docker_api.transport import time_limit
 from containers.errors import ImageMissingError
 from containers.firewall.iptables import apply_rules
 from containers.identity import is_ours

@@ -1,5 +1,6 @@
 """Turns Docker's answers into observations. Pure: makes no calls."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,8 @@ _HEALTH_WORDS = {
     "(unhealthy)": Health.UNHEALTHY,
     "(health: starting)": Health.STARTING,
 }
+_ID = re.compile(r"[0-9a-f]{64}")
+_LARGEST_NUMBER = 2**31 - 1
 _START_DELAY = timedelta(milliseconds=90)
 """How much later than the process begins Docker may note its start. Less than its pause between two runs, 100 ms."""
 
@@ -40,14 +43,14 @@ def read_details(answer: Mapping[str, Any]) -> Details:
         began = _run_began(started, finished)
         return Details(
             observation=Observation(
-                name=answer["Name"].removeprefix("/"),
-                container_id=answer["Id"],
-                labels=dict(answer["Config"]["Labels"] or {}),
+                name=_text(answer["Name"]).removeprefix("/"),
+                container_id=_id(answer["Id"]),
+                labels=_labels(answer["Config"]["Labels"]),
                 state=status,
                 health=_health(state.get("Health")),
-                exit_code=state["ExitCode"] if _has_exited(status) else None,
+                exit_code=_number(state["ExitCode"]) if _has_exited(status) else None,
                 oom_killed=bool(state["OOMKilled"]),
-                restart_count=int(answer["RestartCount"]),
+                restart_count=max(0, _number(answer["RestartCount"])),
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
@@ -70,8 +73,8 @@ def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
     with understand_answer():
         return [
             Volume(
-                name=str(each["Name"]),
-                labels=dict(each["Labels"] or {}),
+                name=_text(each["Name"]),
+                labels=_labels(each["Labels"]),
                 created_at=parse_time(each["CreatedAt"]),
             )
             for each in answer["Volumes"] or []
@@ -81,13 +84,39 @@ def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
 def _read_row(row: Mapping[str, Any]) -> Observation:
     summary = row["Status"]
     return Observation(
-        name=row["Names"][0].removeprefix("/"),
-        container_id=row["Id"],
-        labels=dict(row["Labels"] or {}),
+        name=_text(row["Names"][0]).removeprefix("/"),
+        container_id=_id(row["Id"]),
+        labels=_labels(row["Labels"]),
         state=ContainerState(row["State"]),
         health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
         created_at=datetime.fromtimestamp(row["Created"], UTC),
     )
+
+
+def _text(value: object) -> str:
+    """The text. Raises where it is none, or holds what no name does and no database takes."""
+    if not isinstance(value, str) or "\x00" in value:
+        raise TypeError
+    return value
+
+
+def _id(value: object) -> str:
+    if not _ID.fullmatch(_text(value)):
+        raise ValueError
+    return _text(value)
+
+
+def _labels(value: object) -> dict[str, str]:
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError
+    return {_text(label): _text(content) for label, content in (value or {}).items()}
+
+
+def _number(value: object) -> int:
+    """The number, where it has 32 bits as all of the engine's do. Raises for any other."""
+    if not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
+        raise ValueError
+    return value
 
 
 def is_plain(row: Observation) -> bool:

@@ -32,15 +32,15 @@ class Meter:
             return Usage(
                 cpu_percent=self._cpu_percent(container_id, counters, started_at),
                 memory=_memory_in_use(memory),
-                memory_limit=int(memory["limit"]),
-                network_received=sum(int(network["rx_bytes"]) for network in networks),
-                network_sent=sum(int(network["tx_bytes"]) for network in networks),
-                pids=int((counters.get("pids_stats") or {}).get("current") or 0),
+                memory_limit=_count(memory["limit"]),
+                network_received=sum(_count(network["rx_bytes"]) for network in networks),
+                network_sent=sum(_count(network["tx_bytes"]) for network in networks),
+                pids=_count((counters.get("pids_stats") or {}).get("current") or 0),
             )
 
     def _cpu_percent(self, container_id: str, counters: Mapping[str, Any], started_at: datetime | None) -> float:
         """Processor time per time passed, in per cent of one core."""
-        at, used = parse_time(counters["read"]), int(counters["cpu_stats"]["cpu_usage"]["total_usage"])
+        at, used = parse_time(counters["read"]), _count(counters["cpu_stats"]["cpu_usage"]["total_usage"])
         since, used_before = self._last.get(container_id, (started_at, 0))
         if started_at and since and since < started_at:
             since, used_before = started_at, 0  # a new start resets the counters
@@ -58,6 +58,13 @@ class Meter:
 def _memory_in_use(memory: Mapping[str, Any]) -> int:
     """Bytes in use without the page cache that the kernel can reclaim, as `docker stats` counts (cgroup 1 and 2)."""
     pages = memory.get("stats") or {}
-    cache = int(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
-    used = int(memory["usage"])
+    cache = _count(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
+    used = _count(memory["usage"])
     return used - cache if cache < used else used
+
+
+def _count(value: object) -> int:
+    """The counter, which has up to 64 bits. Raises for anything else."""
+    if not isinstance(value, int) or not 0 <= value < 2**64:
+        raise ValueError
+    return value

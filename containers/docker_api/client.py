@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.cookiejar import DefaultCookiePolicy
 from typing import IO, Any
 
 import docker
@@ -12,16 +13,21 @@ import docker.utils
 import requests
 from django.conf import settings
 
+from containers.call_limits import size_limit, time_limit
 from containers.docker_api.breaker import Breaker
-from containers.docker_api.errors import EngineFailedError, translate_errors
-from containers.docker_api.transport import BoundedAdapter, time_limit
+from containers.docker_api.errors import GARBLED, EngineFailedError, translate_errors
+from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
+from containers.foreign_json import read_json
 
 CALL_LIMIT = 10.0
 """Seconds for one call. docker-py adds the timeout of a stop by itself."""
 
 READ_DEADLINE = 2.0
 """Seconds that all calls of one read to the engine may take together."""
+
+ANSWER_SIZE = 8 * 1024 * 1024
+"""Bytes that one call may receive, enough for a list of some thousand containers."""
 
 OLDEST_API = "1.41"
 _thread = threading.local()
@@ -43,11 +49,17 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
             timeout=CALL_LIMIT,
         )
         self.trust_env = False
+        self.headers["Accept-Encoding"] = "identity"
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         address: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
-        if address.startswith(("http+unix://", "http://")):
-            adapter = BoundedAdapter(address, size=settings.BERTH_THREADS + 4)
-            self.mount("http+docker://" if address.startswith("http+unix://") else "http://", adapter)
+        scheme = address.partition("://")[0]
+        if scheme in {"http+unix", "http", "https"}:
+            adapter = BoundedAdapter(address, size=settings.BERTH_THREADS + 4, verify=bool(self.verify))
+            self.mount("http+docker://" if scheme == "http+unix" else f"{scheme}://", adapter)
         self._version = self._retrieve_server_version()
+
+    def get_redirect_target(self, response: requests.Response) -> None:
+        """No engine redirects, and requests would follow to any host."""
 
     def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
         """An answer to be read piece by piece. A read raises where `silence` seconds pass without a piece."""
@@ -83,11 +95,33 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         self._raise_for_status(self._post_json(self._url("/networks/create"), data=payload))
 
     def _raise_for_status(self, response: requests.Response) -> None:
-        try:
-            super()._raise_for_status(response)
-        except (AttributeError, KeyError, TypeError) as error:
-            # docker-py fails for a refusal whose body is not {"message": …}.
-            raise docker.errors.APIError("unreadable refusal", response=response) from error
+        """Raises docker-py's error for a refusal. docker-py itself takes a redirect for success."""
+        status = response.status_code
+        if status < 200 or (300 <= status < 400 and status != 304):  # 304: already started or stopped
+            response.close()
+            raise EngineUnavailableError(GARBLED)
+        if status >= 400:
+            explanation = _explain(response)
+            is_image = status == 404 and "no such image" in explanation.lower()
+            refusal = docker.errors.ImageNotFound if is_image else docker.errors.APIError
+            raise refusal("The engine refused.", response=response, explanation=explanation)
+
+    def _result(self, response: requests.Response, json: bool = False, binary: bool = False) -> Any:  # noqa: FBT001, FBT002 - docker-py's signature
+        self._raise_for_status(response)
+        body = response.content
+        if json:
+            return read_json(body)
+        return body if binary else body.decode(errors="replace")
+
+
+def _explain(response: requests.Response) -> str:
+    """The engine's own words for a refusal, {"message": …}. Empty where the body is anything else."""
+    try:
+        body = read_json(response.content)
+    except ValueError:
+        return ""
+    message = body.get("message") if isinstance(body, dict) else None
+    return message if isinstance(message, str) else ""
 
 
 class _ProcessState:
@@ -119,13 +153,14 @@ class Connection:
             _thread.is_reading = False
 
     @contextmanager
-    def call(self, seconds: float | None = None) -> Iterator[DockerClient]:
-        """The client, for at most `seconds` in all (default `CALL_LIMIT`). Raises only `EngineError`."""
+    def call(self, seconds: float | None = None, *, size: int = ANSWER_SIZE) -> Iterator[DockerClient]:
+        """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`."""
         state = self._states.setdefault(os.getpid(), _ProcessState())
         breaker = state.read_breaker if getattr(_thread, "is_reading", False) else state.breaker
         breaker.admit()
         try:
-            with translate_errors(), time_limit(CALL_LIMIT if seconds is None else seconds):
+            limit = CALL_LIMIT if seconds is None else seconds
+            with translate_errors(), time_limit(limit), size_limit(size):
                 if state.client is None:
                     # No lock, as none is safe after a fork: where two threads both make a client, the later one stays.
                     state.client = DockerClient()

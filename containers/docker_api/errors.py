@@ -12,11 +12,13 @@ import docker.errors
 import requests
 import urllib3.exceptions
 
+from containers.call_limits import AnswerTooLargeError
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
 
 SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."
 GARBLED = "The container engine gave an answer that cannot be read."
+TOO_LARGE = "The container engine gave an answer that is too large."
 
 
 class EngineFailedError(EngineUnavailableError):
@@ -57,6 +59,8 @@ _SILENCES = (
     http.client.HTTPException,
     OSError,
 )
+_UNREADABLE = (ValueError, RecursionError, OverflowError, MemoryError)
+"""What reading a hostile answer may raise: it is nested too deeply, or announces more than there is."""
 
 
 @contextmanager
@@ -71,7 +75,7 @@ def translate_errors() -> Iterator[None]:
     except _REFUSALS as error:
         message = f"The container engine cannot do that: {_clean(str(error))}"
         raise EngineRefusedError(message) from error
-    except (*_SILENCES, ValueError) as error:
+    except (*_SILENCES, *_UNREADABLE) as error:
         raise EngineUnavailableError(_sentence(error)) from error
 
 
@@ -80,22 +84,28 @@ def understand_answer() -> Iterator[None]:
     """For code that reads an answer. Raises `EngineUnavailableError` where it has another shape than the engine's."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, *_UNREADABLE) as error:
         raise EngineUnavailableError(GARBLED) from error
 
 
 def is_timeout(error: BaseException) -> bool:
     """Whether the error means that nothing arrived in time, and not that the connection broke."""
-    if isinstance(error, _TIMEOUTS):
+    return _is_due_to(error, *_TIMEOUTS)
+
+
+def _is_due_to(error: BaseException, *kinds: type[BaseException]) -> bool:
+    """Whether the error is of these kinds or wraps one, as requests does where the middle of a body fails."""
+    if isinstance(error, kinds):
         return True
-    # requests wraps a time-out in the middle of a body into a ConnectionError.
-    return any(isinstance(cause, _TIMEOUTS) for cause in error.args if isinstance(cause, BaseException))
+    return any(_is_due_to(cause, *kinds) for cause in error.args if isinstance(cause, BaseException))
 
 
 def _sentence(error: BaseException) -> str:
     if is_timeout(error):
         return SLOW
-    return GARBLED if isinstance(error, ValueError | requests.exceptions.InvalidJSONError) else SILENT
+    if _is_due_to(error, AnswerTooLargeError):
+        return TOO_LARGE
+    return GARBLED if isinstance(error, (*_UNREADABLE, requests.exceptions.ContentDecodingError)) else SILENT
 
 
 def _from_answer(error: docker.errors.APIError) -> EngineError:

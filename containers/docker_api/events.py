@@ -7,10 +7,13 @@ from typing import Any
 
 import requests
 
-from containers.docker_api.errors import is_timeout, translate_errors, understand_answer
+from containers.docker_api.errors import GARBLED, is_timeout, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
 from containers.errors import EngineUnavailableError
+from containers.foreign_json import read_json
 from containers.vocabulary import PROJECT_LABEL, EngineEvent
+
+_LONGEST_EVENT = 1024 * 1024
 
 # Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (
@@ -40,14 +43,19 @@ def _split_lines(response: requests.Response) -> Iterator[bytes]:
     rest = b""
     for chunk in read_chunks(response):
         *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _LONGEST_EVENT:
+            raise EngineUnavailableError(GARBLED)
         yield from (line for line in lines if line.strip())
 
 
 def _read(line: bytes) -> EngineEvent:
     with understand_answer():
-        event = json.loads(line)
+        event = read_json(line)
+        key = str(event["Actor"]["Attributes"].get(PROJECT_LABEL, ""))
+        if "\x00" in key:
+            raise ValueError
         return EngineEvent(
-            key=str(event["Actor"]["Attributes"].get(PROJECT_LABEL, "")),
+            key=key,
             action=str(event["Action"]),
             at=datetime.fromtimestamp(event["timeNano"] / 1e9, UTC),
         )

@@ -1,6 +1,7 @@
 """Reads lines from Docker's log stream, which carries stdout and stderr in alternating frames."""
 
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,11 +9,15 @@ from typing import Any
 import requests
 
 from containers.agent_reports import parse_time
+from containers.call_limits import time_limit
 from containers.docker_api.errors import GARBLED, MissingError, is_timeout, translate_errors
 from containers.errors import EngineUnavailableError
 
 SILENCE = 14.0
 """Seconds without a line after which a follower gets an empty one. The protocol promises it within 15."""
+
+WHOLE_LIMIT = 10.0
+"""Seconds for an answer that is not followed."""
 
 LONGEST_LINE = 16 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,6 +47,18 @@ def read_chunks(response: requests.Response) -> Iterator[bytes]:
         response.close()
 
 
+def _read_whole(response: requests.Response) -> Iterator[bytes]:
+    """The same for a body that must be complete within `WHOLE_LIMIT`, however its pieces are spread."""
+    until = time.monotonic() + WHOLE_LIMIT
+    chunks = read_chunks(response)
+    while True:
+        with time_limit(until - time.monotonic()):
+            chunk = next(chunks, b"")
+        if not chunk:
+            return
+        yield chunk
+
+
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`."""
     pending: dict[int, bytes] = {}
@@ -63,7 +80,7 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def read_lines(response: requests.Response) -> Iterator[bytes]:
     """The lines of an answer that is not followed."""
     with translate_errors():
-        yield from split_lines(read_chunks(response))
+        yield from split_lines(_read_whole(response))
 
 
 class Follower:

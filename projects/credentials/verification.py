@@ -7,18 +7,21 @@ No exception that leaves this module holds a URL: Telegram's URLs hold the token
 import logging
 import re
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
-import requests
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
+from containers.call_limits import time_limit
+from projects.credentials.outside import ask
 from projects.errors import InvalidFieldError
 from projects.rules.bot import Bot, describe_bot
 
-TIMEOUT = (3.05, 5)
-"""Seconds to connect, and to wait for each part of the answer."""
+TELEGRAM_LIMIT = 5.0
+"""Seconds for all questions to Telegram together, from the look-up of its name to the last byte."""
+
+PROVIDER_LIMIT = 5.0
+"""The same for the provider."""
 
 TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
 USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
@@ -29,8 +32,8 @@ PROBES = {
     OPENAI: "https://api.openai.com/v1/models",
 }
 
-# The log lines of requests hold URLs, and Telegram's URLs hold the token.
-logging.getLogger("urllib3").setLevel(logging.WARNING)
+# The log lines of urllib3 hold URLs, those about a head that cannot be parsed too, and Telegram's URLs hold the token.
+logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +65,13 @@ def verify_credentials(
     if telegram_token:
         bot_id = parse_bot_id(telegram_token)
         if settings.BERTH_VERIFY_CREDENTIALS:
-            username, warnings = _ask_telegram(telegram_token)
+            with time_limit(TELEGRAM_LIMIT):
+                username, warnings = _ask_telegram(telegram_token)
     if api_key:
         provider = provider or recognise_provider(api_key)
         if ask_provider and settings.BERTH_VERIFY_CREDENTIALS:
-            warnings += _ask_provider(api_key, provider)
+            with time_limit(PROVIDER_LIMIT):
+                warnings += _ask_provider(api_key, provider)
     return CredentialCheck(
         token_confirmed=username is not None,
         bot_id=bot_id,
@@ -103,19 +108,18 @@ def recognise_provider(api_key: str) -> str:
 def _ask_telegram(telegram_token: str) -> tuple[str | None, list[str]]:
     """Returns the bot's username, or None where Telegram gave no usable answer, and warnings."""
     base = f"{settings.BERTH_TELEGRAM_API}/bot{quote(telegram_token, safe=':')}"
-    status, body = _get(f"{base}/getMe")
-    if status in {401, 404}:
+    answer = ask(f"{base}/getMe")
+    if answer.status in {401, 404}:
         raise InvalidFieldError(
             "Telegram refused the bot token. Paste a new one from @BotFather.", field="telegramToken", code="rejected"
         )
-    result = body.get("result")
-    if status != 200 or not isinstance(result, dict):
+    result = answer.body.get("result")
+    if answer.status != 200 or not isinstance(result, dict):
         return None, ["telegram_unverified: Telegram did not answer, so the bot token could not be checked."]
-    username = str(result.get("username", ""))
-    if not USERNAME_FORMAT.fullmatch(username):
+    username = result.get("username")
+    if not isinstance(username, str) or not USERNAME_FORMAT.fullmatch(username):
         username = ""
-    _, body = _get(f"{base}/getWebhookInfo")
-    webhook = body.get("result")
+    webhook = ask(f"{base}/getWebhookInfo").body.get("result")
     if isinstance(webhook, dict) and webhook.get("url"):
         return username, ["telegram_webhook: The bot has a webhook, which keeps the agent from polling. Delete it."]
     return username, []
@@ -129,23 +133,9 @@ def _ask_provider(api_key: str, provider: str) -> list[str]:
     headers = {"Authorization": f"Bearer {api_key}"}
     if provider == ANTHROPIC:
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
-    status, _ = _get(url, headers)
-    if status == 401:
+    answer = ask(url, headers, reads_body=False)
+    if answer.status == 401:
         raise InvalidFieldError("The provider refused the API key. Paste a valid one.", field="apiKey", code="rejected")
-    if status is None or status >= 500 or status == 429:
-        return ["provider_unverified: The provider did not answer, so the API key could not be checked."]
-    return []
-
-
-@sensitive_variables()
-def _get(url: str, headers: dict[str, str] | None = None) -> tuple[int | None, dict[str, Any]]:
-    """Returns the status, None where there was no answer, and the JSON object, empty where there was none."""
-    try:
-        answer = requests.get(url, headers=headers, timeout=TIMEOUT, allow_redirects=False)
-    except (requests.RequestException, UnicodeError, ValueError):
-        return None, {}
-    try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    return answer.status_code, body if isinstance(body, dict) else {}
+    if answer.is_success or answer.status in {400, 402, 403, 404}:
+        return []  # the key may be right, and without the right or the credit for this question
+    return ["provider_unverified: The provider did not answer, so the API key could not be checked."]

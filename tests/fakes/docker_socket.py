@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.fakes.hostile_answers import SHAPES
+from tests.fakes.hostile_server import send
+
 HEAD = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 VERSION = b'{"ApiVersion": "1.41", "Version": "20.10"}'
 
@@ -16,7 +19,8 @@ class FaultySocket:
     """Answers every request with `body` and `status`, in the manner of `mode`; `/version` is answered properly.
 
     Modes: answer, hang (never a byte), drip (a byte every `pause`), drip-head (the same from the first byte of the
-    head on), cut (half of the body, then the end), close (no answer, then the end).
+    head on), cut (half of the body, then the end), close (no answer, then the end), and every name in `SHAPES`, for
+    which `body` is the honest answer.
 
     `script` has answers of their own, (mode, status, body), for requests like "POST /containers/create"; of several for
     the same request each is given once, and the last for ever.
@@ -88,6 +92,9 @@ class FaultySocket:
     def _misbehave(self, connection: socket.socket, mode: str, status: int, body: bytes) -> bool:
         """Answer in the mode; whether the connection goes on."""
         head = HEAD % (status, len(body))
+        if mode in SHAPES:
+            send(connection, SHAPES[mode](body), self._stopped)
+            return False
         if mode == "answer":
             connection.sendall(head + body)
             return True

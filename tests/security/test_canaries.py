@@ -139,7 +139,8 @@ PROVIDER: dict[str, Callable[[FakeProvider], object]] = {
 @pytest.fixture
 def outside(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FakeTelegram, FakeProvider]]:
     settings.BERTH_VERIFY_CREDENTIALS = True
-    monkeypatch.setattr(verification, "TIMEOUT", (0.2, 0.2))
+    monkeypatch.setattr(verification, "TELEGRAM_LIMIT", 0.2)
+    monkeypatch.setattr(verification, "PROVIDER_LIMIT", 0.2)
     with FakeTelegram() as telegram, FakeProvider() as provider:
         settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = telegram.url, provider.api_base
         for token in (CANARY_TELEGRAM_TOKEN, CANARY_OTHER_TELEGRAM_TOKEN):

@@ -32,4 +32,5 @@ def credentials_are_verified(
     settings: Any, telegram: FakeTelegram, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.BERTH_VERIFY_CREDENTIALS = True
-    monkeypatch.setattr(verification, "TIMEOUT", (0.3, 0.3))
+    monkeypatch.setattr(verification, "TELEGRAM_LIMIT", 0.3)
+    monkeypatch.setattr(verification, "PROVIDER_LIMIT", 0.3)

@@ -1,0 +1,49 @@
+"""Pools of HTTP connections on which whole calls keep the limits of `containers.call_limits`."""
+
+import socket
+import ssl
+from typing import Any
+
+import urllib3
+import urllib3.connection
+from urllib3.util.ssl_ import create_urllib3_context
+
+from containers import call_limits
+
+
+class BoundedConnection(urllib3.connection.HTTPConnection):
+    """An HTTP connection to `unix_path`, or else to its host and port."""
+
+    def __init__(self, *args: Any, unix_path: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._unix_path = unix_path
+
+    def _new_conn(self) -> socket.socket:
+        if self._unix_path:
+            return call_limits.connect_to(socket.AF_UNIX, self._unix_path)
+        return call_limits.connect(self._dns_host, self.port or 80)
+
+
+class BoundedTLSConnection(urllib3.connection.HTTPSConnection):
+    """An HTTPS connection. Its pool gives it `bounded_tls()` as its context."""
+
+    def _new_conn(self) -> socket.socket:
+        return call_limits.connect(self._dns_host, self.port or 443)
+
+
+class BoundedPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = BoundedConnection
+
+
+class BoundedTLSPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = BoundedTLSConnection
+
+
+BOUNDED_POOLS = {"http": BoundedPool, "https": BoundedTLSPool}
+
+
+def bounded_tls(*, verify: bool = True) -> ssl.SSLContext:
+    """A TLS context whose sockets keep the limits. It checks certificates and names unless `verify` is false."""
+    context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
+    context.sslsocket_class = call_limits.BoundedTLSSocket
+    return context

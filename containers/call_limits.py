@@ -1,0 +1,166 @@
+"""Limits on calls to other servers, in time and in bytes, and the sockets that keep them.
+
+HTTP libraries limit each read, so that a server that sends a byte now and then can hold a call for ever, and one that
+never stops can fill the memory. Here every look-up, connect, handshake, read and write keeps the limits of the calling
+thread, whatever part of the answer is under way.
+"""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+CONNECT_TIMEOUT = 3.0
+"""Seconds for each address of a host."""
+
+_MOST_LOOKUPS = 32
+_lookups = threading.BoundedSemaphore(_MOST_LOOKUPS)
+"""A look-up cannot be broken off. This many may still be waiting for a name server after their callers have left."""
+
+
+class _Limits(threading.local):
+    """The limits of this thread: a time on the monotonic clock, and the bytes that may still arrive."""
+
+    until: float | None = None
+    bytes_left: int | None = None
+
+
+_limits = _Limits()
+
+
+class AnswerTooLargeError(OSError):
+    """More bytes arrived than the call allows."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Limits all calls of this thread inside to `seconds` together. Of nested limits the one that ends first holds."""
+    outer = _limits.until
+    until = time.monotonic() + seconds
+    _limits.until = until if outer is None else min(until, outer)
+    try:
+        yield
+    finally:
+        _limits.until = outer
+
+
+@contextmanager
+def size_limit(size: int) -> Iterator[None]:
+    """Limits what all calls of this thread inside receive to `size` bytes together: heads, bodies and framing.
+
+    Of nested limits the inner one holds.
+    """
+    outer, _limits.bytes_left = _limits.bytes_left, size
+    try:
+        yield
+    finally:
+        _limits.bytes_left = outer
+
+
+def _time_left(timeout: float | None) -> float | None:
+    """The seconds that a step with this timeout may take. Raises where the thread's time limit is over."""
+    if _limits.until is None:
+        return timeout
+    left = _limits.until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("The time for this call is over.")
+    return left if timeout is None else min(timeout, left)
+
+
+@contextmanager
+def _within_time_limit(sock: socket.socket) -> Iterator[None]:
+    """Lowers the socket's timeout to what is left of the thread's time limit. Raises where nothing is left."""
+    timeout = sock.gettimeout()
+    sock.settimeout(_time_left(timeout))
+    try:
+        yield
+    finally:
+        sock.settimeout(timeout)
+
+
+def _count(received: int) -> int:
+    if _limits.bytes_left is not None:
+        _limits.bytes_left -= received
+        if _limits.bytes_left < 0:
+            raise AnswerTooLargeError("The answer is larger than this call allows.")
+    return received
+
+
+class BoundedSocket(socket.socket):
+    """A socket that keeps the limits. http.client reads and writes through these two methods only."""
+
+    def recv_into(self, buffer: "WriteableBuffer", nbytes: int = 0, flags: int = 0) -> int:
+        with _within_time_limit(self):
+            return _count(super().recv_into(buffer, nbytes, flags))
+
+    def sendall(self, data: "ReadableBuffer", flags: int = 0) -> None:
+        with _within_time_limit(self):
+            super().sendall(data, flags)
+
+
+class BoundedTLSSocket(ssl.SSLSocket):
+    """The same over TLS, where `sendall` is made of calls of `send`."""
+
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - the signature of ssl
+        with _within_time_limit(self):
+            super().do_handshake(block)
+
+    def recv_into(self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0) -> int:
+        with _within_time_limit(self):
+            return _count(super().recv_into(buffer, nbytes, flags))
+
+    def send(self, data: "ReadableBuffer", flags: int = 0) -> int:
+        with _within_time_limit(self):
+            return super().send(data, flags)
+
+
+def connect(host: str, port: int) -> BoundedSocket:
+    """A connection to the first address of the host that answers. Raises `OSError` where none does."""
+    failure: OSError = ConnectionError("The host has no address.")
+    for family, _, _, _, address in _resolve(host, port):
+        try:
+            return connect_to(family, address)
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def connect_to(family: int, address: Any) -> BoundedSocket:
+    """A connection to an address of this family of sockets."""
+    sock = BoundedSocket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(CONNECT_TIMEOUT)
+        if family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two writes
+        with _within_time_limit(sock):
+            sock.connect(address)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+    """The addresses of a host. A look-up has no timeout of its own, and is left behind where it takes too long."""
+    left = _time_left(None)
+    if not _lookups.acquire(timeout=-1 if left is None else left):
+        raise TimeoutError("Too many look-ups of names are under way.")
+    found: Future[list[tuple[Any, ...]]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+        except BaseException as error:  # noqa: BLE001 - the caller gets it, in its own thread
+            found.set_exception(error)
+        finally:
+            _lookups.release()
+
+    threading.Thread(target=look_up, daemon=True, name="look-up").start()
+    return found.result(_time_left(None))

@@ -1,0 +1,88 @@
+"""Asks a server outside one question, for a bounded time and a bounded answer. It follows no redirect."""
+
+import http.client
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests.certs
+import requests.utils
+import urllib3
+import urllib3.exceptions
+from django.views.decorators.debug import sensitive_variables
+
+from containers.bounded_http import BOUNDED_POOLS, bounded_tls
+from containers.call_limits import size_limit
+from containers.foreign_json import read_json
+
+ANSWER_SIZE = 64 * 1024
+"""Bytes of an answer with its head. The largest that is read, Telegram's of a bot, has less than one tenth of it."""
+
+_FAULTS = (
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+    ValueError,  # a URL or header that cannot be sent, a head that cannot be read
+    OverflowError,
+    MemoryError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The status, None where there was no answer, and the JSON object in the body, empty where there was none."""
+
+    status: int | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_success(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+@sensitive_variables()
+def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = True) -> Answer:
+    """The answer to a GET within the caller's `time_limit`. Raises nothing: what cannot be read is no answer."""
+    status = None
+    try:
+        with size_limit(ANSWER_SIZE), _open_pools(url) as pools:
+            response = pools.request(
+                "GET",
+                url,
+                headers={"Accept": "application/json", "Accept-Encoding": "identity", **(headers or {})},
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                decode_content=False,
+            )
+            status = response.status
+            return Answer(status=status, body=_read_object(response) if reads_body else {})
+    except _FAULTS:
+        return Answer(status=status)
+
+
+def _read_object(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
+    """The JSON object in the body. A compressed body is not read: nobody asked for one, and it may hold any amount."""
+    if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        return {}
+    body = read_json(response.read(ANSWER_SIZE, decode_content=False))
+    return body if isinstance(body, dict) else {}
+
+
+def _open_pools(url: str) -> urllib3.PoolManager:
+    """Connections through the proxy that the environment names for this address, where it names one."""
+    authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or requests.certs.where()
+    options: dict[str, Any] = {}
+    if url.startswith("https:"):
+        options = {"ssl_context": bounded_tls(), "ca_certs": authorities}
+    proxy = requests.utils.select_proxy(url, requests.utils.get_environ_proxies(url))
+    pools: urllib3.PoolManager
+    if proxy is None:
+        pools = urllib3.PoolManager(**options)
+    else:
+        name, password = requests.utils.get_auth_from_url(proxy)
+        login = urllib3.make_headers(proxy_basic_auth=f"{name}:{password}") if name else None
+        address = requests.utils.prepend_scheme_if_needed(proxy, "http")
+        pools = urllib3.ProxyManager(address, proxy_headers=login, proxy_ssl_context=bounded_tls(), **options)
+    pools.pool_classes_by_scheme = BOUNDED_POOLS
+    return pools
