@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-import requests.certs
 import requests.utils
 import urllib3
 import urllib3.exceptions
@@ -71,7 +70,11 @@ def _read_object(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
 
 def _open_pools(url: str) -> urllib3.PoolManager:
     """Connections through the proxy that the environment names for this address, where it names one."""
-    authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or requests.certs.where()
+    authorities = (
+        os.environ.get("REQUESTS_CA_BUNDLE")
+        or os.environ.get("CURL_CA_BUNDLE")
+        or requests.utils.DEFAULT_CA_BUNDLE_PATH
+    )
     options: dict[str, Any] = {}
     if url.startswith("https:"):
         options = {"ssl_context": bounded_tls(), "ca_certs": authorities}
@@ -82,7 +85,7 @@ def _open_pools(url: str) -> urllib3.PoolManager:
     else:
         name, password = requests.utils.get_auth_from_url(proxy)
         login = urllib3.make_headers(proxy_basic_auth=f"{name}:{password}") if name else None
-        address = requests.utils.prepend_scheme_if_needed(proxy, "http")
+        address = proxy if "://" in proxy else f"http://{proxy}"
         pools = urllib3.ProxyManager(address, proxy_headers=login, proxy_ssl_context=bounded_tls(), **options)
     pools.pool_classes_by_scheme = BOUNDED_POOLS
     return pools
