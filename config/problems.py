@@ -54,6 +54,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
+    projects.UnknownRunError: Row(404, "not_found"),
     projects.TooManyStreamsError: Row(429, "throttled"),
     projects.TooManyRequestsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),

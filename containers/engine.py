@@ -49,12 +49,19 @@ class Engine(Protocol):
     def image_exists(self, image: str) -> bool:
         """Whether the engine has the image, so that a deploy can start without a pull."""
 
-    def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
+    def deploy(
+        self,
+        spec: ContainerSpec,
+        *,
+        confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None,
+    ) -> Observation:
         """Makes and starts the container of this spec and generation, and returns it as it is then.
 
         - No container of the key: creates it, delivers the secrets, calls `confirm`, starts it.
         - The same generation: adopts it, and starts it after `confirm` where it is not up.
-        - An older generation: stops it within its stop timeout and replaces it. Its `/data` volume stays.
+        - An older generation: stops it within its stop timeout, calls `retire` with what it was before that, while
+          its log can still be read, and replaces it. Its `/data` volume stays.
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.

@@ -36,6 +36,10 @@ class OperationLostError(ProjectError):
     """A stop or a deletion has taken the project from this operation."""
 
 
+class UnknownRunError(ProjectError):
+    """No log of a run of this number is kept."""
+
+
 class IdempotencyMismatchError(ProjectError):
     """The Idempotency-Key was used before with another body."""
 

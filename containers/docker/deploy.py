@@ -37,13 +37,21 @@ _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 class Deployment:
     """One call of `deploy`. Remembers which volumes it has made, so that a failure can be undone."""
 
-    def __init__(self, connection: Connection, lookup: Lookup, containers: Containers, spec: ContainerSpec) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        lookup: Lookup,
+        containers: Containers,
+        spec: ContainerSpec,
+        retire: Callable[[Observation], None],
+    ) -> None:
         self._connection = connection
         self._lookup = lookup
         self._containers = containers
         self._spec = spec
         self._key = spec.key
         self._state = data_volume(spec.name)
+        self._retire = retire
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
 
@@ -107,6 +115,8 @@ class Deployment:
         with self._connection.call() as client:
             client.inspect_image(self._spec.image)  # raises before the old container goes, where the image is missing
         self._containers.stop_found(found, timeout=self._spec.stop_timeout)
+        if found.state is not ContainerState.CREATED:
+            self._retire(found)
         self._containers.remove_found(found)
 
     def _create(self) -> Observation:

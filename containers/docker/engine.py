@@ -64,16 +64,22 @@ class DockerEngine:
         except ImageMissingError:
             return False
 
-    def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
+    def deploy(
+        self,
+        spec: ContainerSpec,
+        *,
+        confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None,
+    ) -> Observation:
         if not self._has_network:
             self._ensure_network()
         try:
-            return Deployment(self._connection, self._lookup, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
         except MissingError:
             if not self._ensure_network():
                 raise
             # The network was removed since this process last saw it.
-            return Deployment(self._connection, self._lookup, self._containers, spec).run(confirm)
+            return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
 
     def stop(self, key: str, *, timeout: int) -> None:
         for found in self._lookup.find_all(key):

@@ -29,10 +29,6 @@ class AnyAccept(BaseContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
-def text_of(project: Project, *, tail: int | None, since: datetime | None) -> str:
-    return "".join(f"{line}\n" for line in read_logs(project=project, tail=tail, since=since))
-
-
 def follow(project: Project, *, tail: int | None, since: datetime | None) -> HttpResponseBase:
     """Returns a stream that ends with the container. Raises `TooManyStreamsError` or `EngineError` before it begins."""
     response = StreamingHttpResponse(

@@ -25,6 +25,11 @@ SINCE = OpenApiParameter("since", {"type": "string", "format": "date-time"}, des
 FOLLOW = OpenApiParameter(
     "follow", {"type": "boolean", "default": False}, description="Go on as server-sent events until the agent ends."
 )
+RUN = OpenApiParameter(
+    "run",
+    {"type": "integer", "minimum": 1},
+    description="An earlier run by its number (see `/runs`); without it the current one. An ended run is not followed.",
+)
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
@@ -36,14 +41,14 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 def read_wait(request: Request) -> int:
     raw = request.query_params.get("wait", "0")
     if not _is_number(raw, up_to=MAX_WAIT):
-        _refuse("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
+        refuse_parameter("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
     return int(raw)
 
 
 def read_flag(request: Request, name: str) -> bool:
     raw = request.query_params.get(name, "false")
     if raw not in {"true", "false"}:
-        _refuse(name, f"Set {name} to true or false.")
+        refuse_parameter(name, f"Set {name} to true or false.")
     return raw == "true"
 
 
@@ -52,7 +57,16 @@ def read_tail(request: Request) -> int | None:
     if raw is None:
         return None
     if not _is_number(raw, up_to=MAX_TAIL):
-        _refuse("tail", f"Set tail to a number of lines from 0 to {MAX_TAIL}.")
+        refuse_parameter("tail", f"Set tail to a number of lines from 0 to {MAX_TAIL}.")
+    return int(raw)
+
+
+def read_run_number(request: Request) -> int | None:
+    raw = request.query_params.get("run")
+    if raw is None:
+        return None
+    if not _is_number(raw, up_to=10**9) or int(raw) == 0:
+        refuse_parameter("run", "Set run to the number of a run, such as 3.")
     return int(raw)
 
 
@@ -65,14 +79,14 @@ def read_since(request: Request) -> datetime | None:
     except ValueError:
         since = None
     if since is None:
-        _refuse("since", "Set since to a time such as 2026-01-31T12:00:00Z.")
+        refuse_parameter("since", "Set since to a time such as 2026-01-31T12:00:00Z.")
     return since if since.tzinfo else since.replace(tzinfo=UTC)
 
 
 def read_idempotency_key(request: Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is not None and not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
-        _refuse("Idempotency-Key", "Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
+        refuse_parameter("Idempotency-Key", "Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
     return key
 
 
@@ -81,5 +95,6 @@ def _is_number(raw: str, *, up_to: int) -> bool:
     return raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= up_to
 
 
-def _refuse(field: str, message: str) -> NoReturn:
+def refuse_parameter(field: str, message: str) -> NoReturn:
+    """Raises the 400 that names this parameter."""
     raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})

@@ -1,4 +1,6 @@
-"""What a project tells of itself under /api: its log, its use of the machine, and its events."""
+"""What a project tells of itself under /api: its log, its runs, its use of the machine, and its events."""
+
+from collections.abc import Iterable
 
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -6,11 +8,24 @@ from rest_framework.response import Response
 
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest
-from projects.api.log_stream import AnyAccept, follow, text_of
+from projects.api.log_stream import AnyAccept, follow
 from projects.api.own_projects import OwnProjectsViewSet
-from projects.api.parameters import FOLLOW, SINCE, TAIL, read_flag, read_since, read_tail
-from projects.api.serializers import EventSerializer, UsageSerializer
+from projects.api.parameters import (
+    FOLLOW,
+    RUN,
+    SINCE,
+    TAIL,
+    read_flag,
+    read_run_number,
+    read_since,
+    read_tail,
+    refuse_parameter,
+)
+from projects.api.serializers import EventSerializer, RunSerializer, UsageSerializer
 from projects.models import Event
+from projects.services.logs import read_logs
+from projects.services.observation import refresh
+from projects.services.runs import current_number, list_runs, read_run
 from projects.services.stats import read_usage
 
 LOG_EVENT = {
@@ -41,6 +56,17 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         events = Event.objects.filter(project_id=self.get_object().id)[:200]
         return Response(EventSerializer(events, many=True).data)
 
+    @extend_schema(
+        operation_id="list_project_runs",
+        tags=["projects"],
+        responses={200: RunSerializer(many=True), **problems(401, 404, 429)},
+    )
+    def runs(self, request: AuthenticatedRequest, id: str) -> Response:
+        """List the runs whose logs can be read, newest first: the current one and the last ten before it."""
+        project = self.get_object()
+        refresh([project])
+        return Response(RunSerializer(list_runs(project), many=True).data)
+
 
 class ProjectLogsView(OwnProjectsViewSet):
     content_negotiation_class = AnyAccept
@@ -48,7 +74,7 @@ class ProjectLogsView(OwnProjectsViewSet):
     @extend_schema(
         operation_id="read_project_logs",
         tags=["projects"],
-        parameters=[TAIL, SINCE, FOLLOW],
+        parameters=[TAIL, SINCE, FOLLOW, RUN],
         responses={
             (200, "text/plain"): OpenApiResponse({"type": "string"}, description="One line each, with its time."),
             (200, "text/event-stream"): OpenApiResponse(LOG_EVENT, description="With `follow=true`: one event each."),
@@ -58,6 +84,15 @@ class ProjectLogsView(OwnProjectsViewSet):
     def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
         """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
         project, tail, since = self.get_object(), read_tail(request), read_since(request)
-        if read_flag(request, "follow"):
+        follows, run = read_flag(request, "follow"), read_run_number(request)
+        if run is not None and run != current_number(project):
+            if follows:
+                refuse_parameter("follow", "An ended run is not followed. Leave out follow or run.")
+            return _as_text(read_run(project=project, number=run, tail=tail, since=since))
+        if follows:
             return follow(project, tail=tail, since=since)
-        return HttpResponse(text_of(project, tail=tail, since=since), content_type="text/plain; charset=utf-8")
+        return _as_text(read_logs(project=project, tail=tail, since=since))
+
+
+def _as_text(lines: Iterable[str]) -> HttpResponse:
+    return HttpResponse("".join(f"{line}\n" for line in lines), content_type="text/plain; charset=utf-8")

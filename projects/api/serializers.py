@@ -172,3 +172,14 @@ class UsageSerializer(serializers.Serializer[Any]):
     network_received = serializers.IntegerField(allow_null=True)
     network_sent = serializers.IntegerField(allow_null=True)
     pids = serializers.IntegerField(allow_null=True)
+
+
+class RunSerializer(serializers.Serializer[Any]):
+    """One run of the agent. `exit_code` is null where it goes on, or ended because a start took its place."""
+
+    number = serializers.IntegerField()
+    current = serializers.BooleanField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    exit_code = serializers.IntegerField(allow_null=True)
+    oom_killed = serializers.BooleanField()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
@@ -20,7 +20,7 @@ from projects.api.throttling import count_form
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.dashboard.project_page import describe_project
-from projects.errors import ProjectError
+from projects.errors import ProjectError, UnknownRunError
 from projects.models import Actor, Event, Project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
@@ -30,6 +30,9 @@ from projects.services.observation import refresh
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
 REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
+LONG = 10
+"""Digits of a number that is no run's."""
+
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
 
 
@@ -64,7 +67,13 @@ def new_project(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    return render(request, "projects/show.html", describe_project(_find_project(request, project_id)))
+    project = _find_project(request, project_id)
+    number = request.GET.get("run", "")
+    try:
+        page = describe_project(project, run=int(number) if number.isdecimal() and len(number) < LONG else None)
+    except UnknownRunError as error:
+        raise Http404(str(error)) from None
+    return render(request, "projects/show.html", page)
 
 
 @login_required

@@ -8,6 +8,7 @@ from projects.models.installation import Installation
 from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
 from projects.models.project import Project
+from projects.models.run import Run
 from projects.models.watcher import Watch
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "LongRequest",
     "Plan",
     "Project",
+    "Run",
     "Watch",
 ]

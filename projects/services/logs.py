@@ -1,6 +1,6 @@
 """What an agent printed, without its credentials."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime
 
 from django.views.decorators.debug import sensitive_variables
@@ -37,7 +37,7 @@ def read_logs(
     With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
     none.
     """
-    redactor = Redactor(project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY))
+    redactor = _redactor(project)
     sent = 0
     lines = get_engine().logs(project.container_key, tail=tail, since=since, follow=follow)
     try:
@@ -52,10 +52,25 @@ def read_logs(
             lines.close()  # at once, because it holds a connection to the engine
 
 
+@sensitive_variables()
+def redact_again(project: Project, lines: Iterable[str]) -> Iterator[str]:
+    """Lines that were kept, without the credentials that the project has now. Raises `SecretUnreadableError`."""
+    redactor = _redactor(project)
+    return (_redact(line, redactor) for line in lines)
+
+
+def _redactor(project: Project) -> Redactor:
+    return Redactor(project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY))
+
+
 def _show(line: bytes, redactor: Redactor) -> str:
     """The line as people may see it. Only what stands behind the time is the agent's."""
     if not line:
         return ""
-    stamp, _, printed = line.decode("utf-8", "replace").rstrip("\r\n").partition(" ")
+    return _redact(line.decode("utf-8", "replace").rstrip("\r\n"), redactor)
+
+
+def _redact(line: str, redactor: Redactor) -> str:
+    stamp, _, printed = line.partition(" ")
     # Cut twice: a credential that the first cut goes through lies beyond the second.
     return f"{stamp} {redactor.redact(clean(printed)[: 2 * LINE_LIMIT])}"[:LINE_LIMIT]

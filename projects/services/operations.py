@@ -21,6 +21,7 @@ from projects.models import AgentType, Event, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.services.container_spec import build_spec
+from projects.services.runs import keep_run
 
 ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
@@ -86,7 +87,11 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     outcome holds the failure. Raises `OperationLostError`.
     """
     try:
-        seen = get_engine().deploy(build_spec(project), confirm=lambda: project.holds(claim))
+        seen = get_engine().deploy(
+            build_spec(project),
+            confirm=lambda: project.holds(claim),
+            retire=lambda ended: keep_run(project, ended),
+        )
     except SupersededError:
         raise operation_lost(project) from None
     except EngineUnavailableError as error:
@@ -124,6 +129,8 @@ def take_down(project: Project, claim: Claim) -> Outcome:
         engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
         if claim.contested:
             # The operation that lost may be about to start its container: one that is removed cannot be started.
+            if ended := engine.inspect(project.container_key):
+                keep_run(project, ended)
             engine.remove(project.container_key)
         return Outcome(values=_observed(project, engine.inspect(project.container_key)))
     except EngineError as error:

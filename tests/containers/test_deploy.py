@@ -9,6 +9,7 @@ from containers.errors import EngineRefusedError, ImageMissingError, NameTakenEr
 from containers.vocabulary import ContainerState, Observation
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
 from tests.installations import theirs
+from tests.waiting import wait_until
 
 
 class KilledError(BaseException):
@@ -60,6 +61,30 @@ def test_a_newer_deploy_replaces_the_container_and_its_secrets(under_test: Engin
     assert new.container_id != old.container_id
     assert (new.generation, new.state) == (2, ContainerState.RUNNING)
     assert under_test.secrets(under_test.name) == {"agent_api_key": "sk-2"}
+
+
+def test_the_log_of_a_replaced_container_can_be_read_until_it_goes(under_test: EngineUnderTest) -> None:
+    old = deploy(under_test, mode="chatty")
+    wait_until(lambda: b"line 100" in b"".join(under_test.engine.logs(under_test.key)))
+    retired: list[tuple[str, bool, bytes]] = []
+
+    def retire(ended: Observation) -> None:
+        log = b"".join(under_test.engine.logs(under_test.key))
+        retired.append((ended.container_id, under_test.is_running(ended.name), log))
+
+    new = under_test.engine.deploy(make_spec(under_test, generation=2), confirm=yes, retire=retire)
+    assert new.container_id != old.container_id
+    [(ended, was_running, log)] = retired
+    assert (ended, was_running) == (old.container_id, False)
+    assert b"line 100" in log
+
+
+def test_nothing_is_retired_where_nothing_is_replaced(under_test: EngineUnderTest) -> None:
+    def refuse(ended: Observation) -> None:
+        pytest.fail(f"{ended.name} is not replaced.")
+
+    under_test.engine.deploy(make_spec(under_test), confirm=yes, retire=refuse)
+    under_test.engine.deploy(make_spec(under_test), confirm=yes, retire=refuse)
 
 
 def test_an_older_deploy_gives_up_and_changes_nothing(under_test: EngineUnderTest) -> None:

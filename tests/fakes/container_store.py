@@ -1,7 +1,7 @@
 """What the engine in memory keeps (containers, volumes, images, events), and how a container changes its state."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
@@ -16,6 +16,7 @@ from containers.vocabulary import (
     ContainerState,
     EngineEvent,
     Health,
+    Observation,
 )
 from tests.fakes.memory_container import MemoryContainer
 
@@ -46,7 +47,7 @@ class ContainerStore:
         found = [each for each in self.containers.values() if each.key == key and each.is_ours]
         return sorted(found, key=lambda each: each.observation.rank, reverse=True)
 
-    def _settle_name(self, spec: ContainerSpec) -> MemoryContainer:
+    def _settle_name(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> MemoryContainer:
         """The container of the key now: adopted, or made after an older one went."""
         with self._changed:
             found = [each for each in self.containers.values() if each.key == spec.key or each.name == spec.name]
@@ -57,7 +58,10 @@ class ContainerStore:
             if spec.image not in self.images:
                 raise ImageMissingError(f"The image {spec.image} is not on the engine.")
             for each in found:
+                before = each.observation
                 self._stop(each)
+                if before.state is not ContainerState.CREATED:
+                    retire(before)
                 self._remove(each)
             labels = {**spec.labels, GENERATION_LABEL: str(spec.generation)}
             container = MemoryContainer(name=spec.name, labels=labels, spec=spec, secrets=dict(spec.secrets))

@@ -36,12 +36,18 @@ class MemoryEngine(EngineDials):
         self._enter("image_exists", image)
         return image in self.images
 
-    def deploy(self, spec: ContainerSpec, *, confirm: Callable[[], bool]) -> Observation:
+    def deploy(
+        self,
+        spec: ContainerSpec,
+        *,
+        confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None,
+    ) -> Observation:
         self._enter("deploy", spec.key)
         with self._changed:
             before = set(self.volumes)
         self._step("deploy.create")
-        container = self._settle_name(spec)
+        container = self._settle_name(spec, retire)
         try:
             if not container.is_up:
                 self._step("deploy.confirm")

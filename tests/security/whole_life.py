@@ -72,7 +72,7 @@ def use_api(owner: APIClient, path: str) -> None:
     owner.patch(path, {"settings": {"provider": CANARY_API_KEY, "allowed_users": [CANARY_TELEGRAM_TOKEN]}})
     owner.patch(path, {"plan": CANARY_API_KEY, "apiKey": {"key": CANARY_API_KEY}})
     owner.post(f"{path}/control", {"action": CANARY_TELEGRAM_TOKEN})
-    for below in ("", "/logs", "/logs?follow=true&tail=3", "/stats", "/events"):
+    for below in ("", "/logs", "/logs?follow=true&tail=3", "/logs?run=1", "/runs", "/stats", "/events"):
         read_a_little(owner.get(path + below))
     for action in ("stop", "start", "restart"):
         owner.post(f"{path}/control", {"action": action})

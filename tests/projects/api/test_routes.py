@@ -9,7 +9,7 @@ EXPECTED = {
     "AgentTypeViewSet": {"list"},
     "PlanViewSet": {"list"},
     "ProjectLogsView": {"logs"},
-    "ProjectReportsViewSet": {"events", "stats"},
+    "ProjectReportsViewSet": {"events", "runs", "stats"},
     "ProjectViewSet": {"list", "create", "validate", "retrieve", "partial_update", "destroy", "control"},
 }
 

@@ -1,0 +1,36 @@
+"""A run of an agent that is over."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from projects.models.project import Project
+
+
+class Run(models.Model):
+    """What is kept of a container that was replaced: when it ran, how it ended, and what it printed last.
+
+    `log` holds lines with their time in front, cleaned and without credentials. `exit_code` and `ended_at` are null
+    where it was still running when a start took its place.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    number = models.PositiveIntegerField()
+    container_id = models.CharField(max_length=64)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    exit_code = models.IntegerField(null=True)
+    oom_killed = models.BooleanField(default=False)
+    log = models.TextField(blank=True)
+
+    objects: ClassVar[models.Manager["Run"]]
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="run_number_is_unique"),
+            models.UniqueConstraint(fields=["project", "container_id"], name="one_run_per_container"),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.number}"

@@ -1,0 +1,178 @@
+"""GET /api/projects/{id}/runs and ?run= of the logs: a start throws no log away."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.errors import EngineUnavailableError
+from projects.models import Project, Run
+from projects.rules.lifecycle import Operation
+from projects.services.runs import KEPT_BYTES, KEPT_RUNS
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
+from tests.fakes.engine import MemoryEngine
+from tests.projects.api.commands import Change, Control
+
+
+@pytest.fixture
+def read(api: APIClient, project: Project) -> Any:
+    """The lines of the log, without their times."""
+
+    def get(query: str = "") -> list[str]:
+        answer = api.get(f"/api/projects/{project.id}/logs{query}")
+        assert answer.status_code == 200, answer.content
+        return [line.partition(" ")[2] for line in answer.content.decode().splitlines()]
+
+    return get
+
+
+@pytest.fixture
+def runs(api: APIClient, project: Project) -> Any:
+    return lambda: api.get(f"/api/projects/{project.id}/runs").json()
+
+
+def test_the_first_run_is_the_current_one(runs: Any, read: Any, log: Any) -> None:
+    log("cast off")
+    [run] = runs()
+    assert (run["number"], run["current"], run["exit_code"], run["ended_at"]) == (1, True, None, None)
+    assert run["started_at"]
+    assert read("?run=1") == read() == ["cast off"]
+
+
+@pytest.mark.parametrize("commands", [["restart"], ["stop", "start"]])
+def test_the_log_of_the_run_before_stays_readable(
+    commands: list[str], runs: Any, read: Any, log: Any, control: Control
+) -> None:
+    log("the first run")
+    for command in commands:
+        control(command)
+    log("the second run")
+    assert [(run["number"], run["current"]) for run in runs()] == [(2, True), (1, False)]
+    assert read("?run=1") == ["the first run"]
+    assert read("?run=2") == read() == ["the second run"]
+
+
+def test_the_own_lines_of_a_crash_survive_the_button_that_starts_again(
+    project: Project, engine: MemoryEngine, runs: Any, read: Any, log: Any, control: Control
+) -> None:
+    for number in range(50):
+        log(f"line {number}")
+    engine.crash(project.container_name, exit_code=30)
+    reconcile()
+    control("start")
+    assert [(run["number"], run["exit_code"]) for run in runs()] == [(2, None), (1, 30)]
+    assert read("?run=1&tail=2") == ["line 48", "line 49"]
+    assert len(read("?run=1")) == 50
+
+
+def test_what_the_watcher_replaces_is_kept_as_well(
+    project: Project, engine: MemoryEngine, read: Any, log: Any, control: Control
+) -> None:
+    """A restart that dies after its claim leaves the old container to the watcher."""
+    log("before the kill")
+    Project.objects.update(generation=project.generation + 1)
+    reconcile()
+    assert read("?run=1") == ["before the kill"]
+
+
+def test_a_stop_that_removes_the_container_of_a_lost_start_keeps_its_log(
+    project: Project, engine: MemoryEngine, read: Any, log: Any, control: Control
+) -> None:
+    log("before the stop")
+    assert project.claim(Operation.RESTART, lasting=timedelta(minutes=1))
+    control("stop")
+    assert engine.containers == {}
+    assert read("?run=1") == ["before the stop"]
+
+
+def test_a_log_that_cannot_be_read_holds_up_no_start(
+    engine: MemoryEngine, runs: Any, read: Any, log: Any, control: Control
+) -> None:
+    log("lost")
+    engine.fail("logs", EngineUnavailableError, times=1)
+    assert control("restart").json()["status"] == "running"
+    assert [run["number"] for run in runs()] == [2, 1]
+    assert read("?run=1") == []
+
+
+def test_what_is_kept_is_bounded(project: Project, runs: Any, log: Any, control: Control) -> None:
+    for _ in range(KEPT_RUNS + 3):
+        for _ in range(100):
+            log("x" * 2000)
+        control("restart")
+    assert [run["number"] for run in runs()] == list(range(KEPT_RUNS + 4, 3, -1))
+    sizes = [len(run.log.encode()) for run in Run.objects.all()]
+    assert len(sizes) == KEPT_RUNS
+    assert max(sizes) <= KEPT_BYTES
+    assert min(sizes) > KEPT_BYTES - 5000
+
+
+def test_it_goes_with_the_project(api: APIClient, project: Project, control: Control, log: Any) -> None:
+    log("one")
+    control("restart")
+    assert Run.objects.count() == 1
+    assert api.delete(f"/api/projects/{project.id}").status_code == 204
+    assert not Run.objects.exists()
+
+
+def test_credentials_are_gone_from_what_is_kept_and_from_what_is_served(
+    read: Any, log: Any, control: Control, change: Change
+) -> None:
+    log(f"key {CANARY_API_KEY}")
+    log("a key of tomorrow: 7Yp2mQx9Lw4Tz8Kc1Vb6Nd3R")
+    control("restart")
+    assert "7Yp2mQx9Lw4Tz8Kc1Vb6Nd3R" in Run.objects.get().log
+    assert CANARY_API_KEY not in Run.objects.get().log
+    change(apiKey="7Yp2mQx9Lw4Tz8Kc1Vb6Nd3R")
+    assert read("?run=1") == ["key [redacted]", "a key of tomorrow: [redacted]"]
+    assert CANARY_OTHER_API_KEY not in Run.objects.get().log
+
+
+def test_since_narrows_an_earlier_run(read: Any, log: Any, control: Control) -> None:
+    log("one")
+    control("restart")
+    future = (timezone.now() + timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert read(f"?run=1&since={future}") == []
+    assert read("?run=1&since=2026-01-01T00:00:00Z") == ["one"]
+    assert read("?run=1&tail=0") == []
+
+
+@pytest.mark.parametrize("query", ["run=0", "run=-1", "run=x", "run=", "run=1.5", "run=99999999999", "run=\u0663"])
+def test_a_bad_number_is_a_400_that_names_it(query: str, api: APIClient, project: Project) -> None:
+    answer = api.get(f"/api/projects/{project.id}/logs?{query}")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "run")
+
+
+def test_a_run_that_is_not_kept_is_a_404_that_says_which_are(
+    api: APIClient, project: Project, control: Control
+) -> None:
+    control("restart")
+    answer = api.get(f"/api/projects/{project.id}/logs?run=7")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert "Runs 1 to 1 are kept" in answer.json()["detail"]
+
+
+def test_an_ended_run_is_not_followed(api: APIClient, project: Project, control: Control) -> None:
+    control("restart")
+    answer = api.get(f"/api/projects/{project.id}/logs?run=1&follow=true")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "follow")
+
+
+def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: Control) -> None:
+    control("restart")
+    for path in ("runs", "logs?run=1"):
+        assert bobs_api.get(f"/api/projects/{project.id}/{path}").status_code == 404
+
+
+def test_two_processes_that_keep_the_same_run_make_one(project: Project, engine: MemoryEngine, log: Any) -> None:
+    from projects.services.runs import keep_run
+
+    log("one")
+    ended = engine.inspect(project.container_key)
+    assert ended
+    keep_run(project, ended)
+    keep_run(project, ended)
+    assert [run.number for run in project.runs.all()] == [1]
