@@ -1,4 +1,4 @@
-"""Limits the bodies of requests: to UTF-8, and on /api to a size, whether the length is declared or not."""
+"""Limits the bodies of requests: to UTF-8, and to a size, on every path and whether the length is declared or not."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from config.middleware import is_api_path
 from config.problems import problem
@@ -17,18 +18,24 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(r";\s*charset\s*=[^;]*", re.IGNORECASE)
 
 
-class ApiBodyLimitMiddleware:
-    """Answers 413 if the declared length of a body sent to /api is over the limit. Reads none of it."""
+class BodyLimitMiddleware:
+    """Answers 413 if the declared length of a body is over the limit. Reads none of it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         declared = request.META.get("CONTENT_LENGTH") or "0"
-        if is_api_path(request.path_info) and declared.isdecimal() and int(declared) > _limit():
-            detail = f"The body is larger than {_limit() // 1024} KiB. Send a smaller one."
-            return problem(413, "too_large", detail)
+        if declared.isdecimal() and int(declared) > _limit():
+            return _too_large(request)
         return self.get_response(request)
+
+
+def _too_large(request: HttpRequest) -> HttpResponse:
+    kibibytes = _limit() // 1024
+    if is_api_path(request.path_info):
+        return problem(413, "too_large", f"The body is larger than {kibibytes} KiB. Send a smaller one.")
+    return render(request, "413.html", {"kibibytes": kibibytes}, status=413)
 
 
 def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":

@@ -66,6 +66,8 @@ BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
+# Event streams that each process sends at a time. They have threads of their own, and keep none of the above.
+BERTH_STREAMS = 32
 # Longer than the longest stop (60 s) and the engine's own time limit together, so that no worker dies in mid-command.
 BERTH_WORKER_TIMEOUT = 120
 # Seconds that requests in flight get once the server is told to stop. What they miss, the next reconcile makes good.
@@ -76,7 +78,10 @@ ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
+# Of a body, on every path.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+# No form takes files, so those that somebody sends are read past and kept nowhere.
+FILE_UPLOAD_HANDLERS: list[str] = []
 
 INSTALLED_APPS = [
     "config",
@@ -110,7 +115,7 @@ MIDDLEWARE = [
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.request_bodies.ApiBodyLimitMiddleware",
+    "config.request_bodies.BodyLimitMiddleware",
 ]
 
 TEMPLATES = [

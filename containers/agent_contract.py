@@ -112,22 +112,38 @@ FATAL_EXIT_CODES = frozenset(PROBLEMS_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
 
 REDACTED = "[redacted]"
 
+# Strangers choose what is searched, so the time is proportional to the length of the text: each run of characters is
+# looked through from its beginning only, and never again from a later character.
+_OTHERS = r"""
+      (?<!\d)\d{6,}+(?::|%3[Aa])[\w*-]{20,}                    # a Telegram bot token, alone or in a URL
+    | berth_[0-9A-Za-z]{16,}[\w*-]*                            # an API key of Berth
+    | (?<![a-z])sk-[\w*-]{12,} | \b(?i:sk)-[\w*-]{6,}          # a provider's key, or the part that its errors show
+"""
+_JWT = r"""
+    (?<![\w-]) (?=[\w-]++\.[\w-]++\.[\w*-])                   # only where the dots are
+    (?P<before>[\w-]*?) eyJ[\w-]{8,}\.[\w-]+\.[\w*-]+
+"""
+
 # The first two alternatives end only at a blank, a quote or an @, and so take in any of the others. The last group
 # takes in what stands directly behind a credential: a second one that begins inside the first would otherwise remain.
 _CREDENTIALS = re.compile(
-    r"""
+    rf"""
       (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                           # user and password in a URL
-    | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{8,}             # anything that was sent as a bearer token
-    | (?: \d{6,}(?::|%3[Aa])[\w*-]{20,}                        # a Telegram bot token, alone or in a URL
-        | berth_[0-9A-Za-z]{16,}[\w*-]*                        # an API key of Berth
-        | eyJ[\w-]{8,}\.[\w-]+\.[\w*-]+                        # a JWT
-        | (?<![a-z])sk-[\w*-]{12,} | \b(?i:sk)-[\w*-]{6,}      # a provider's key, or the part that its errors show
-      ) (?:(?::|%3[Aa]|\.)[\w*-]{20,})*
+    | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{{8,}}           # anything that was sent as a bearer token
+    | (?: {_OTHERS} | {_JWT} ) (?:(?::|%3[Aa]|\.)[\w*-]{{20,}})*
     """,
     re.VERBOSE,
 )
+_OTHER = re.compile(_OTHERS, re.VERBOSE)
 
 
 def redact_credentials(text: str) -> str:
     """The text without anything that looks like a credential. The last line of defence, not the first."""
-    return _CREDENTIALS.sub(REDACTED, text)
+    return _CREDENTIALS.sub(_redact, text)
+
+
+def _redact(found: re.Match[str]) -> str:
+    before = found["before"] or ""
+    # Another credential may begin in front of the JWT.
+    other = _OTHER.search(found[0]) if before else None
+    return before[: other.start() if other else None] + REDACTED

@@ -1,4 +1,4 @@
-"""The web server: gunicorn with threads, because requests wait for the engine."""
+"""The web server: gunicorn with a worker of our own, whose threads wait for the engine and never for clients."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def server_options() -> dict[str, Any]:
     host = f"[{settings.BERTH_HOST}]" if ":" in settings.BERTH_HOST else settings.BERTH_HOST
     return {
         "bind": f"{host}:{settings.BERTH_PORT}",
-        "worker_class": "gthread",
+        "worker_class": "config.serving.worker.BufferingWorker",
         "workers": settings.BERTH_WORKERS,
         "threads": settings.BERTH_THREADS,
         "timeout": settings.BERTH_WORKER_TIMEOUT,

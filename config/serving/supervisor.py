@@ -6,6 +6,7 @@ The children import this module before Django is set up, so nothing that needs i
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -24,6 +25,8 @@ logger = logging.getLogger("berth.serve")
 
 # Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
 KILL_AFTER = settings.BERTH_GRACE + 4
+FILES = 8192
+"""Open files of a process of the web server: its connections, and as many again to be safe."""
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
 WEB, WATCHER = "web server", "watcher"
 
@@ -130,6 +133,14 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def allow_many_files() -> None:
+    """Every connection is an open file. Many systems allow 1,024 of them, and more to those who ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run_watcher() -> None:
     call_command("watch")
 
@@ -138,4 +149,5 @@ def run_web() -> None:
     # Imported here: the parent and the watcher need none of it.
     from config.serving.gunicorn import WebServer  # noqa: PLC0415
 
+    allow_many_files()
     WebServer().run()

@@ -41,7 +41,8 @@ def test_a_worker_outlives_the_longest_stop_and_the_engine() -> None:
 
 def test_the_web_server_has_threads_and_no_control_socket() -> None:
     options = server_options()
-    assert (options["worker_class"], options["workers"], options["threads"]) == ("gthread", 2, 16)
+    assert options["worker_class"] == "config.serving.worker.BufferingWorker"
+    assert (options["workers"], options["threads"]) == (2, 16)
     assert (options["timeout"], options["graceful_timeout"], options["keepalive"]) == (120, 8, 5)
     assert options["control_socket_disable"] is True
 

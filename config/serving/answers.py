@@ -1,0 +1,130 @@
+"""Answers a request in a thread, with gunicorn's parser and responses."""
+
+import json
+from contextvars import copy_context
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from django.conf import settings
+from gunicorn.http import get_parser
+from gunicorn.http.errors import NoMoreData
+from gunicorn.http.wsgi import FileWrapper, create
+
+from config.serving.connections import Connection
+
+if TYPE_CHECKING:
+    from config.serving.worker import BufferingWorker
+
+FILE_PIECE = 256 * 1024
+_KIBIBYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
+_DETAILS = {
+    400: ("invalid", "The request cannot be read. Correct its address and headers."),
+    408: ("request_timeout", "The request came too slowly. Send it again."),
+    413: (
+        "too_large",
+        f"The body is larger than {_KIBIBYTES} KiB. Send a smaller one.",
+    ),
+    431: ("headers_too_large", "The headers are too large. Send less of them."),
+}
+
+
+def respond(worker: "BufferingWorker", connection: Connection, data: bytes) -> None:
+    """Runs the application on a whole request, and tells the worker's loop when the answer is complete."""
+    request = response = None
+    try:
+        request = next(get_parser(worker.cfg, [data], connection.address))
+        request._expected_100_continue = False  # noqa: SLF001 - the loop has said it already, where it was waited for
+        response, environ = create(request, connection, connection.address, connection.server, worker.cfg)
+        environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces}
+        if connection.framing.is_refused or not worker.alive or not worker.cfg.keepalive:
+            response.force_close()
+        body = worker.wsgi(environ, response.start_response)
+    except Exception as error:  # noqa: BLE001 - the boundary of the thread
+        try:
+            _fail(worker, connection, request, response, error)
+        finally:
+            worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=False))
+        return
+    send = partial(_send, worker, connection, request, response, body)
+    if _is_event_stream(response):
+        worker.streams.submit(copy_context().run, send)
+    else:
+        send()
+
+
+def refusal(status: int) -> bytes:
+    """A whole answer to a request that is not given to the application."""
+    code, detail = _DETAILS[status]
+    request_id = uuid4().hex
+    title = HTTPStatus(status).phrase
+    document = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
+    if status == HTTPStatus.BAD_REQUEST:
+        document["errors"] = []
+    body = json.dumps({**document, "request_id": request_id})
+    headers = (
+        f"HTTP/1.1 {status} {title}",
+        "Connection: close",
+        "Cache-Control: no-store",
+        "Content-Type: application/problem+json",
+        "X-Content-Type-Options: nosniff",
+        f"Content-Length: {len(body)}",
+        f"X-Request-ID: {request_id}",
+    )
+    return ("\r\n".join(headers) + "\r\n\r\n" + body).encode()
+
+
+def _send(worker: "BufferingWorker", connection: Connection, request: Any, response: Any, body: Any) -> None:
+    is_reusable = False
+    try:
+        try:
+            for piece in body:
+                response.write(piece)
+            response.close()
+            is_reusable = not response.should_close()
+        finally:
+            if hasattr(body, "close"):
+                body.close()
+    except Exception as error:  # noqa: BLE001 - the boundary of the thread
+        is_reusable = False
+        _fail(worker, connection, request, response, error)
+    finally:
+        worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=is_reusable))
+
+
+def _fail(worker: "BufferingWorker", connection: Connection, request: Any, response: Any, error: Exception) -> None:
+    if isinstance(error, NoMoreData) and response is None:
+        _send_refusal(connection, 400)
+    elif isinstance(error, OSError):
+        worker.log.debug("The client has left: %s", error)
+    elif response is not None and response.headers_sent:
+        worker.log.error("An answer broke off.", exc_info=error)
+    else:
+        _explain(worker, connection, request, error)
+
+
+def _explain(worker: "BufferingWorker", connection: Connection, request: Any, error: Exception) -> None:
+    """gunicorn's own answer to what its parser refuses. It cannot make one where the headers make no sense together."""
+    try:
+        worker.handle_error(request, connection, connection.address, error)
+    except Exception:  # noqa: BLE001
+        _send_refusal(connection, 400)
+
+
+def _send_refusal(connection: Connection, status: int) -> None:
+    try:
+        connection.sendall(refusal(status))
+    except OSError:
+        return
+
+
+def _is_event_stream(response: Any) -> bool:
+    return any(
+        name.lower() == "content-type" and value.startswith("text/event-stream") for name, value in response.headers
+    )
+
+
+def _in_large_pieces(file: Any, _size: int = 0) -> Any:
+    """WSGI's file wrapper. Every piece is a write, so pieces are large."""
+    return FileWrapper(file, FILE_PIECE)

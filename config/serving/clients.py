@@ -1,0 +1,225 @@
+"""The clients of a worker: reads their requests, hands whole ones to threads, and sends the rest of their answers.
+
+Everything here happens in the worker's loop. Of clients that keep it waiting too long, it takes leave.
+"""
+
+import socket
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from config.serving.answers import refusal, respond
+from config.serving.connections import STALL, Connection, Deadlines
+from config.serving.event_loop import READ, WRITE
+from config.serving.framing import Framing, TooLargeError
+
+if TYPE_CHECKING:
+    from config.serving.worker import BufferingWorker
+
+HEAD_WITHIN = 10.0
+BODY_WITHIN = 20.0
+LINGER = 3.0
+"""Seconds to throw away what a client still sends after an answer that ends the connection. Closing at once would
+reset the connection, and the client might never see the answer."""
+
+CONNECTIONS = 1000
+"""Of one worker. Beyond that, the oldest that waits for its client is closed for each new one."""
+
+UNSENT_LIMIT = 64 * 1024 * 1024
+"""Bytes of all answers together that may wait for their clients."""
+
+READ_SIZE = 64 * 1024
+WARN_EVERY = 60.0
+
+
+class Clients:
+    def __init__(self, worker: "BufferingWorker") -> None:
+        self._worker = worker
+        self._watch = worker.loop.watch
+        self.connections: set[Connection] = set()
+        self._idle = Deadlines(worker.cfg.keepalive)
+        self._heads, self._bodies = Deadlines(HEAD_WITHIN), Deadlines(BODY_WITHIN)
+        self._sending, self._lingering = Deadlines(STALL), Deadlines(LINGER)
+        self._evicted, self._warn_at = 0, 0.0
+
+    @property
+    def are_busy(self) -> bool:
+        """Whether a request has begun to come, or its answer is not sent yet."""
+        started = any(connection.received for connection in self._heads)
+        return started or len(self._bodies) > 0 or any(each.is_answering or each.unsent for each in self.connections)
+
+    def close(self) -> None:
+        for connection in tuple(self.connections):
+            self._close(connection)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def open(self, sock: socket.socket, address: Any, server: Any) -> None:
+        if len(self.connections) >= CONNECTIONS and not self.evict():
+            sock.close()
+            return
+        sock.setblocking(False)  # noqa: FBT003 - the standard library's own
+        connection = Connection(sock, address, server, on_unsent=self._on_unsent)
+        self.connections.add(connection)
+        self._expect_request(connection, self._heads)
+        self._read(connection)
+
+    def _expect_request(self, connection: Connection, phase: Deadlines) -> None:
+        connection.framing = Framing(body_limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        phase.restart(connection, time.monotonic())
+
+    def _read(self, connection: Connection) -> None:
+        if connection.is_closed:
+            return
+        try:
+            data = connection.socket.recv(READ_SIZE)
+        except BlockingIOError:
+            self._watch(connection, READ, self._read)
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._close(connection)
+        elif connection not in self._lingering:
+            connection.received += data
+            self._advance(connection)
+
+    def _advance(self, connection: Connection) -> None:
+        """Hands the request to a thread if it is whole, and otherwise waits for the rest."""
+        try:
+            end = connection.framing.find_end(connection.received)
+        except TooLargeError as error:
+            self._refuse(connection, error.status)
+            return
+        if end is None:
+            self._await_rest(connection)
+            return
+        request = bytes(connection.received[:end])
+        del connection.received[:end]
+        self._leave_phase(connection)
+        self._watch(connection, 0)
+        connection.is_answering = True
+        self._worker.threads.submit(respond, self._worker, connection, request)
+
+    def _await_rest(self, connection: Connection) -> None:
+        self._watch(connection, READ, self._read)
+        if not connection.framing.has_head:
+            if connection in self._idle:
+                self._idle.discard(connection)
+                self._heads.restart(connection, time.monotonic())
+            return
+        if connection not in self._bodies:
+            self._leave_phase(connection)
+            self._bodies.restart(connection, time.monotonic())
+            if connection.framing.awaits_continue:
+                self._send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    # -- answering ----------------------------------------------------------------------------------------------------
+
+    def finish(self, connection: Connection, *, is_reusable: bool) -> None:
+        """The answer is complete. It may not be sent yet."""
+        connection.is_answering = False
+        connection.is_reusable = is_reusable
+        if connection.is_closed:
+            self.connections.discard(connection)
+        elif not connection.unsent:
+            self._after_answer(connection)
+
+    def _after_answer(self, connection: Connection) -> None:
+        if not connection.is_reusable:
+            self._linger(connection)
+            return
+        self._expect_request(connection, self._idle)
+        if connection.received:
+            self._advance(connection)
+        else:
+            self._watch(connection, READ, self._read)
+
+    def _refuse(self, connection: Connection, status: int) -> None:
+        self._leave_phase(connection)
+        self._watch(connection, 0)
+        self._send(connection, refusal(status))
+        self.finish(connection, is_reusable=False)
+
+    def _send(self, connection: Connection, data: bytes) -> None:
+        try:
+            connection.sendall(data)
+        except OSError:
+            self._close(connection)
+
+    def _on_unsent(self, connection: Connection) -> None:
+        self._worker.loop.call_soon(partial(self._begin_sending, connection))
+
+    def _begin_sending(self, connection: Connection) -> None:
+        if connection.is_closed or not connection.unsent or connection in self._sending:
+            return
+        self._sending.restart(connection, time.monotonic())
+        self._watch(connection, WRITE, self._flush)
+        while sum(each.unsent for each in self._sending) > UNSENT_LIMIT and (oldest := self._sending.oldest()):
+            self._close(oldest)
+
+    def _flush(self, connection: Connection) -> None:
+        if connection.is_closed:
+            return
+        try:
+            sent = connection.flush()
+        except OSError:
+            self._close(connection)
+            return
+        if connection.unsent:
+            if sent:
+                self._sending.restart(connection, time.monotonic())
+            return
+        self._sending.discard(connection)
+        self._watch(connection, 0)
+        if not connection.is_answering:
+            self._after_answer(connection)
+
+    # -- ending -------------------------------------------------------------------------------------------------------
+
+    def _linger(self, connection: Connection) -> None:
+        """Says that no more comes, and reads on for a while."""
+        try:
+            connection.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close(connection)
+            return
+        connection.received.clear()
+        self._lingering.restart(connection, time.monotonic())
+        self._watch(connection, READ, self._read)
+
+    def expire(self, now: float) -> None:
+        for phase in (self._idle, self._lingering, self._sending):
+            for connection in phase.expired(now):
+                self._close(connection)
+        for phase in (self._heads, self._bodies):
+            for connection in phase.expired(now):
+                self._refuse(connection, 408) if connection.received else self._close(connection)
+        if self._evicted and now >= self._warn_at:
+            self._worker.log.warning(
+                "Closed %s connections that kept the server waiting: there were too many.", self._evicted
+            )
+            self._evicted, self._warn_at = 0, now + WARN_EVERY
+
+    def evict(self) -> bool:
+        """Closes the connection that has waited longest for its client. Returns whether there was one."""
+        for phase in (self._lingering, self._heads, self._idle, self._bodies, self._sending):
+            if (oldest := phase.oldest()) is not None:
+                self._close(oldest)
+                self._evicted += 1
+                return True
+        return False
+
+    def _close(self, connection: Connection) -> None:
+        self._leave_phase(connection)
+        self._sending.discard(connection)
+        self._watch(connection, 0)
+        connection.close()
+        if not connection.is_answering:
+            self.connections.discard(connection)
+
+    def _leave_phase(self, connection: Connection) -> None:
+        for phase in (self._heads, self._bodies, self._idle, self._lingering):
+            phase.discard(connection)

@@ -1,0 +1,128 @@
+"""Connections of clients: what came in and is no request yet, and what goes out and was not taken yet.
+
+Sockets never block. The worker's loop reads, closes and sends the rest of an answer; the thread that answers a request
+only leaves its bytes here, and so never waits for a client that reads slowly.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from threading import Condition
+from typing import Any
+
+from config.serving.framing import Framing
+
+UNSENT_LIMIT = 4 * 1024 * 1024
+"""Bytes of one answer that may wait for its client: more than any answer of ours but an endless one has."""
+
+STALL = 20.0
+"""Seconds for which a client may take nothing of its answer."""
+
+
+class Connection:
+    """`sendall` and `send` may be called by any thread, all else by the worker's loop only.
+
+    gunicorn writes an answer to this object, which stands in for the socket.
+    """
+
+    def __init__(self, sock: socket.socket, address: Any, server: Any, *, on_unsent: "Callable[[Connection], None]"):
+        self.socket = sock
+        self.address = address
+        self.server = server
+        self.received = bytearray()
+        self.framing: Framing
+        self.is_answering = False
+        self.is_reusable = False
+        """Whether another request may follow the answer that is being sent."""
+        self.interest = 0
+        """The events that the loop waits for."""
+        self.is_closed = False
+        self._on_unsent = on_unsent
+        self._unsent = bytearray()
+        self._changed = Condition()
+
+    def sendall(self, data: bytes) -> None:
+        """Sends what the client takes at once, and keeps the rest for the loop. Raises `OSError` once it has left."""
+        with self._changed:
+            self._wait_for_room()
+            if self.is_closed:
+                raise BrokenPipeError
+            sent = 0 if self._unsent else _send(self.socket, data)
+            if sent == len(data):
+                return
+            self._unsent += memoryview(data)[sent:]
+        self._on_unsent(self)
+
+    def send(self, data: bytes) -> int:
+        self.sendall(data)
+        return len(data)
+
+    def gettimeout(self) -> float:
+        """Zero, as of every socket that does not block."""
+        return 0.0
+
+    @property
+    def unsent(self) -> int:
+        return len(self._unsent)
+
+    def flush(self) -> int:
+        """Sends some of what waits. Returns how many bytes the client took. Raises `OSError` where it has left."""
+        with self._changed:
+            sent = _send(self.socket, self._unsent)
+            del self._unsent[:sent]
+            if sent:
+                self._changed.notify_all()
+        return sent
+
+    def close(self) -> None:
+        with self._changed:
+            self.is_closed = True
+            self._unsent.clear()
+            self.socket.close()
+            self._changed.notify_all()
+
+    def _wait_for_room(self) -> None:
+        """Only an answer without an end gets here. Its client reads, or the loop closes the connection."""
+        while len(self._unsent) >= UNSENT_LIMIT and not self.is_closed:
+            if not self._changed.wait(2 * STALL):
+                raise TimeoutError
+
+
+def _send(sock: socket.socket, data: bytes | bytearray) -> int:
+    try:
+        return sock.send(data)
+    except (BlockingIOError, InterruptedError):
+        return 0
+
+
+class Deadlines:
+    """Connections in a phase that has a time limit, in the order in which their time ends."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: dict[Connection, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def __iter__(self) -> Iterator[Connection]:
+        return iter(tuple(self._until))
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._until
+
+    def restart(self, connection: Connection, now: float) -> None:
+        """Gives the connection its whole time, from now on."""
+        self._until.pop(connection, None)
+        self._until[connection] = now + self._seconds
+
+    def discard(self, connection: Connection) -> None:
+        self._until.pop(connection, None)
+
+    def oldest(self) -> Connection | None:
+        return next(iter(self._until), None)
+
+    def expired(self, now: float) -> Iterator[Connection]:
+        """Takes out the connections whose time is over."""
+        while (connection := self.oldest()) is not None and self._until[connection] <= now:
+            del self._until[connection]
+            yield connection

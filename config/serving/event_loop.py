@@ -1,0 +1,73 @@
+"""The loop of a worker: waits until something can be read or written, and does what other threads ask for."""
+
+import os
+import selectors
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from config.serving.connections import Connection
+
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+LONGEST_WAIT = 1.0
+PIPE_SIZE = 64 * 1024
+
+Act = Callable[[], None]
+
+
+class EventLoop:
+    """`call_soon` may be called by any thread, all else by the thread of the loop only.
+
+    `pipe` wakes the loop: the read end and the write end, neither of which blocks.
+    """
+
+    def __init__(self, pipe: tuple[int, int], log: Any) -> None:
+        self._pipe_out, self._pipe_in = pipe
+        self._log = log
+        self._selector = selectors.DefaultSelector()
+        self._calls: deque[Act] = deque()
+        self._selector.register(self._pipe_out, READ, self._empty_pipe)
+
+    def listen(self, listener: Any, act: Act) -> None:
+        """Does this whenever somebody wants to connect."""
+        listener.setblocking(False)  # noqa: FBT003 - the standard library's own
+        self._selector.register(listener, READ, act)
+
+    def stop_listening(self, listener: Any) -> None:
+        self._selector.unregister(listener)
+
+    def watch(self, connection: Connection, interest: int, act: Callable[[Connection], None] | None = None) -> None:
+        """Does this with the connection whenever it can be read or written. 0 ends that."""
+        if interest == connection.interest:
+            return
+        if connection.interest:
+            self._selector.unregister(connection.socket)
+        if act is not None:
+            self._selector.register(connection.socket, interest, partial(act, connection))
+        connection.interest = interest
+
+    def call_soon(self, act: Act) -> None:
+        self._calls.append(act)
+        try:
+            os.write(self._pipe_in, b".")
+        except BlockingIOError:
+            return  # it is awake already
+
+    def turn(self) -> None:
+        for key, _ in self._selector.select(LONGEST_WAIT):
+            self._do(key.data)
+        for _ in range(len(self._calls)):
+            self._do(self._calls.popleft())
+
+    def close(self) -> None:
+        self._selector.close()
+
+    def _do(self, act: Act) -> None:
+        try:
+            act()
+        except Exception:  # noqa: BLE001 - what went wrong with one connection must not end the others
+            self._log.exception("The server's loop met an error and goes on.")
+
+    def _empty_pipe(self) -> None:
+        os.read(self._pipe_out, PIPE_SIZE)

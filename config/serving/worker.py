@@ -1,0 +1,87 @@
+"""A worker of gunicorn that gives a thread to whole requests only.
+
+One loop accepts, reads and closes all connections, each phase of which has a deadline; a thread gets a request when
+its last byte is there, and leaves what a slow client has not taken yet of the answer to the loop. So the threads are
+free for those who ask, however many clients are silent, send byte by byte or do not read. Where there are too many
+connections, the one goes that has kept the server waiting longest. Event streams have threads of their own.
+"""
+
+import errno
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from gunicorn.workers.base import Worker
+
+from config.serving.clients import Clients
+from config.serving.event_loop import EventLoop
+
+ACCEPTS = 64
+"""Connections accepted at a time, before the loop looks at the others again."""
+
+LINGER_AT_END = 1.0
+"""Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
+
+_NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn makes one for each process."""
+
+    def set_up(self) -> None:
+        """Makes what each process has of its own."""
+        self.threads = ThreadPoolExecutor(self.cfg.threads, "request")
+        self.streams = ThreadPoolExecutor(settings.BERTH_STREAMS, "stream")
+        self.loop = EventLoop(self.PIPE, self.log)
+        self.clients = Clients(self)
+        self._notify_at = 0.0
+
+    def load_wsgi(self) -> None:
+        """The last that gunicorn does between the fork and `run`."""
+        super().load_wsgi()
+        self.set_up()
+
+    def run(self) -> None:
+        for listener in self.sockets:
+            self.loop.listen(listener, partial(self._accept, listener))
+        while self.alive and self.ppid == os.getppid():
+            self._turn()
+        self._end()
+
+    def _turn(self) -> None:
+        self.loop.turn()
+        now = time.monotonic()
+        if now >= self._notify_at:
+            self._notify_at = now + 1.0
+            self.notify()
+            self.clients.expire(now)
+
+    def _accept(self, listener: Any) -> None:
+        for _ in range(ACCEPTS):
+            try:
+                accepted, address = listener.accept()
+            except OSError as error:
+                if error.errno in _NO_ROOM:
+                    self.clients.evict()
+                return
+            self.clients.open(accepted, address, listener.getsockname())
+
+    def _end(self) -> None:
+        """Answers what was begun, while the grace lasts."""
+        for listener in self.sockets:
+            self.loop.stop_listening(listener)
+            listener.close()
+        began = time.monotonic()
+        while self.clients.connections and time.monotonic() - began < self._patience:
+            self._turn()
+        self.clients.close()
+        for pool in (self.threads, self.streams):
+            pool.shutdown(wait=False, cancel_futures=True)
+        self.loop.close()
+
+    @property
+    def _patience(self) -> float:
+        return float(self.cfg.graceful_timeout) if self.clients.are_busy else LINGER_AT_END
