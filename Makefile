@@ -1,7 +1,10 @@
-.PHONY: run test
+.PHONY: run test sbom
 
 run: ## Prepare everything and serve Berth on this machine
 	@config/bin/run
 
 test: ## Run every check and test; JUST="tests/config -k urls" runs these only
 	@config/bin/test $(JUST)
+
+sbom: ## Write a software bill of materials of the service and of each agent image to var/sbom
+	@config/bin/sbom
