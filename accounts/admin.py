@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
-from accounts.errors import UnknownKeyError
+from accounts.errors import InactiveUserError, UnknownKeyError
 from accounts.models import ApiKey, Role, User
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
@@ -77,11 +77,14 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         return (*self.readonly_fields, "is_active", *_ROLE_FIELDS) if obj == request.user else self.readonly_fields
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Writes the changed fields only, over a row that the sender may change at this moment, too."""
         if not change:
             obj.set_unusable_password()
-        elif "is_active" in form.changed_data and not obj.is_active:
-            obj.end_sessions()  # so that no session works again once the user is active again
-        super().save_model(request, obj, form, change)
+            super().save_model(request, obj, form, change)
+        elif form.changed_data:
+            if not self.has_change_permission(request, User.objects.select_for_update().get(pk=obj.pk)):
+                raise PermissionDenied("Only admins change staff and admins.")
+            obj.save(update_fields=form.changed_data)
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_link(request, obj)
@@ -97,7 +100,8 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
 
     def set_password_link(self, request: HttpRequest, user_id: str) -> HttpResponse:
         user = self._changeable(request, user_id)
-        self.log_change(request, user, "Made a set-password link.")
+        if user.is_active:
+            self.log_change(request, user, "Made a set-password link.")
         return self._show_link(request, user)
 
     def reset_second_factor(self, request: HttpRequest, user_id: str) -> HttpResponse:
@@ -123,10 +127,15 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         return user
 
     def _show_link(self, request: HttpRequest, user: User) -> HttpResponse:
+        try:
+            link = make_set_password_link(request, user=user, by=staff_user(request))
+        except InactiveUserError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return redirect("admin:accounts_user_change", user.pk)
         context = {
             **self._context(request, user),
             "title": f"Set-password link for {user.email}",
-            "link": make_set_password_link(request, user=user, by=staff_user(request)),
+            "link": link,
         }
         return TemplateResponse(request, "admin/accounts/user/set_password_link.html", context)
 

@@ -65,6 +65,18 @@ class InvalidTokenError(AccountError):
         super().__init__("The token is not valid, has expired or was revoked. Sign in again, or use another API key.")
 
 
+class LinkNotValidError(AccountError):
+    """A set-password link that was used, is too old, or covers what has changed since: deliberately one error."""
+
+    def __init__(self) -> None:
+        super().__init__("This link is no longer valid. Ask the staff of this installation for a new one.")
+
+
+class InactiveUserError(AccountError):
+    def __init__(self) -> None:
+        super().__init__("This user is not active, so no link would work. Make the user active first.")
+
+
 class KeyLimitReachedError(AccountError):
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -43,6 +43,8 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.SecondFactorUnreadableError: Row(409, "second_factor_unreadable"),
     accounts.InvalidTokenError: Row(401, "invalid_token"),
     accounts.TooManyAttemptsError: Row(429, "throttled"),
+    accounts.LinkNotValidError: Row(409, "link_not_valid"),
+    accounts.InactiveUserError: Row(409, "user_inactive"),
     accounts.KeyExistsError: Row(409, "key_exists"),
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
     accounts.UnknownKeyError: Row(404, "not_found"),

@@ -14,7 +14,8 @@ from accounts.errors import InvalidCredentialsError, TooManyAttemptsError
 from accounts.http import client_address
 from accounts.models import Scope, User
 from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
-from accounts.services.sign_in import authenticate, change_password, set_password
+from accounts.services.set_password_links import use_set_password_link
+from accounts.services.sign_in import authenticate, change_password
 from accounts.text import has_control_characters
 
 
@@ -72,8 +73,9 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for
         super().validate_password_for_user(user, "new_password1")
 
     def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
+        """Raises LinkNotValidError if the link was used, or what it covers changed, since the form was found valid."""
         user: User = self.user
-        set_password(user=user, password=self.cleaned_data["new_password1"])
+        use_set_password_link(user=user, password=self.cleaned_data["new_password1"])
         return user
 
 

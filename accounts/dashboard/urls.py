@@ -4,6 +4,7 @@ from django.urls import path
 
 from accounts.dashboard import second_factor_views as second_factor
 from accounts.dashboard import views
+from accounts.dashboard.set_password_views import set_password_page
 from accounts.dashboard.sign_up_views import sign_up
 
 app_name = "accounts"
@@ -12,7 +13,7 @@ urlpatterns = [
     path("sign-in/code", views.SignInCodeView.as_view(), name="sign-in-code"),
     path("sign-up", sign_up, name="sign-up"),
     path("sign-out", views.SignOutView.as_view(), name="sign-out"),
-    path("set-password/<uidb64>/<token>", views.SetPasswordView.as_view(), name="set-password"),
+    path("set-password/<uidb64>/<token>", set_password_page, name="set-password"),
     path("settings", views.show_settings, name="settings"),
     path("settings/password", views.change_own_password, name="change-password"),
     path("settings/keys", views.make_key, name="make-key"),

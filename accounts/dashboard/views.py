@@ -11,14 +11,14 @@ from django.contrib.auth import REDIRECT_FIELD_NAME, logout, update_session_auth
 from django.contrib.auth import views as auth_views
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
 from accounts import audit
 from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
-from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, NewPasswordForm, SignInForm
+from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, SignInForm
 from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.http import SignedInRequest, client_address
@@ -89,18 +89,6 @@ class SignOutView(auth_views.LogoutView):
         if isinstance(request.user, User):
             audit.record("signed_out", user=request.user.pk, of="dashboard")
         return super().post(request, *args, **kwargs)
-
-
-class SetPasswordView(auth_views.PasswordResetConfirmView):
-    """The page behind a set-password link. Django moves the token from the URL into the session first."""
-
-    template_name = "accounts/set_password.html"
-    form_class = NewPasswordForm
-    success_url = reverse_lazy("accounts:sign-in")
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, "Your password is set. Sign in with it.")
-        return super().form_valid(form)
 
 
 @for_signed_in

@@ -1,13 +1,15 @@
 """Users and their roles."""
 
 import uuid
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -20,7 +22,33 @@ class Role(models.TextChoices):
     ADMIN = "admin", "Admin"
 
 
+_RIGHTS = ("is_active", "is_staff", "is_superuser")
+_ENDS_SESSIONS = frozenset({*_RIGHTS, "password", "session_version"})
+
+
+def _version_after(values: Mapping[str, Any], *, otherwise: Any) -> Case:
+    """The next version of a row that differs from the values, which are at least one, else `otherwise`."""
+    differs = Q()
+    for name, value in values.items():
+        differs |= ~Q(**{name: value})
+    raised = When(differs, then=F("session_version") + 1)
+    return Case(raised, default=otherwise, output_field=models.PositiveIntegerField())
+
+
+class UserQuerySet(models.QuerySet["User"]):
+    def update(self, **values: Any) -> int:
+        """Does what Django's does, and ends the sessions of the users whose rights it changes. See `User.save`."""
+        rights = {name: value for name, value in values.items() if name in _RIGHTS}
+        if rights:
+            otherwise = values.get("session_version", F("session_version"))
+            values["session_version"] = _version_after(rights, otherwise=otherwise)
+        return super().update(**values)
+
+
 class UserManager(BaseUserManager["User"]):
+    def get_queryset(self) -> UserQuerySet:
+        return UserQuerySet(self.model, using=self._db)
+
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
         return normalise_email(email or "")
@@ -47,8 +75,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
-    # Sessions carry the version under which they were opened; raising it ends them all. It is not a time, because two
-    # events may fall into one second, and not the password hash, because Django rehashes that at sign-in.
+    # Sessions and set-password links carry the version under which they were made; raising it ends them all. It is not
+    # a time, because two events may fall into one second, and not the password hash, because Django rehashes that at
+    # sign-in.
     session_version = models.PositiveIntegerField(default=1, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -74,6 +103,29 @@ class User(AbstractBaseUser, PermissionsMixin):
         """Normalises the field that names a user, here the email. Django's `clean()` calls this."""
         return normalise_email(username)
 
+    def save(self, *, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Does what Django's does, and ends all sessions and set-password links if it changes rights or the password.
+
+        It is done here and in `update`, because a form, a command and a shell have nothing else in common. The database
+        compares and counts, so that an object that was read earlier neither misses a change nor sets the version back.
+        """
+        fields = None if update_fields is None else set(update_fields)
+        if self._state.adding or options.get("force_insert") or (fields is not None and not fields & _ENDS_SESSIONS):
+            super().save(update_fields=fields, **options)
+            return
+        version = self.session_version
+        written = {name: getattr(self, name) for name in (*_RIGHTS, "password") if fields is None or name in fields}
+        counted: Any = F("session_version")
+        if written:
+            counted = _version_after(written, otherwise=counted)
+        self.session_version = Greatest(counted, Value(version), output_field=models.PositiveIntegerField())
+        try:
+            super().save(update_fields=None if fields is None else {*fields, "session_version"}, **options)
+        except BaseException:
+            self.session_version = version
+            raise
+        self.refresh_from_db(using=options.get("using"), fields=["session_version"])
+
     def end_sessions(self) -> None:
         """Ends every session of this user, once `session_version` is saved."""
         self.session_version += 1
@@ -94,7 +146,9 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, encoded, store_rehash)
 
     def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
-        """Returns what dashboard sessions are tied to. Django uses the password hash, which rehashing changes."""
-        return salted_hmac(
-            "accounts.User.session_version", f"{self.pk}:{self.session_version}", secret=secret, algorithm="sha256"
-        ).hexdigest()
+        """Returns what dashboard sessions are tied to. Django uses the password hash, which rehashing changes.
+
+        The role is in it for the sake of changes that are made past this class, by hand in the database.
+        """
+        tied_to = f"{self.pk}:{self.session_version}:{self.role}"
+        return salted_hmac("accounts.User.session_version", tied_to, secret=secret, algorithm="sha256").hexdigest()

@@ -1,22 +1,70 @@
-"""Makes the links that staff give to users who have no password or forgot it."""
+"""Makes and follows the links that staff give to users who have no password or forgot it."""
 
-from django.contrib.auth.tokens import default_token_generator
+from uuid import UUID
+
+from django.contrib.auth.hashers import make_password
+from django.db.models import F
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.views.decorators.debug import sensitive_variables
 
 from accounts import audit
+from accounts.credentials.set_password_tokens import is_valid, make_token
+from accounts.errors import InactiveUserError, LinkNotValidError
 from accounts.models import User
 
 
 def make_set_password_link(request: HttpRequest, *, user: User, by: User) -> str:
-    """Returns a link to a page that sets the user's password. It works once, within three days.
+    """Returns a link to a page that sets the user's password. It works once, within three days. It is not stored.
 
-    The link is not stored: its token is signed over the password, the email and the last sign-in, and becomes invalid
-    when one of them changes.
+    `accounts.credentials.set_password_tokens` says what ends it earlier. Raises InactiveUserError.
     """
+    if not user.is_active:
+        raise InactiveUserError
     uid = urlsafe_base64_encode(force_bytes(user.pk))
-    token = default_token_generator.make_token(user)
     audit.record("set_password_link_made", user=user.pk, by=by.pk)
-    return request.build_absolute_uri(reverse("accounts:set-password", kwargs={"uidb64": uid, "token": token}))
+    return request.build_absolute_uri(
+        reverse("accounts:set-password", kwargs={"uidb64": uid, "token": make_token(user)})
+    )
+
+
+def find_linked_user(uid: str) -> User | None:
+    """Returns the active user that the first part of a link names."""
+    try:
+        user_id = UUID(urlsafe_base64_decode(uid).decode())
+    except ValueError:
+        return None
+    return User.objects.filter(pk=user_id, is_active=True).first()
+
+
+def open_set_password_link(*, uid: str, token: str) -> User:
+    """Returns the user of the link. Raises LinkNotValidError."""
+    user = find_linked_user(uid)
+    if user is None or not is_valid(token, user):
+        raise LinkNotValidError
+    return user
+
+
+@sensitive_variables("password", "encoded")
+def use_set_password_link(*, user: User, password: str) -> None:
+    """Sets the password, which has passed the password validators, and ends all sessions and links of the user.
+
+    `user` is as it was when the link was checked. One UPDATE compares all that the link covers with what is there, so
+    that of many who use a link at once one is let in. Raises LinkNotValidError for the others.
+    """
+    encoded = make_password(password)
+    unchanged = User.objects.filter(
+        pk=user.pk,
+        email=user.email,
+        password=user.password,
+        session_version=user.session_version,
+        is_active=True,
+        is_staff=user.is_staff,
+        is_superuser=user.is_superuser,
+        last_login=user.last_login,
+    )
+    if not unchanged.update(password=encoded, session_version=F("session_version") + 1):
+        raise LinkNotValidError
+    audit.record("password_set", user=user.pk)

@@ -83,8 +83,12 @@ def change_password(*, user: User, current: str, new: str, address: str | None) 
     The caller keeps its own session by renewing it. Raises what `authenticate` raises: somebody who found an open
     browser gets no more attempts than anyone else.
     """
-    authenticate(email=user.email, password=current, address=address)
-    set_password(user=user, password=new)
+    checked = authenticate(email=user.email, password=current, address=address)
+    unchanged = User.objects.filter(pk=checked.pk, password=checked.password, session_version=checked.session_version)
+    if not unchanged.update(password=make_password(new), session_version=F("session_version") + 1):
+        raise InvalidCredentialsError  # somebody else was faster, with the same current password
+    user.refresh_from_db(fields=["password", "session_version"])
+    audit.record("password_set", user=user.pk)
 
 
 @sensitive_variables("password")

@@ -50,6 +50,8 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (encryption.SecretUnreadableError("The api_key of a project cannot be decrypted."), 409, "secret_unreadable", {}),
     (accounts.InvalidTokenError(), 401, "invalid_token", {"WWW-Authenticate": "Bearer"}),
     (accounts.TooManyAttemptsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
+    (accounts.LinkNotValidError(), 409, "link_not_valid", {}),
+    (accounts.InactiveUserError(), 409, "user_inactive", {}),
     (accounts.KeyExistsError(), 409, "key_exists", {}),
     (accounts.KeyLimitReachedError(25), 403, "key_limit_reached", {}),
     (accounts.UnknownKeyError(), 404, "not_found", {}),

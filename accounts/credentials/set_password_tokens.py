@@ -1,0 +1,44 @@
+"""The tokens of set-password links: signatures over everything about a user that must not have changed meanwhile.
+
+Nothing is stored. A token is valid for three days, and until the user signs in, gets another password, email or role,
+is made inactive, or all sessions are ended, even if the change is taken back: that raises the version of the sessions.
+"""
+
+import json
+
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.utils.crypto import salted_hmac
+
+from accounts.models import User
+
+
+class _SetPasswordTokens(PasswordResetTokenGenerator):
+    key_salt = "accounts.credentials.set_password_tokens"
+
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
+        return json.dumps([timestamp, _covered(user)])
+
+
+_tokens = _SetPasswordTokens()
+
+
+def make_token(user: User) -> str:
+    return _tokens.make_token(user)
+
+
+def is_valid(token: str, user: User) -> bool:
+    """Returns whether the token was made for this user as they are now, at most three days ago."""
+    return user.is_active and _tokens.check_token(user, token)
+
+
+def fingerprint(user: User) -> str:
+    """Returns what may be stored in place of a token: it changes with the user as a token does, and opens nothing."""
+    return salted_hmac(f"{__name__}.fingerprint", json.dumps(_covered(user)), algorithm="sha256").hexdigest()
+
+
+def _covered(user: User) -> list[object]:
+    return [
+        *(str(user.pk), user.email, user.password, user.session_version),
+        *(user.is_active, user.is_staff, user.is_superuser),
+        user.last_login and user.last_login.isoformat(),
+    ]

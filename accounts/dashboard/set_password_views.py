@@ -1,0 +1,42 @@
+"""The pages behind a set-password link."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from accounts.dashboard import opened_link
+from accounts.dashboard.forms import NewPasswordForm
+from accounts.errors import LinkNotValidError
+from accounts.services.set_password_links import open_set_password_link
+
+_WITHOUT_TOKEN = "set-password"  # noqa: S105 - stands in the address in place of the token
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_password_page(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
+    """Takes the token out of the address first, so that no history, log and referrer has the page's address with it."""
+    try:
+        if token == _WITHOUT_TOKEN:
+            return _show_form(request, uidb64)
+        opened_link.remember(request, open_set_password_link(uid=uidb64, token=token))
+        return redirect("accounts:set-password", uidb64=uidb64, token=_WITHOUT_TOKEN)
+    except LinkNotValidError:
+        return render(request, "accounts/set_password.html", {"validlink": False})
+
+
+def _show_form(request: HttpRequest, uid: str) -> HttpResponse:
+    user = opened_link.find_user(request, uid)
+    if user is None:
+        raise LinkNotValidError
+    form = NewPasswordForm(user, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return render(request, "accounts/set_password.html", {"form": form, "validlink": True})
+    form.save()
+    opened_link.forget(request)
+    messages.success(request, "Your password is set. Sign in with it.")
+    return redirect("accounts:sign-in")
