@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import JSONField, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
@@ -14,9 +14,11 @@ from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
+from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.snapshot import take_snapshot
+from projects.rules.json_documents import FormJSONDecoder
 from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
@@ -48,6 +50,7 @@ class PlanAdmin(CatalogueAdmin):
 @admin.register(AgentType)
 class AgentTypeAdmin(CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
+    formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 
 
 class FreshChangeList(ChangeList):
@@ -64,7 +67,10 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
-    list_filter = ("desired", "plan", "agent_type", ("suspended_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        *("desired", "plan", "agent_type"),
+        *((field, admin.EmptyFieldListFilter) for field in ("suspended_at", "reconcile_failed_at")),
+    )
     list_select_related = ("owner", "plan", "agent_type")
     search_fields = ("id", "name", "owner__email", "bot_username")
     actions = ("start", "stop", "restart", "suspend", "lift", "delete_projects")
@@ -72,7 +78,7 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
         *("container_name", "container_id", "container_state", "health", "exit_code", "oom_killed", "restarts"),
-        *("started_at", "finished_at", "observed_at", "created_at", "updated_at"),
+        *("started_at", "finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
     )
     readonly_fields = fields
 
@@ -99,6 +105,16 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
         snapshot = take_snapshot(project)
         label = str(snapshot.status.label)
         return f"{label}: {snapshot.reason['message']}" if snapshot.reason else label
+
+    @admin.display(description="watcher")
+    def trouble_of_the_watcher(self, project: Project) -> str:
+        if not project.reconcile_failures or not project.reconcile_again_at:
+            return "Looks after it."
+        return (
+            f"Failed {project.reconcile_failures} times in a row, at last with {project.reconcile_error} "
+            f"at {project.reconcile_failed_at:%Y-%m-%d %H:%M:%S} UTC. "
+            f"It tries again at {project.reconcile_again_at:%Y-%m-%d %H:%M:%S} UTC. Its log says more."
+        )
 
     @admin.action(description="Start")
     def start(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
@@ -148,7 +164,7 @@ class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
             try:
                 act(project)
                 done += 1
-            except (ProjectError, EngineError) as error:
+            except (ProjectError, EngineError, SecretUnreadableError) as error:
                 self.message_user(request, format_html("{}: {}", project.name, error), messages.ERROR)
         if done:
             self.message_user(request, f"Done: {done} of {len(projects)}.", messages.SUCCESS)

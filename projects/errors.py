@@ -53,6 +53,10 @@ class InvalidFieldError(ProjectError):
         self.code = code
 
 
+class UnusableSettingsError(ProjectError):
+    """The stored settings do not fit what Berth gives to a container. The message names the setting and no value."""
+
+
 class TooManyStreamsError(ProjectError):
     """No lease is free for another long request."""
 

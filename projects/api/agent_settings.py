@@ -4,17 +4,22 @@ No message quotes a value: people paste credentials into the wrong field.
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
+from jsonschema import ValidationError
+from referencing.exceptions import Unresolvable
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from projects.models import AgentType
+from projects.rules.own_settings import OWN_SETTINGS
+from projects.rules.settings_validator import SettingsValidator
+
+log = logging.getLogger(__name__)
 
 SETTINGS_BYTES = 16 * 1024
 ERRORS_NAMED = 20
@@ -44,11 +49,26 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
     if CONTROL_CHARACTERS.search(_text(settings)):
         raise _refused("The settings hold control characters. Remove them.", code="control_characters")
     errors: dict[str, list[ErrorDetail]] = {}
-    for error in islice(SettingsValidator(agent_type.settings_schema or {}).iter_errors(settings), ERRORS_NAMED):
+    for error in _find_errors(agent_type, settings):
         for field, detail in _details(error):
             errors.setdefault(field, []).append(detail)
     if errors:
         raise serializers.ValidationError(errors)
+
+
+def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[ValidationError]:
+    """What does not fit the type's schema, and of Berth's own settings also what does not fit Berth."""
+    schema = agent_type.settings_schema
+    try:
+        validator = SettingsValidator(schema if isinstance(schema, dict | bool) else {})
+        errors = list(islice(validator.iter_errors(settings), ERRORS_NAMED))
+    except (RecursionError, Unresolvable):
+        log.exception("The settings schema of agent type %s cannot be applied.", agent_type.slug)
+        message = "The schema of this agent type refers to itself or to nothing. Tell the staff."
+        raise _refused(message, code="broken_schema") from None
+    named = {error.absolute_path[0] for error in errors if error.absolute_path}
+    own = SettingsValidator(OWN_SETTINGS).iter_errors(settings)
+    return errors + [error for error in islice(own, ERRORS_NAMED) if error.absolute_path[0] not in named]
 
 
 def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
@@ -88,29 +108,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(map(_text, value))
     return value if isinstance(value, str) else ""
-
-
-def _pattern(_validator: Any, pattern: str, text: Any, _schema: Any) -> Iterator[ValidationError]:
-    """In JSON Schema `$` matches only at the end of the text. In Python it also matches before a last line feed."""
-    if pattern.endswith("$") and not pattern.endswith(r"\$"):
-        pattern = pattern[:-1] + r"\Z"
-    if isinstance(text, str) and not re.search(pattern, text):
-        yield ValidationError("no match")
-
-
-def _unique_items(_validator: Any, required: Any, items: Any, _schema: Any) -> Iterator[ValidationError]:
-    """Compares texts. The library compares every pair where the types are mixed, which takes seconds for 16 KB."""
-    if required and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
-        yield ValidationError("not unique")
-
-
-def _is_integer(_checker: Any, value: Any) -> bool:
-    """Accepts the type itself only. JSON Schema takes 7.0 for an integer, but "7.0" is no user id."""
-    return type(value) is int
-
-
-SettingsValidator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it out
-    Draft202012Validator,
-    validators={"pattern": _pattern, "uniqueItems": _unique_items},
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)

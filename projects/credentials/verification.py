@@ -59,6 +59,9 @@ def verify_credentials(
     *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True
 ) -> CredentialCheck:
     """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly not valid."""
+    if provider and provider not in PROBES:
+        named = ", ".join(PROBES)
+        raise InvalidFieldError(f"Must be one of: {named}.", field="settings.provider", code="enum")
     bot_id: int | None = None
     username: str | None = ""
     warnings: list[str] = []

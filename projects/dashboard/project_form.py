@@ -15,6 +15,7 @@ from projects.api.serializers import ProjectFieldsSerializer
 from projects.dashboard.form_fields import choices_of, read_setting, secret_field, text_field, text_of
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Plan
+from projects.rules.own_settings import OWN_SETTINGS
 
 SETTINGS = ("model", "instructions", "allowed_users")
 """The settings that the pages offer. Others, which only the API sets, are kept as they are."""
@@ -117,6 +118,8 @@ class ProjectForm(forms.Form):
         return (field, "") if field in self.fields else (None, f"{path} does not fit." if rest else "")
 
     def _of_entry(self, setting: str, number: int) -> str:
-        schema = self.agent_type.settings_schema if self.agent_type else {}
-        description = schema.get("properties", {}).get(setting, {}).get("description", "")
+        schema: Any = self.agent_type.settings_schema if self.agent_type else {}
+        for step in ("properties", setting, "description"):  # any of them may be `true`, which is a schema as well
+            schema = schema.get(step, "") if isinstance(schema, Mapping) else ""
+        description = schema or OWN_SETTINGS["properties"][setting]["description"]
         return f"Entry {number} does not fit. {description}".strip()

@@ -10,6 +10,8 @@ from django.db import models
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from projects.rules.json_documents import find_unstorable
+
 MIB = 1024 * 1024
 
 
@@ -62,7 +64,10 @@ class Plan(CatalogueRow):
 
 
 def check_is_schema(value: Any) -> None:
-    """Raises `ValidationError` for what is no JSON Schema, holds an invalid pattern, or refers to another document."""
+    """Raises `ValidationError` for what is no JSON Schema, holds an invalid pattern, refers to another document, or
+    cannot be stored."""
+    if reason := find_unstorable(value):
+        raise ValidationError(reason)
     try:
         Draft202012Validator.check_schema(value, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
@@ -103,3 +108,8 @@ class AgentType(CatalogueRow):
     class Meta:
         ordering = ["slug"]
         constraints = [_one_default("one_default_agent_type")]
+
+    def clean(self) -> None:
+        """Takes an empty field for the schema that anything fits. Django validates no value that it calls empty."""
+        if not isinstance(self.settings_schema, dict | bool):
+            self.settings_schema = {}

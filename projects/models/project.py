@@ -17,6 +17,7 @@ from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
+from projects.models.reconciliation import Reconciled
 from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
@@ -41,7 +42,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(heartbeat_at=Subquery(watch))
 
 
-class Project(Claimable, Observed):
+class Project(Claimable, Observed, Reconciled):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -74,7 +75,7 @@ class Project(Claimable, Observed):
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, where the query asked for it (`with_heartbeat`)."""
 
-    class Meta(Claimable.Meta, Observed.Meta):
+    class Meta(Claimable.Meta, Observed.Meta, Reconciled.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
@@ -111,10 +112,11 @@ class Project(Claimable, Observed):
         """The last moment at which the row was known to agree with the engine.
 
         The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
-        nor about one whose operation has ended since then and may have changed the engine.
+        nor about one whose operation has ended since then and may have changed the engine, nor about one at which the
+        watcher fails.
         """
         beat = self.heartbeat_at
-        if beat is not None and (self.operation or beat < self.updated_at):
+        if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
             beat = None
         return max((at for at in (self.observed_at, beat) if at), default=None)
 

@@ -8,12 +8,14 @@ from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
 from projects.models.project import API_KEY, TELEGRAM_TOKEN
+from projects.rules.own_settings import check_own_settings
 
 OWNER_LABEL = "berth.owner"
 
 
 @sensitive_variables()
 def build_spec(project: Project) -> ContainerSpec:
+    """Raises `SecretUnreadableError` and `UnusableSettingsError`."""
     secrets = {
         SecretFile.TELEGRAM_BOT_TOKEN: project.decrypt_credential(TELEGRAM_TOKEN),
         SecretFile.AGENT_API_KEY: project.decrypt_credential(API_KEY),
@@ -43,6 +45,7 @@ def labels_of(project: Project) -> dict[str, str]:
 
 def _environment(project: Project) -> dict[str, str]:
     chosen = project.settings
+    check_own_settings(chosen)
     environment = {
         Variable.TELEGRAM_API_BASE: settings.BERTH_TELEGRAM_API,
         Variable.AGENT_API_BASE: settings.BERTH_PROVIDER_API,

@@ -1,15 +1,16 @@
 """Start, stop and restart."""
 
 from containers.errors import EngineError, EngineUnavailableError
-from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project
 from projects.models.operation import Claim
+from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.control import Verdict, judge_action
 from projects.rules.lifecycle import Action, Desired, Operation
 from projects.services.observation import observe_now
 from projects.services.operations import (
     NO_FAILURES,
+    ForeseenError,
     bring_up,
     claim_stop,
     command_deadline,
@@ -17,6 +18,7 @@ from projects.services.operations import (
     failure_code,
     operation_in_progress,
     record_outcome,
+    released_if_broken,
     take_down,
     time_allowed,
 )
@@ -30,7 +32,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
 
     A stop that the engine cannot carry out now is recorded, and carried out when the engine answers: until then the
     status is `unknown`. Raises `ProjectSuspendedError`, `OperationInProgressError`, `OperationLostError`,
-    `SecretUnreadableError` and `EngineError`.
+    `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """
     try:
         with command_deadline(project.agent_type):
@@ -44,7 +46,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     return project
 
 
-def _start(project: Project, action: Action, actor: Actor) -> EngineError | SecretUnreadableError | None:
+def _start(project: Project, action: Action, actor: Actor) -> ForeseenError | None:
     """Returns the error that was recorded as the outcome, if any."""
     for _ in range(ATTEMPTS):
         observe_now(project)
@@ -53,7 +55,8 @@ def _start(project: Project, action: Action, actor: Actor) -> EngineError | Secr
             return None
         before, claim = Desired(project.desired), _claim_start(project, action)
         if claim is not None:
-            outcome = bring_up(project, claim, desired_if_silent=before)
+            with released_if_broken(project, claim):
+                outcome = bring_up(project, claim, desired_if_silent=before)
             event = project.event(actor, action, "failed" if outcome.error else "done")
             record_outcome(project, claim, outcome, events=[event])
             return outcome.error
@@ -84,10 +87,11 @@ def _has_nothing_to_do(project: Project, action: Action) -> bool:
             return verdict == Verdict.NOTHING
 
 
-def _stop(project: Project, actor: Actor) -> EngineError | SecretUnreadableError | None:
+def _stop(project: Project, actor: Actor) -> ForeseenError | None:
     """Returns the error that was recorded as the outcome, but for a silent engine: then the stop stands recorded."""
-    claim = claim_stop(project, desired=Desired.STOPPED)
-    outcome = take_down(project, claim)
+    claim = claim_stop(project, desired=Desired.STOPPED, **NO_TROUBLE)
+    with released_if_broken(project, claim):
+        outcome = take_down(project, claim)
     match outcome.error:
         case None:
             record_outcome(project, claim, outcome, events=[project.event(actor, Action.STOP, "done")])

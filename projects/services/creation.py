@@ -12,15 +12,22 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from containers.errors import EngineError
-from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, lock_owner
+from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
-from projects.services.operations import bring_up, command_deadline, failure_code, record_outcome, time_allowed
+from projects.services.operations import (
+    ForeseenError,
+    bring_up,
+    command_deadline,
+    failure_code,
+    record_outcome,
+    time_allowed,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +49,8 @@ class NewProject:
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """Deploys a project and returns it. Where it raises, nothing of the project is left.
 
-    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `OperationLostError` and `EngineError`.
+    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `UnusableSettingsError`, `OperationLostError`
+    and `EngineError`.
     """
     check = _look_then_ask(owner=owner, wanted=wanted)
     with command_deadline(wanted.agent_type):
@@ -55,6 +63,9 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
             _check_it_still_exists(project, error)
             Event.objects.bulk_create(_deploy_events(project, actor, check))
             return project
+        except Exception:  # nobody foresaw it
+            _clean_up(project)
+            raise
         if outcome.error is not None:
             _clean_up(project)
             raise outcome.error
@@ -62,11 +73,10 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
 
 
 def _deploy_events(
-    project: Project, actor: Actor, check: CredentialCheck, error: EngineError | SecretUnreadableError | None = None
+    project: Project, actor: Actor, check: CredentialCheck, error: ForeseenError | None = None
 ) -> list[Event]:
     if error is not None:
-        code = failure_code(error) if isinstance(error, EngineError) else "secret_unreadable"
-        return [project.event(actor, "deploy", code)]
+        return [project.event(actor, "deploy", failure_code(error))]
     warnings = [project.event(actor, "deploy", "warning", detail=warning) for warning in check.warnings]
     return [project.event(actor, "deploy", "done"), *warnings]
 
@@ -115,6 +125,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     )
     project.operation_deadline = timezone.now() + time_allowed(project)
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    build_spec(project)  # a row whose container cannot be described must never be written
     try:
         with transaction.atomic():
             lock_owner(owner)

@@ -1,12 +1,14 @@
 """The end of a project: the row goes once the container, its volumes and its secrets are confirmed gone."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Project
 from projects.models.operation import Claim
+from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.services.operations import Outcome, command_deadline, operation_in_progress, time_allowed
 
@@ -20,7 +22,7 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     """
     claim = None
     if by_staff or not project.is_suspended:
-        claim = claim_deletion(project, unless_suspended=not by_staff)
+        claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
     if claim is None:
         _record_refusal(project, actor)
         return False
@@ -31,13 +33,14 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
 
 
-def claim_deletion(project: Project, *, unless_suspended: bool = False) -> Claim | None:
+def claim_deletion(project: Project, *, unless_suspended: bool = False, **values: Any) -> Claim | None:
     return project.claim(
         Operation.DELETE,
         lasting=time_allowed(project),
         preempting=PREEMPTED_BY[Operation.DELETE],
         unless_suspended=unless_suspended,
         desired=Desired.DELETED,
+        **values,
     )
 
 

@@ -4,8 +4,8 @@ Every operation has three steps: claim the project, act on the engine, and recor
 """
 
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -16,9 +16,10 @@ from containers.errors import EngineError, EngineUnavailableError, ImageMissingE
 from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import OperationInProgressError, OperationLostError
+from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
 from projects.models.operation import Claim
+from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.services.container_spec import build_spec
 from projects.services.runs import keep_run
@@ -43,8 +44,13 @@ NO_FAILURES: dict[str, Any] = {
     "crash_count": 0,
     "crashes_since": None,
     "log_tail": "",
+    **NO_TROUBLE,
 }
 """The fields that an owner's start or restart resets."""
+
+
+ForeseenError = EngineError | SecretUnreadableError | UnusableSettingsError
+"""What may keep a container from being made, and is recorded as the outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +58,7 @@ class Outcome:
     """What an act on the engine led to: the fields to write, and the error if it failed."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    error: EngineError | SecretUnreadableError | None = None
+    error: ForeseenError | None = None
 
 
 def time_allowed(project: Project) -> timedelta:
@@ -69,8 +75,12 @@ def answer_within(agent_type: AgentType) -> float:
     return max(ANSWER_WITHIN, agent_type.stop_timeout + AFTER_STOP)
 
 
-def failure_code(error: EngineError) -> str:
+def failure_code(error: ForeseenError) -> str:
     match error:
+        case SecretUnreadableError():
+            return "secret_unreadable"
+        case UnusableSettingsError():
+            return "settings_unusable"
         case ImageMissingError():
             return "image_missing"
         case NameTakenError():
@@ -97,11 +107,21 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     except EngineUnavailableError as error:
         # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
-    except SecretUnreadableError as error:
-        return Outcome(error=error, values=failure("secret_unreadable"))
+    except (SecretUnreadableError, UnusableSettingsError) as error:
+        return Outcome(error=error, values=failure(failure_code(error)))
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
     return Outcome(values=_observed(project, seen))
+
+
+@contextmanager
+def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
+    """Ends the operation where an error that nobody foresaw comes out of it, so that it holds the project no longer."""
+    try:
+        yield
+    except Exception:
+        project.record(claim)
+        raise
 
 
 def claim_stop(project: Project, **values: Any) -> Claim:

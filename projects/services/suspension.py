@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from containers.errors import EngineUnavailableError
 from projects.models import Actor, Project
+from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project
 from projects.services.operations import claim_stop, command_deadline, record_outcome, take_down
@@ -15,7 +16,7 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
 
     Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
     """
-    claim = claim_stop(project, suspended_at=timezone.now())
+    claim = claim_stop(project, suspended_at=timezone.now(), **NO_TROUBLE)
     with command_deadline(project.agent_type):
         outcome = take_down(project, claim)
     is_silent = isinstance(outcome.error, EngineUnavailableError)

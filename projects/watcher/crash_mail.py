@@ -19,6 +19,7 @@ from projects.models.event_cursor import newest_event_id
 from projects.rules.reasons import Reason
 from projects.rules.remedies import Remedy
 from projects.services.observation import refresh
+from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +46,21 @@ def send_crash_mails(cursor: EventCursor) -> None:
         cursor.advance(newest_event_id())
         return
     for event in cursor.unread(limit=BATCH):
-        can_go_on = not _needs_the_owner(event) or _notify_owner(event)
+        can_go_on = not _needs_the_owner(event) or _try_to_notify(event)
         cursor.advance(event.pk)
         if not can_go_on:
             return
+
+
+def _try_to_notify(event: Event) -> bool:
+    """As `_notify_owner`. A mail that breaks in a way that nobody foresaw is passed over, so that others get theirs."""
+    try:
+        return _notify_owner(event)
+    except Exception as error:
+        if concerns_all(error):
+            raise
+        log.exception("The crash notice for project %s broke; it is passed over.", event.project_id)
+        return True
 
 
 def _needs_the_owner(event: Event) -> bool:

@@ -5,25 +5,24 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
 from django.utils import timezone
 
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
-from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.operations import command_deadline
 from projects.watcher.crash_mail import open_cursor, send_crash_mails
+from projects.watcher.failures import FORESEEN, Confinement, concerns_all, note_failure, note_success
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.orphans import find_orphans, remove_orphans
 from projects.watcher.repair import carry_out
@@ -38,13 +37,16 @@ class Round:
     at: datetime
     seen: int = 0
     changed: int = 0
+    skipped: int = 0
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
 
 def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
-    """Looks at every container of this instance once. Raises `EngineUnavailableError`, which ends the round.
+    """Looks at every container of this instance once.
 
+    Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
+    nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `include_volumes` it also looks for volumes that a killed process has left without a container and without a row.
     """
@@ -55,16 +57,32 @@ def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, includ
     result.seen = len(observed)
     found = group_by_key(observed)
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
+    confinement = Confinement(result.failed)
     for project in rows:
         seen = next(iter(found.pop(project.container_key, ())), None)
-        with suppress(ProjectGoneError):
+        if project.is_skipped(result.at):
+            result.skipped += 1
+            continue
+        with confinement.of(project):
             _reconcile_project(project, seen, result, inspect=project.container_key in changed_keys, repair=repair)
+    confinement.settle()
     if repair:
-        repaired, failed = remove_orphans(find_orphans(found, include_volumes=include_volumes), now=result.at)
-        result.repaired += repaired
-        result.failed += failed
+        _remove_orphans(found, result, include_volumes=include_volumes)
         send_crash_mails(cursor)
     return result
+
+
+def _remove_orphans(found: Mapping[str, Sequence[Observation]], result: Round, *, include_volumes: bool) -> None:
+    try:
+        repaired, failed = remove_orphans(find_orphans(found, include_volumes=include_volumes), now=result.at)
+    except Exception as error:
+        if concerns_all(error):
+            raise
+        result.failed.append(f"remove orphans: {type(error).__name__}")
+        log.exception("Containers and volumes without a project could not be removed; the next round tries again.")
+        return
+    result.repaired += repaired
+    result.failed += failed
 
 
 def _reconcile_project(
@@ -81,6 +99,7 @@ def _reconcile_project(
             return  # an operation has begun since, and what was seen says nothing of what it does
         result.changed += 1
     if not repair:
+        note_success(project)
         return
     remedy = choose_remedy(
         project.facts(),
@@ -88,11 +107,12 @@ def _reconcile_project(
         recreated_at=project.recreated_at,
         outdated=seen is not None and seen.generation < project.generation,
     )
-    if remedy is not None:
-        _repair(project, remedy, result)
+    if remedy is None or _repair(project, remedy, result):
+        note_success(project)
 
 
-def _repair(project: Project, remedy: Remedy, result: Round) -> None:
+def _repair(project: Project, remedy: Remedy, result: Round) -> bool:
+    """Returns whether it went well. Of what the engine refused, the outcome is in the row already."""
     name = f"{remedy.value}: {project.container_name}"
     try:
         with command_deadline(project.agent_type):
@@ -100,11 +120,11 @@ def _repair(project: Project, remedy: Remedy, result: Round) -> None:
     except EngineUnavailableError:
         raise
     except (OperationLostError, ProjectGoneError):
-        return  # the owner has decided something else since
-    except (EngineError, SecretUnreadableError) as error:
-        result.failed.append(f"{name}: {error}")
-        log.warning("Could not reconcile %s: %s", name, error)
-        return
+        return True  # the owner has decided something else since
+    except FORESEEN as error:
+        note_failure(project, error, result.failed, doing=remedy.value)
+        return False
     if is_repaired:
         result.repaired.append(name)
         log.info("Reconciled %s.", name)
+    return True

@@ -12,7 +12,15 @@ from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Desired, Operation
 from projects.rules.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
-from projects.services.operations import Outcome, bring_up, failure, record_outcome, take_down, time_allowed
+from projects.services.operations import (
+    Outcome,
+    bring_up,
+    failure,
+    record_outcome,
+    released_if_broken,
+    take_down,
+    time_allowed,
+)
 
 
 def carry_out(remedy: Remedy, project: Project) -> bool:
@@ -40,7 +48,8 @@ def _finish_deletion(project: Project) -> bool:
     claim = claim_deletion(project)
     if claim is None:
         return False
-    outcome = remove_container(project)
+    with released_if_broken(project, claim):
+        outcome = remove_container(project)
     return finish_deletion(project, claim, outcome, events=_events(Remedy.FINISH_DELETION, project, outcome))
 
 
@@ -49,7 +58,8 @@ def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
     claim = project.claim(Operation.STOP, lasting=time_allowed(project), unchanged=True, **values)
     if claim is None:
         return False
-    outcome = take_down(project, claim)
+    with released_if_broken(project, claim):
+        outcome = take_down(project, claim)
     record_outcome(project, claim, outcome, events=_events(remedy, project, outcome))
     if outcome.error is not None:
         raise outcome.error
@@ -64,7 +74,8 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
     claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True, renew=renew)
     if claim is None:
         return False
-    outcome = bring_up(project, claim, desired_if_silent=Desired(project.desired))
+    with released_if_broken(project, claim):
+        outcome = bring_up(project, claim, desired_if_silent=Desired(project.desired))
     events = _events(remedy, project, outcome)
     if outcome.error is not None:
         record_outcome(project, claim, outcome, events=events)

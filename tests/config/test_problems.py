@@ -62,6 +62,8 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.OperationInProgressError(SENTENCE, retry_after=3), 409, "operation_in_progress", {"Retry-After": "3"}),
     (projects.OperationLostError(SENTENCE), 409, "superseded", {}),
     (projects.ProjectGoneError(), 404, "not_found", {}),
+    (projects.UnusableSettingsError(SENTENCE), 409, "settings_unusable", {}),
+    (projects.UnknownRunError(SENTENCE), 404, "not_found", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
     (projects.TooManyRequestsError(retry_after=30), 429, "throttled", {"Retry-After": "30"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),

@@ -77,3 +77,24 @@ def test_a_mail_server_that_is_down_keeps_nothing_from_being_mended(
     engine.crash(project.container_name, exit_code=20, restarting=True)
     assert reconcile().repaired == [f"give up: {project.container_name}"]
     assert "could not be sent" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("a bug"), UnicodeEncodeError("idna", "x", 0, 1, "label too long"), ValueError("a header")]
+)
+def test_a_mail_that_breaks_is_passed_over_and_keeps_no_other_from_its_owner(
+    deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    first, second = deploy(name="First"), deploy(name="Second", telegramToken="7:another")
+
+    def break_for_the_first(subject: str, *args: Any) -> int:
+        if subject.startswith(first.name):
+            raise error
+        return mail.send_mail(subject, *args)
+
+    monkeypatch.setattr(crash_mail, "send_mail", break_for_the_first)
+    for project in (first, second):
+        engine.crash(project.container_name, exit_code=20, restarting=True)
+    reconcile()
+    reconcile()
+    assert [message.subject for message in mail.outbox] == [f"{second.name} needs you"]

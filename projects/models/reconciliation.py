@@ -1,0 +1,52 @@
+"""How the watcher's rounds fare with a project, as columns."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models
+
+FIRST_PAUSE = timedelta(seconds=4)
+LONGEST_PAUSE = timedelta(minutes=10)
+
+NO_TROUBLE: dict[str, Any] = {
+    "reconcile_failures": 0,
+    "reconcile_failed_at": None,
+    "reconcile_again_at": None,
+    "reconcile_error": "",
+}
+"""The fields of a row with which the last round had no trouble. An owner's command resets them: it may be the cure."""
+
+
+class Reconciled(models.Model):
+    """What went wrong when the watcher worked on this row: how often in a row, when, and when it tries again.
+
+    While `reconcile_failures` is not 0, the watcher's heartbeat says nothing about the row.
+    """
+
+    reconcile_failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    reconcile_failed_at = models.DateTimeField("watcher failed at", null=True, editable=False)
+    reconcile_again_at = models.DateTimeField(null=True, editable=False)
+    reconcile_error = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+
+    def is_skipped(self, now: datetime) -> bool:
+        """Whether a round at `now` leaves the project alone, because earlier ones failed at it."""
+        return self.reconcile_again_at is not None and now < self.reconcile_again_at
+
+    def trouble_after(self, error: Exception, *, now: datetime) -> dict[str, Any]:
+        """Returns the fields to write after one more failure. They hold the error's class, and nothing that it says."""
+        failures = self.reconcile_failures + 1
+        return {
+            "reconcile_failures": failures,
+            "reconcile_failed_at": now,
+            "reconcile_again_at": now + pause_after(failures),
+            "reconcile_error": type(error).__name__[:200],
+        }
+
+
+def pause_after(failures: int) -> timedelta:
+    """4 seconds after the first failure, twice as long after each further one, 10 minutes at most."""
+    doublings = min(failures - 1, 16)
+    return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE)

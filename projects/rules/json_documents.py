@@ -1,0 +1,46 @@
+"""JSON that somebody types into a form: read, and judged by whether every database can keep it."""
+
+import json
+import re
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+DEPTH_LIMIT = 32
+"""As that of request bodies: code that walks through a document does so by recursion."""
+
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""Characters that PostgreSQL's JSON cannot hold, and that no answer can be encoded with."""
+
+
+class FormJSONDecoder(json.JSONDecoder):
+    """Turns every way in which a text is no JSON into the one error that Django's form field expects."""
+
+    def decode(self, s: str, *args: Any) -> Any:
+        try:
+            document = super().decode(s, *args)
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of brackets
+            raise json.JSONDecodeError(type(error).__name__, "", 0) from None
+        if reason := find_unstorable(document):  # a page that shows it again could not be encoded
+            raise json.JSONDecodeError(reason, "", 0)
+        return document
+
+
+def find_unstorable(document: Any) -> str | None:
+    """Returns a sentence that says why a database cannot keep the document, or None."""
+    level: list[Any] = [document]
+    for _ in range(DEPTH_LIMIT + 1):
+        if any(isinstance(value, float) and not isfinite(value) for value in level):
+            return "It holds a number that is too large or none."
+        if any(isinstance(value, str) and UNSTORABLE.search(value) for value in level):
+            return "It holds a character that cannot be stored."
+        level = [inner for value in level if isinstance(value, dict | list) for inner in _parts(value)]
+        if not level:
+            return None
+    return f"It is nested more than {DEPTH_LIMIT} levels deep."
+
+
+def _parts(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return [*value.keys(), *value.values()] if isinstance(value, dict) else value

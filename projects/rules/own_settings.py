@@ -1,0 +1,41 @@
+"""The settings that Berth itself reads, whatever the schema of an agent type says of them."""
+
+from typing import Any
+
+from projects.errors import UnusableSettingsError
+from projects.rules.settings_validator import SettingsValidator
+
+PROVIDERS = ("anthropic", "openai", "openrouter")
+
+OWN_SETTINGS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "model": {"type": "string", "maxLength": 200, "description": "The model's name as its provider spells it."},
+        "instructions": {"type": "string", "maxLength": 16_000, "description": "How the agent is to behave."},
+        "allowed_users": {
+            "type": "array",
+            "maxItems": 1000,
+            "description": "Telegram user ids or @usernames; nobody else is answered.",
+            "items": {
+                "anyOf": [
+                    {"type": "integer", "minimum": 1, "maximum": 10**18},
+                    {"type": "string", "pattern": "^([0-9]{1,18}|@[A-Za-z0-9_]{3,64})$"},
+                ]
+            },
+        },
+        "provider": {"enum": list(PROVIDERS), "description": "Else told from the API key."},
+    },
+}
+"""What these settings must be so that an agent can be given them. A type's own schema may ask for more."""
+
+_validator = SettingsValidator(OWN_SETTINGS)
+
+
+def check_own_settings(settings: Any) -> None:
+    """Raises `UnusableSettingsError`, which names the setting, where the settings do not fit.
+
+    Of what owners send, the API names all faults. This is for settings that were stored before there was that check.
+    """
+    for error in _validator.iter_errors(settings):
+        name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
+        raise UnusableSettingsError(f"{name} does not fit, so no container can be made. Correct it, then start.")

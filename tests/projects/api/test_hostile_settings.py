@@ -1,0 +1,224 @@
+"""Every setting with a value of every JSON type, under the shipped schema and under one that takes anything.
+
+No answer is a 500, and whatever is taken harms nobody: the watcher's next round cares for all projects.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from projects.models import AgentType, Project
+from projects.rules.own_settings import OWN_SETTINGS
+from projects.watcher.reconcile import reconcile
+from tests.clients import browser_of
+from tests.deploying import PROJECT, deploy_project
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem, codes_of
+from tests.projects.api.sending import as_json
+from tests.projects.dashboard.pages import path_of
+from tests.projects.hostile_values import STORABLE, VALUES
+
+OWN = tuple(OWN_SETTINGS["properties"])
+NAMES = (*OWN, "x")
+ODD_NAMES = ("", "a.b", "__proto__", "constructor", "$ref", "settings", "MODEL", "\u202e", "x" * 5000)
+SCHEMAS: dict[str, Any] = {"shipped": None, "open": {}}
+SHOWN = {"null", "int", "huge int", "text", "list of everything", "deep dict", "too deep list"}
+"""The kinds of values for which all pages are asked, which takes half a second."""
+MORE_OPEN: list[Any] = [True, {"properties": {"allowed_users": True}}, {"type": "object"}, {"properties": {}}]
+
+
+@pytest.fixture(params=SCHEMAS)
+def schema(request: pytest.FixtureRequest, db: None) -> None:
+    if SCHEMAS[request.param] is not None:
+        AgentType.objects.update(settings_schema=SCHEMAS[request.param])
+
+
+@pytest.fixture
+def bobs_project(bobs_api: APIClient) -> Project:
+    return deploy_project(bobs_api, telegramToken="77:bobs-bot")
+
+
+@pytest.fixture
+def others_are_cared_for(bobs_project: Project, engine: MemoryEngine) -> Callable[[], None]:
+    """Lets Bob's agent end, and fails where a round does not bring it back or fails at any project."""
+
+    def check() -> None:
+        engine.exit(bobs_project.container_name, exit_code=1)
+        Project.objects.filter(pk=bobs_project.pk).update(crash_count=0)
+        result = reconcile()
+        assert result.failed == []
+        assert engine.containers[bobs_project.container_name].state == "running"
+
+    return check
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("name", NAMES)
+def test_no_setting_breaks_a_creation(
+    api: APIClient, name: str, others_are_cared_for: Callable[[], None], engine: MemoryEngine
+) -> None:
+    for kind, value in VALUES.items():
+        body = as_json(PROJECT | {"settings": {name: value}})
+        answer = api.generic("POST", "/api/projects", body, "application/json")
+        assert answer.status_code in {201, 400}, (kind, answer.content)
+        if answer.status_code == 400:
+            assert_problem(answer, 400, "invalid")
+            assert Project.objects.count() == 1
+            continue
+        others_are_cared_for()
+        for project in Project.objects.filter(name=PROJECT["name"], owner__email="alice@example.com"):
+            assert api.get(f"/api/projects/{project.pk}").json()["status"] == "running", kind
+            assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("name", NAMES)
+def test_no_setting_breaks_a_change(
+    api: APIClient, project: Project, name: str, others_are_cared_for: Callable[[], None]
+) -> None:
+    path = f"/api/projects/{project.pk}"
+    for kind, value in VALUES.items():
+        answer = api.generic("PATCH", f"{path}?restart=true", as_json({"settings": {name: value}}), "application/json")
+        assert answer.status_code in {200, 400}, (kind, answer.content)
+        if answer.status_code == 200:
+            others_are_cared_for()
+        assert api.get(path).json()["status"] == "running", kind
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize(
+    "name", ["", "a.b", "__proto__", "constructor", "$ref", "settings", "MODEL", "\u202e", "x" * 5000]
+)
+def test_no_name_of_a_setting_breaks_anything(
+    api: APIClient, project: Project, name: str, others_are_cared_for: Callable[[], None]
+) -> None:
+    for value in (None, 5, [{name: [None]}]):
+        for path, method in (("/api/projects/validate", "POST"), (f"/api/projects/{project.pk}?restart=true", "PATCH")):
+            good = PROJECT | {"telegramToken": "9:free"} if method == "POST" else {}
+            answer = api.generic(method, path, as_json(good | {"settings": {name: value}}), "application/json")
+            assert answer.status_code in {200, 400}, answer.content
+        others_are_cared_for()
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("name", ["model", "allowed_users"])
+def test_no_text_breaks_the_form(
+    alice: Any, project: Project, name: str, others_are_cared_for: Callable[[], None]
+) -> None:
+    dashboard = browser_of(alice)
+    shown = dashboard.get(path_of(project, "/change")).context["form"].initial
+    for kind, value in VALUES.items():
+        text = value if isinstance(value, str) else repr(value)[:20_000]
+        sent = {**shown, name: text.encode(errors="replace").decode(), "restart": "on"}
+        answer = dashboard.post(path_of(project, "/change"), sent)
+        assert answer.status_code in {302, 400}, kind
+        if answer.status_code == 302:
+            others_are_cared_for()
+
+
+@pytest.mark.parametrize("open_schema", MORE_OPEN)
+def test_every_schema_that_is_open_leaves_berths_own_settings_checked(
+    api: APIClient, alice: Any, project: Project, open_schema: Any
+) -> None:
+    AgentType.objects.update(settings_schema=open_schema)
+    answer = api.post("/api/projects", PROJECT | {"settings": {"allowed_users": 5, "model": [], "x": 5}})
+    assert {field for field, _ in codes_of(answer)} == {"settings.allowed_users", "settings.model"}
+    dashboard = browser_of(alice)
+    shown = dashboard.get(path_of(project, "/change")).context["form"].initial
+    page = dashboard.post(path_of(project, "/change"), {**shown, "allowed_users": "no!"})
+    assert page.status_code == 400
+    assert "Entry 1 does not fit. Telegram user ids or @usernames" in page.content.decode()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_was_stored_before_there_was_a_check_harms_nobody(
+    api: APIClient,
+    alice: Any,
+    ada: Any,
+    project: Project,
+    engine: MemoryEngine,
+    bobs_project: Project,
+    name: str,
+) -> None:
+    """Such rows are shown, repaired where that is possible, and can be put right."""
+    AgentType.objects.update(settings_schema={})
+    path, dashboard, admin = f"/api/projects/{project.pk}", browser_of(alice), browser_of(ada)
+    for kind, value in STORABLE.items():
+        Project.objects.filter(pk=project.pk).update(
+            settings={name: value}, recreated_at=None, failure_code="", failed_at=None
+        )
+        for container in (project, bobs_project):
+            if container.container_name in engine.containers:
+                engine.vanish(container.container_name)
+        Project.objects.filter(pk=bobs_project.pk).update(recreated_at=None)
+        reconcile()
+        assert engine.containers[bobs_project.container_name].state == "running", kind
+        if kind in SHOWN:
+            _assert_shown(api, dashboard, admin, project)
+        status = api.get(path).json()
+        assert status["status"] == "running" or status["status_reason"]["code"] == "settings_unusable", kind
+        command = api.post(f"{path}/control", {"action": "restart"})
+        assert command.status_code == 200 or command.json()["code"] == "settings_unusable", kind
+        answer = api.patch(path, {"apiKey": "sk-another-key"})
+        assert answer.status_code == 200 or codes_of(answer) == {("settings.provider", "enum")}, kind
+        assert api.patch(path, {"settings": {}}).status_code == 200, kind
+        assert api.post(f"{path}/control", {"action": "restart"}).json()["status"] == "running", kind
+
+
+def _assert_shown(api: APIClient, dashboard: Client, admin: Client, project: Project) -> None:
+    assert api.get("/api/projects").status_code == 200
+    for page in (path_of(project), path_of(project, "/change"), "/"):
+        assert dashboard.get(page, follow=True).status_code == 200
+    for page in (f"/admin/projects/project/{project.pk}/change/", "/admin/projects/project/"):
+        assert admin.get(page).status_code == 200
+    data = {"action": "restart", "_selected_action": [str(project.pk)]}
+    assert admin.post("/admin/projects/project/", data, follow=True).status_code == 200
+
+
+@pytest.mark.usefixtures("schema")
+@pytest.mark.parametrize("provider", ["nope", "", "OpenAI", None, 5, ["openai"], {"a": 1}])
+def test_a_provider_that_there_is_not_is_refused(api: APIClient, provider: Any, settings: Any) -> None:
+    settings.BERTH_VERIFY_CREDENTIALS = True  # refused before anybody is asked
+    for path in ("/api/projects", "/api/projects/validate"):
+        answer = api.post(path, PROJECT | {"settings": {"provider": provider}})
+        assert_problem(answer, 400, "invalid")
+        assert {field for field, _ in codes_of(answer)} == {"settings.provider"}
+    assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize("schema_of_staff", [{"$ref": "#"}, {"$ref": "#/nowhere"}, {"allOf": [{"$ref": "#"}]}])
+def test_a_schema_that_cannot_be_applied_is_no_500(api: APIClient, schema_of_staff: Any) -> None:
+    AgentType.objects.update(settings_schema=schema_of_staff)
+    answer = api.post("/api/projects", PROJECT | {"settings": {}})
+    assert_problem(answer, 400, "invalid")
+    assert codes_of(answer) == {("settings", "broken_schema")}
+
+
+def test_the_shipped_schema_asks_for_no_less_than_berth_itself(api: APIClient) -> None:
+    shipped = AgentType.objects.get().settings_schema["properties"]
+    assert set(shipped) == set(OWN)
+    assert {name: rule["description"] for name, rule in shipped.items()} == {
+        name: rule["description"] for name, rule in OWN_SETTINGS["properties"].items()
+    }
+    assert shipped["allowed_users"]["items"] == OWN_SETTINGS["properties"]["allowed_users"]["items"]
+    assert shipped["provider"]["enum"] == OWN_SETTINGS["properties"]["provider"]["enum"]
+
+
+def test_staff_can_keep_no_schema_that_a_database_cannot(ada: Any) -> None:
+    """The admin's form for an agent type, with every value as the schema and inside of one."""
+    admin = browser_of(ada)
+    page = "/admin/projects/agenttype/assistant/change/"
+    form = admin.get(page).context["adminform"].form
+    good = {name: "" if value is None else value for name, value in form.initial.items() if name != "slug"}
+    for kind, value in VALUES.items():
+        for schema in (value, {"description": value}, {"properties": {"model": value}}, {"const": value}):
+            text = as_json(schema).decode()
+            answer = admin.post(page, good | {"settings_schema": text})
+            assert answer.status_code in {200, 302}, kind
+    for text in ("", " ", "null", "[" * 30_000, "x", '{"a": 1', '""'):
+        assert admin.post(page, good | {"settings_schema": text}).status_code in {200, 302}, text[:9]
+        assert isinstance(AgentType.objects.get().settings_schema, dict)
+    assert admin.get(page).status_code == 200
