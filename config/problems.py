@@ -59,6 +59,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.UnknownRunError: Row(404, "not_found"),
     projects.UnusableSettingsError: Row(409, "settings_unusable"),
     projects.TooManyStreamsError: Row(429, "throttled"),
+    projects.NoPlaceError: Row(429, "throttled"),
     projects.TooManyRequestsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     encryption.SecretUnreadableError: Row(

@@ -102,7 +102,7 @@ class Engine(Protocol):
         """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
 
         `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
-        until the container ends or the iterator is closed, and yields an empty line after at most 15 seconds without
+        until the container ends or the iterator is closed, and yields an empty line after at most 5 seconds without
         output.
         """
 

@@ -32,6 +32,15 @@ class ProjectGoneError(ProjectError):
         super().__init__("The project was deleted meanwhile.")
 
 
+class NoPlaceError(ProjectError):
+    """The user, or all users together, have as many commands under way as may be."""
+
+    retry_after = 5
+
+    def __init__(self) -> None:
+        super().__init__("Too many commands are under way. Wait until one of yours is done, then try again.")
+
+
 class OperationLostError(ProjectError):
     """A stop or a deletion has taken the project from this operation."""
 

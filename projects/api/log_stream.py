@@ -4,7 +4,9 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import datetime
 
+from django.db import DatabaseError
 from django.http import HttpResponseBase, StreamingHttpResponse
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -12,8 +14,11 @@ from rest_framework.request import Request
 
 from containers.errors import EngineError
 from projects.api.long_requests import acquire_lease, renew
+from projects.api.revalidation import Revalidation, release_connection
+from projects.errors import ProjectError
 from projects.models import Project
 from projects.services.logs import read_logs
+from projects.services.places import STREAMS
 
 
 class AnyAccept(BaseContentNegotiation):
@@ -29,10 +34,16 @@ class AnyAccept(BaseContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
-def follow(project: Project, *, tail: int | None, since: datetime | None) -> HttpResponseBase:
-    """Returns a stream that ends with the container. Raises `TooManyStreamsError` or `EngineError` before it begins."""
+def follow(
+    project: Project, *, tail: int | None, since: datetime | None, revalidation: Revalidation
+) -> HttpResponseBase:
+    """Returns a stream that ends with the container, the token or the project.
+
+    Raises `TooManyStreamsError` or `EngineError` before it begins.
+    """
     response = StreamingHttpResponse(
-        EventStream(project, tail=tail, since=since), content_type="text/event-stream; charset=utf-8"
+        EventStream(project, tail=tail, since=since, revalidation=revalidation),
+        content_type="text/event-stream; charset=utf-8",
     )
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
@@ -40,11 +51,18 @@ def follow(project: Project, *, tail: int | None, since: datetime | None) -> Htt
 
 
 class EventStream:
-    """The events for one client. Not a generator, because one that was never started does not clean up."""
+    """The events for one client. Not a generator, because one that was never started does not clean up.
 
-    def __init__(self, project: Project, *, tail: int | None, since: datetime | None) -> None:
+    It holds no database connection: it takes one for a moment, when it checks the token again.
+    """
+
+    def __init__(
+        self, project: Project, *, tail: int | None, since: datetime | None, revalidation: Revalidation
+    ) -> None:
+        self._project = project
+        self._revalidation = revalidation
         with ExitStack() as stack:
-            self._lease = stack.enter_context(acquire_lease(project.owner))
+            self._lease = stack.enter_context(acquire_lease(project.owner, STREAMS))
             self._lines = read_logs(project=project, tail=tail, since=since, follow=True)
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)
@@ -64,15 +82,26 @@ class EventStream:
 
     def _make_events(self) -> Generator[bytes, None, None]:
         line = self._first
+        release_connection()
         try:
             while line is not None:
+                self._check()
                 yield _event(line)
-                if not line:
-                    renew(self._lease)
                 line = next(self._lines, None)
             yield b"event: end\ndata: the log has ended\n\n"
-        except EngineError as error:
+        except (EngineError, ProjectError, AuthenticationFailed) as error:
             yield f"event: error\ndata: {error}\n\n".encode()
+        except DatabaseError:
+            yield b"event: error\ndata: The token cannot be checked at the moment. Follow the log again.\n\n"
+
+    def _check(self) -> None:
+        """Raises where the stream has to end, because its token or its project has."""
+        if not self._revalidation.is_due:
+            return
+        self._revalidation.check_token()
+        self._revalidation.check_project(self._project)
+        renew(self._lease)
+        release_connection()
 
 
 def _event(line: str) -> bytes:

@@ -1,43 +1,38 @@
 """Leases for long requests, so that these never take all threads of the server.
 
-A user holds at most five leases, counted in the database and so over all servers. All users together take at most a
-quarter of the threads of each process.
+A user holds at most five leases, counted in the database and so over all servers. Each process has places for some of
+all users, and keeps the last of them for users who have none.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from projects.errors import TooManyStreamsError
+from projects.errors import NoPlaceError, TooManyStreamsError
 from projects.models import LongRequest
+from projects.services.places import Places
 
 PER_USER = 5
 HELD_FOR = timedelta(seconds=60)
-"""How long a lease counts without being renewed: four keep-alives."""
-
-_threads = threading.BoundedSemaphore(max(1, settings.BERTH_THREADS // 4))
+"""How long a lease counts without being renewed, which its holder does every few seconds."""
 
 
 @contextmanager
-def acquire_lease(owner: User) -> Iterator[LongRequest]:
-    """Holds a lease. Raises `TooManyStreamsError` where none is left."""
-    threads = _threads
-    if not threads.acquire(blocking=False):
-        raise _no_lease_left()
+def acquire_lease(owner: User, places: Places) -> Iterator[LongRequest]:
+    """Holds a lease and one of the places. Raises `TooManyStreamsError` where none is left."""
     try:
-        lease = _acquire(owner)
-        try:
-            yield lease
-        finally:
-            LongRequest.objects.filter(pk=lease.pk).delete()
-    finally:
-        threads.release()
+        with places.take(owner.pk.hex):
+            lease = _acquire(owner)
+            try:
+                yield lease
+            finally:
+                LongRequest.objects.filter(pk=lease.pk).delete()
+    except NoPlaceError:
+        raise _no_lease_left() from None
 
 
 def renew(lease: LongRequest) -> None:

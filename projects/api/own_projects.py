@@ -1,13 +1,17 @@
 """Finding the caller's own projects, for every view under /api/projects."""
 
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.http import AuthenticatedRequest
 from projects.api.pagination import LinkPagination
+from projects.api.revalidation import Revalidation
 from projects.api.serializers import ProjectDetailSerializer
 from projects.models import Project
 
@@ -19,6 +23,20 @@ class OwnProjectsViewSet(GenericViewSet[Project]):
     pagination_class = LinkPagination
     lookup_field = "id"
     request: AuthenticatedRequest
+    revalidation: Revalidation | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.revalidation = Revalidation(self.request)
+
+    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Any:
+        """What took long is not told to somebody whose token was revoked meanwhile."""
+        if self.revalidation is not None and self.revalidation.is_due:
+            try:
+                self.revalidation.check_token()
+            except AuthenticationFailed as error:
+                response = self.handle_exception(error)
+        return super().finalize_response(request, response, *args, **kwargs)
 
     @property
     def throttle_scope(self) -> str:

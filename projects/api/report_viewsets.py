@@ -21,6 +21,7 @@ from projects.api.parameters import (
     read_tail,
     refuse_parameter,
 )
+from projects.api.revalidation import Revalidation
 from projects.api.serializers import EventSerializer, RunSerializer, UsageSerializer
 from projects.models import Event
 from projects.services.logs import read_logs
@@ -90,7 +91,7 @@ class ProjectLogsView(OwnProjectsViewSet):
                 refuse_parameter("follow", "An ended run is not followed. Leave out follow or run.")
             return _as_text(read_run(project=project, number=run, tail=tail, since=since))
         if follows:
-            return follow(project, tail=tail, since=since)
+            return follow(project, tail=tail, since=since, revalidation=self.revalidation or Revalidation(request))
         return _as_text(read_logs(project=project, tail=tail, since=since))
 
 

@@ -13,6 +13,7 @@ from accounts.http import AuthenticatedRequest, client_address
 from projects.api.idempotency import answer_once
 from projects.api.own_projects import OwnProjectsViewSet
 from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
+from projects.api.revalidation import Revalidation
 from projects.api.serializers import (
     ControlSerializer,
     NewProjectSerializer,
@@ -68,7 +69,7 @@ class ProjectViewSet(OwnProjectsViewSet):
             if project is None:
                 wanted = serializer.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
-            return _detail(_settle(project, wait))
+            return _detail(self._settle(project, wait))
 
         if key is None:
             body = deploy(uuid4())
@@ -158,12 +159,14 @@ class ProjectViewSet(OwnProjectsViewSet):
         snapshot = take_snapshot(project)
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
             return Response(_detail(snapshot), status=202)
-        return Response(_detail(_settle(project, wait) if wait else snapshot))
+        return Response(_detail(self._settle(project, wait) if wait else snapshot))
 
-
-def _settle(project: Project, wait: int) -> Snapshot:
-    """The project as it is now, or when its status has settled, at most `wait` seconds later."""
-    return take_snapshot(wait_until_settled(project, seconds=wait) if wait else project)
+    def _settle(self, project: Project, wait: int) -> Snapshot:
+        """The project as it is now, or when its status has settled, at most `wait` seconds later."""
+        if not wait:
+            return take_snapshot(project)
+        revalidation = self.revalidation or Revalidation(self.request)
+        return take_snapshot(wait_until_settled(project, seconds=wait, revalidation=revalidation))
 
 
 def _detail(snapshot: Snapshot) -> dict[str, Any]:

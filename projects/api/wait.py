@@ -3,29 +3,35 @@
 import time
 
 from projects.api.long_requests import acquire_lease
+from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.models import Project
 from projects.services.observation import refresh
+from projects.services.places import WAITS
 
 POLL_SECONDS = 0.25
 
 
-def wait_until_settled(project: Project, *, seconds: float) -> Project:
+def wait_until_settled(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:
     """Returns the project when its status is settled, at the latest after `seconds`.
 
-    Returns it at once where the user has no lease left. Raises `ProjectGoneError`.
+    Returns it at once where no place is left for another who waits. Raises `ProjectGoneError`, and
+    `AuthenticationFailed` where the token is revoked meanwhile.
     """
     try:
-        with acquire_lease(project.owner):
-            return _wait(project, seconds=seconds)
+        with acquire_lease(project.owner, WAITS):
+            return _wait(project, seconds=seconds, revalidation=revalidation)
     except TooManyStreamsError:
         return project  # the command has been carried out, and waiting for it is a mere convenience
 
 
-def _wait(project: Project, *, seconds: float) -> Project:
+def _wait(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:
     until = time.monotonic() + seconds
     while not project.status.traits.is_settled and time.monotonic() < until:
+        release_connection()
         time.sleep(POLL_SECONDS)
+        if revalidation.is_due:
+            revalidation.check_token()
         rows = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type")
         found = rows.filter(pk=project.pk).first()
         if found is None:

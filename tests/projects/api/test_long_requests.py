@@ -1,6 +1,5 @@
 """Requests that follow a log or wait for a status: how many there may be at a time."""
 
-import threading
 import time
 from datetime import timedelta
 from typing import Any
@@ -8,14 +7,14 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects.api import long_requests
+from projects.api import log_stream, long_requests
 from projects.models import LongRequest, Project
+from projects.services.places import Places
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import hang_up
 
 
-def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(100))
+def test_a_user_has_five_followers_at_most(follow: Any, log: Any) -> None:
     log("something")
     open_ones = [follow() for _ in range(5)]
     answer = follow()
@@ -24,8 +23,8 @@ def test_a_user_has_five_followers_at_most(follow: Any, log: Any, monkeypatch: A
     assert follow().status_code == 200
 
 
-def test_a_quarter_of_the_threads_is_the_limit_for_all(follow: Any, log: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(long_requests, "_threads", threading.BoundedSemaphore(1))
+def test_a_process_has_places_for_some(follow: Any, log: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(log_stream, "STREAMS", Places(total=1, each=1, reserve=0))
     log("something")
     first = follow()
     assert follow().status_code == 429
