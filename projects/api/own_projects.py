@@ -4,9 +4,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponseBase
+from django.http import Http404
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.http import AuthenticatedRequest
@@ -29,7 +30,7 @@ class OwnProjectsViewSet(GenericViewSet[Project]):
         super().initial(request, *args, **kwargs)
         self.revalidation = Revalidation(self.request)
 
-    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Any:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """What took long is not told to somebody whose token was revoked meanwhile."""
         if self.revalidation is not None and self.revalidation.is_due:
             try:

@@ -35,7 +35,7 @@ class Revalidation:
         signed out, deactivated, with another password or another role.
         """
         self._again_at = time.monotonic() + EVERY
-        found = BearerAuthentication().authenticate(self._request)  # type: ignore[arg-type]  # our own kind of request
+        found = BearerAuthentication().authenticate(self._request)
         if found is None or found[0].pk != self._user.pk or _role_of(found[0]) != self._role:
             raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token")
 
