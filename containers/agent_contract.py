@@ -10,7 +10,11 @@ CONTRACT_VERSION = 1
 """Stands in the image's label `berth.agent.contract` and as `v` in every report."""
 
 AGENT_USER = 10001
-"""The number of the user, and of its group, as whom the agent runs."""
+"""The number of the user, and of its group, as whom an image runs by itself.
+
+Berth runs each agent as a user of its own, with another number that no image knows: everything in an image must be
+readable for anybody, and only `DATA_PATH`, `RUN_PATH` and /tmp are there to write to.
+"""
 
 DATA_PATH = "/data"
 """Where the agent keeps its state. It outlives the container."""

@@ -61,7 +61,8 @@ class Engine(Protocol):
         - No container of the key: creates it, delivers the secrets, calls `confirm`, starts it.
         - The same generation: adopts it, and starts it after `confirm` where it is not up.
         - An older generation: stops it within its stop timeout, calls `retire` with what it was before that, while
-          its log can still be read, and replaces it. Its `/data` volume stays.
+          its log can still be read, and replaces it. Its `/data` volume stays, and is handed to the user of the spec
+          where it was another's.
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.

@@ -1,13 +1,13 @@
 """The one way in which an agent's container is confined. Pure: equal specs give equal payloads.
 
-Two agents differ only in name, labels, environment, volumes and the figures of their plan.
+Two agents differ only in name, labels, environment, volumes, user and the figures of their plan.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
-from containers.agent_contract import AGENT_USER, DATA_PATH, RUN_PATH, SECRETS_PATH
+from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
 from containers.vocabulary import GENERATION_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
@@ -38,6 +38,19 @@ Those of memory and queues are the kernel's own (64 KiB before 5.16), which an e
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
 
+HANDOVER_LABEL = "berth.handover"
+"""The label of a container that hands a volume over, with the agent's name and user. It carries none of an agent's."""
+
+_HANDOVER = """cd "$1" && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" ."""
+"""Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is."""
+
+_HANDOVER_CAPABILITIES = ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
+
+
+def handover_name(name: str) -> str:
+    """The container that hands over the volume of the agent of this name."""
+    return f"{name}-handover"
+
 
 def data_volume(name: str) -> str:
     """The volume of the agent's state, which outlives its containers."""
@@ -60,7 +73,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", s
     """
     return {
         "Image": spec.image,
-        "User": f"{AGENT_USER}:{AGENT_USER}",
+        "User": f"{spec.user}:{spec.user}",
         "Env": [f"{name}={value}" for name, value in sorted(spec.environment.items())],
         "Labels": container_labels(spec),
         "StopSignal": "SIGTERM",
@@ -69,7 +82,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", s
         "OpenStdin": False,
         "NetworkDisabled": False,
         "HostConfig": {
-            **_confinement(),
+            **_confinement(spec.user),
             **_limits(spec),
             "Init": True,
             "Mounts": [
@@ -84,7 +97,41 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", s
     }
 
 
-def _confinement() -> dict[str, Any]:
+def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: str = "") -> dict[str, Any]:
+    """The body of POST /containers/create for the container that hands the volume of an agent's state to its user.
+
+    It runs a shell of the agent's image as root, confined like an agent, without a network and with three capabilities:
+    to give files to another user, to find them all, and to take the setuid bit from them on the way. Nothing but the
+    volume and the image can be seen there, so that no path that an agent has left leads anywhere else. The root file
+    system can be written to, because the engine puts no archive where it cannot; it is thrown away.
+    """
+    confinement = {**_confinement(user), "ReadonlyRootfs": False, "CapAdd": _HANDOVER_CAPABILITIES}
+    return {
+        "Image": spec.image,
+        "User": "0:0",
+        "Entrypoint": ["/bin/sh", "-c", _HANDOVER, "handover", DATA_PATH, f"{user}:{user}"],
+        "Cmd": [],
+        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "Labels": {HANDOVER_LABEL: f"{spec.name}:{user}"},
+        "Healthcheck": {"Test": ["NONE"]},
+        "NetworkDisabled": True,
+        "HostConfig": {
+            **confinement,
+            **_limits(spec),
+            "Memory": 128 * MEBIBYTE,
+            "MemorySwap": 128 * MEBIBYTE,
+            "NanoCpus": 500_000_000,
+            "PidsLimit": 16,
+            "LogConfig": {"Type": "none", "Config": {}},
+            "AutoRemove": True,
+            "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH}],
+            "NetworkMode": "none",
+            **({"Runtime": runtime} if runtime else {}),
+        },
+    }
+
+
+def _confinement(user: int) -> dict[str, Any]:
     """What keeps the agent inside. An engine without seccomp refuses the container, and does not make it without."""
     return {
         "Privileged": False,
@@ -102,7 +149,7 @@ def _confinement() -> dict[str, Any]:
         "PublishAllPorts": False,
         "Tmpfs": {
             "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 - a mount inside the container
-            RUN_PATH: f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={AGENT_USER},gid={AGENT_USER}",
+            RUN_PATH: f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={user},gid={user}",
         },
     }
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from containers.agent_contract import AGENT_USER
+
 INSTANCE_LABEL = "berth.instance"
 """The label that holds `BERTH_INSTANCE`."""
 
@@ -50,8 +52,9 @@ class AgentReport:
 class ContainerSpec:
     """Everything from which an agent's container is made. Equal specs make equal containers.
 
-    `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file
-    name under /run/secrets to its content, `environment` holds nothing secret.
+    `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file name
+    under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
+    group as whom it runs, and whose its state is.
     """
 
     name: str
@@ -64,6 +67,7 @@ class ContainerSpec:
     nano_cpus: int
     pids: int
     stop_timeout: int
+    user: int = AGENT_USER
 
     @property
     def key(self) -> str:

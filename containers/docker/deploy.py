@@ -1,4 +1,4 @@
-"""Deploys a container on Docker: create it, deliver its secrets, confirm, start it; on failure undo all of that."""
+"""Deploys a container on Docker: create it, hand over its state, deliver its secrets, confirm, start it; or undo it."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +9,7 @@ from django.conf import settings
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
+from containers.docker.handover import Handover
 from containers.docker.lookup import Lookup
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
@@ -16,13 +17,7 @@ from containers.docker_api.errors import ConflictError, EngineFailedError, under
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_payload, data_volume, secrets_volume
 from containers.identity import is_former, is_ours, network_name
-from containers.vocabulary import (
-    GENERATION_LABEL,
-    INSTALLATION_LABEL,
-    ContainerSpec,
-    ContainerState,
-    Observation,
-)
+from containers.vocabulary import GENERATION_LABEL, INSTALLATION_LABEL, ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
 """Seconds for a deploy, counted from the moment at which an older container is gone."""
@@ -155,8 +150,9 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
+        user = Handover(self._connection, self._lookup, self._spec).complete(container)
         with self._connection.call() as client:
-            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets))
+            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
         try:

@@ -14,6 +14,7 @@ from containers.agent_reports import newest_report
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.handover import abandon_handover
 from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network
 from containers.docker.observations import Details, is_plain
@@ -86,6 +87,8 @@ class DockerEngine:
             self._containers.stop_found(found, timeout=timeout)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
+        if volumes:
+            abandon_handover(self._lookup, self._containers, key)
         self._containers.remove_key(key, volumes=volumes)
 
     def inspect(self, key: str) -> Observation | None:

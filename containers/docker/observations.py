@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
 from containers.docker_api.errors import understand_answer
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation, Volume
@@ -25,11 +26,12 @@ _START_DELAY = timedelta(milliseconds=90)
 class Details:
     """An inspected container: the observation without the report, and what is needed to find that.
 
-    `run_began` is the time from which log lines belong to the present or last run, `probe_report` the report that the
-    newest health probe of this run printed, with its time.
+    `user` is the number of the user as whom it runs, `run_began` the time from which log lines belong to the present or
+    last run, `probe_report` the report that the newest health probe of this run printed, with its time.
     """
 
     observation: Observation
+    user: int
     run_began: datetime | None
     probe_report: tuple[datetime, AgentReport] | None
 
@@ -55,6 +57,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 started_at=started,
                 finished_at=finished,
             ),
+            user=_user(answer["Config"].get("User") or ""),
             run_began=began,
             probe_report=_probe_report(state.get("Health"), began),
         )
@@ -122,6 +125,12 @@ def _number(value: object) -> int:
 def is_plain(row: Observation) -> bool:
     """Whether the container is running and healthy, so that the list call suffices."""
     return row.state is ContainerState.RUNNING and row.health is Health.HEALTHY
+
+
+def _user(text: str) -> int:
+    """Of `10001:10001`. All containers that Berth makes name a number."""
+    number = text.partition(":")[0]
+    return int(number) if number.isdecimal() else AGENT_USER
 
 
 def _has_exited(state: ContainerState) -> bool:

@@ -134,7 +134,7 @@ class Raw:
         def deploy() -> None:
             self.create(name)
             if with_secrets:
-                self.client.put_archive(name, "/run/secrets", pack_secrets(self.spec.secrets))
+                self.client.put_archive(name, "/run/secrets", pack_secrets(self.spec.secrets, group=self.spec.user))
             self.client.start(name)
 
         took, _ = timed(deploy)

@@ -6,7 +6,8 @@ from tests.busybox import pack_root
 
 REPOSITORY = "berth-test/busybox"
 _APPLETS = (
-    "sh", "cat", "cp", "dd", "dmesg", "echo", "id", "ls", "nc", "seq", "sleep", "stat", "test", "touch", "tr", "true",
+    "sh", "cat", "chown", "cp", "dd", "dmesg", "echo", "find", "id", "ls", "nc", "seq", "sleep", "stat", "test",
+    "touch", "tr", "true",
 )  # fmt: skip
 
 SCRIPT = r"""#!/bin/sh

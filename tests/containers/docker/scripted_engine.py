@@ -1,6 +1,8 @@
 """The answers of a Docker engine on which everything works, and those with which it goes wrong in one place."""
 
+import io
 import json
+import tarfile
 from typing import Any
 
 from containers.firewall.bridge import bridge_name
@@ -27,6 +29,19 @@ NO_VOLUMES: Answer = ("answer", 200, b'{"Volumes": null}')
 OUR_VOLUME: Answer = ("answer", 200, json.dumps({"Labels": LABELS}).encode())
 CONFLICT: Answer = ("answer", 409, b'{"message": "removal of container is already in progress"}')
 CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
+
+
+def data(*, user: int) -> Answer:
+    """An archive of /data, which is the user's and empty."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        entry = tarfile.TarInfo("data")
+        entry.type, entry.mode, entry.uid, entry.gid = tarfile.DIRTYPE, 0o700, user, user
+        archive.addfile(entry)
+    return "answer", 200, buffer.getvalue()
+
+
+DATA = data(user=SPEC.user)
 
 
 def container(state: str) -> Answer:
@@ -72,6 +87,8 @@ def working_script() -> dict[str, list[Answer]]:
         f"DELETE /volumes/{NAME}-data": [DONE],
         f"DELETE /volumes/{NAME}-secrets": [DONE],
         "POST /containers/create": [CREATED],
+        f"GET /containers/{ID}/archive": [DATA],
+        f"GET /containers/{NAME}-handover/json": [GONE],
         f"PUT /containers/{ID}/archive": [FINE],
         f"POST /containers/{ID}/start": [DONE],
         f"POST /containers/{ID}/stop": [DONE],

@@ -1,0 +1,159 @@
+"""Hands the volume of an agent's state to the user as whom its container runs.
+
+A new volume is the image's user's. One from before each project had a user of its own is `AGENT_USER`'s.
+"""
+
+import io
+import tarfile
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from containers.agent_contract import DATA_PATH
+from containers.docker.containers import Containers
+from containers.docker.lookup import Lookup
+from containers.docker_api.client import CALL_LIMIT, Connection
+from containers.docker_api.errors import GARBLED, ConflictError, MissingError, understand_answer
+from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
+from containers.hardening import HANDOVER_LABEL, data_volume, handover_name, handover_payload
+from containers.identity import container_name
+from containers.vocabulary import ContainerSpec, Observation
+
+WAIT_LIMIT = 8.0
+"""Seconds that a deploy waits. What takes longer goes on without it, and a later deploy finds it done or goes on."""
+
+_PAUSE = 0.05
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """The directory of the volume: whose it is, its mode, and whether anything is in it."""
+
+    user: int
+    group: int
+    mode: int
+    is_empty: bool
+
+
+class Handover:
+    """One call of `complete`. The agent does not run meanwhile: its container was made, and nothing has started it."""
+
+    def __init__(self, connection: Connection, lookup: Lookup, spec: ContainerSpec) -> None:
+        self._connection = connection
+        self._lookup = lookup
+        self._spec = spec
+        self._user = spec.user
+        self._name = handover_name(spec.name)
+        self._until = time.monotonic() + WAIT_LIMIT
+
+    def complete(self, container: Observation) -> int:
+        """Returns the user as whom the container runs, once the volume and all that is in it are that user's.
+
+        A container that an older Berth made, and that is adopted, keeps its user until the next deploy replaces it.
+
+        Raises `EngineUnavailableError` where that takes longer than `WAIT_LIMIT`: it goes on, and a later call finds it
+        done. Raises `EngineRefusedError` where the image has no program for it.
+        """
+        if details := self._lookup.read(container.container_id):
+            self._user = details.user
+        for _ in range(_ATTEMPTS):
+            root = self._look(container.container_id)
+            if (root.user, root.group) == (self._user, self._user):
+                return self._user
+            if root.is_empty:
+                self._give_directory(root)
+            else:
+                self._give_all()
+        message = (
+            f"What the agent keeps could not be handed to its user. The image {self._spec.image} needs sh, find and "
+            f"chown. Or make {self._user} the owner and group of all in the volume {self._volume()} by hand."
+        )
+        raise EngineRefusedError(message)
+
+    def _look(self, container_id: str) -> Root:
+        """Reads the first two entries of an archive of the volume, and no more of it."""
+        path = {"path": DATA_PATH}
+        with self._connection.call() as client, understand_answer():
+            response = client.open_stream("/containers/{0}/archive", container_id, params=path, silence=CALL_LIMIT)
+            response.raw.decode_content = True
+            with closing(response):
+                try:
+                    archive = tarfile.open(fileobj=response.raw, mode="r|")  # noqa: SIM115 - it has nothing to close
+                    root, other = archive.next(), archive.next()
+                except tarfile.TarError as error:
+                    raise EngineUnavailableError(GARBLED) from error
+            if root is None:
+                raise EngineUnavailableError(GARBLED)
+            return Root(user=root.uid, group=root.gid, mode=root.mode, is_empty=other is None)
+
+    def _give_directory(self, root: Root) -> None:
+        """Without starting anything, so that it works with every image."""
+        helper_id = self._make_helper()
+        with suppress(MissingError, ConflictError):  # somebody else has done it, and removed the container
+            with self._connection.call() as client:
+                client.put_archive(helper_id, "/", _pack_directory(root, self._user))
+            self._remove(helper_id)
+
+    def _give_all(self) -> None:
+        helper_id = self._make_helper()
+        try:
+            with self._connection.call() as client:
+                client.start(helper_id)
+        except MissingError:
+            return  # it has ended already
+        except EngineRefusedError:
+            self._remove(helper_id)  # the image has no shell
+            return
+        while self._lookup.read(helper_id) is not None:
+            if time.monotonic() >= self._until:
+                message = "What the agent keeps is still being handed to its user. Try again in a minute."
+                raise EngineUnavailableError(message)
+            time.sleep(_PAUSE)
+
+    def _make_helper(self) -> str:
+        """The container for it: a new one, or the one that another deploy has made and that may be at work."""
+        payload = handover_payload(
+            self._spec, self._user, volume=self._volume(), runtime=settings.BERTH_CONTAINER_RUNTIME
+        )
+        for _ in range(_ATTEMPTS):
+            with suppress(NameTakenError, ConflictError), self._connection.call() as client, understand_answer():
+                return str(client.create_container_from_config(payload, self._name)["Id"])
+            found = self._lookup.look_up(self._name)
+            if found is not None and found.labels.get(HANDOVER_LABEL) == payload["Labels"][HANDOVER_LABEL]:
+                return found.container_id
+            if found is not None and _is_of(found, self._spec.name):
+                self._remove(found.container_id)
+        message = f"A container that is not ours is called {self._name}. Remove or rename it."
+        raise EngineRefusedError(message)
+
+    def _volume(self) -> str:
+        return self._lookup.find_data_volume(self._spec.key) or data_volume(self._spec.name)
+
+    def _remove(self, helper_id: str) -> None:
+        with suppress(MissingError, ConflictError), self._connection.call() as client:
+            client.remove_container(helper_id, v=True, force=True)
+
+
+def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:
+    """Ends a handover of the state of this key and removes its container, where there is one."""
+    name = container_name(key)
+    found = lookup.look_up(handover_name(name))
+    if found is not None and _is_of(found, name):
+        containers.remove_found(found)
+
+
+def _is_of(found: Observation, name: str) -> bool:
+    return found.labels.get(HANDOVER_LABEL, "").startswith(f"{name}:")
+
+
+def _pack_directory(root: Root, user: int) -> bytes:
+    """An archive for / with nothing but the directory of the volume, which is there already."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        entry = tarfile.TarInfo(DATA_PATH.strip("/"))
+        entry.type, entry.mode, entry.uid, entry.gid, entry.mtime = tarfile.DIRTYPE, root.mode, user, user, time.time()
+        archive.addfile(entry)
+    return buffer.getvalue()
