@@ -51,6 +51,8 @@ if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
 BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
 BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK")  # empty: a name that no other installation has
 BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
+# The lowest number of an agent's user. None: the installation's id chooses a block of numbers that nobody else uses.
+BERTH_UID_BASE = env.number("BERTH_UID_BASE", 0, low=10_002, high=2_000_000_000) if env.text("BERTH_UID_BASE") else None
 BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")

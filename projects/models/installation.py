@@ -14,6 +14,7 @@ class Installation(models.Model):
     """One row. A new database gets a new id, so it never takes what an older one has made for its own."""
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
+    next_uid = models.PositiveBigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     def __str__(self) -> str:

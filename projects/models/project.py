@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from containers.identity import container_name
 from containers.vocabulary import ContainerState, Health
 from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
+from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
@@ -42,7 +43,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(heartbeat_at=Subquery(watch))
 
 
-class Project(Claimable, Observed, Reconciled):
+class Project(Claimable, Observed, Reconciled, RunsAsUser):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -75,7 +76,7 @@ class Project(Claimable, Observed, Reconciled):
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, where the query asked for it (`with_heartbeat`)."""
 
-    class Meta(Claimable.Meta, Observed.Meta, Reconciled.Meta):
+    class Meta(Claimable.Meta, Observed.Meta, Reconciled.Meta, RunsAsUser.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
@@ -86,6 +87,7 @@ class Project(Claimable, Observed, Reconciled):
             models.UniqueConstraint(
                 fields=["bot_id"], condition=~Q(desired=Desired.DELETED), name="one_live_project_per_bot"
             ),
+            models.UniqueConstraint(fields=["uid"], name="one_project_per_uid"),
             models.CheckConstraint(condition=Q(desired__in=Desired.values), name="project_desired_is_known"),
             operation_is_whole("project_operation_is_whole"),
         ]

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.agent_contract import SecretFile, Variable
+from containers.agent_contract import AGENT_USER, SecretFile, Variable
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
@@ -31,6 +31,7 @@ def build_spec(project: Project) -> ContainerSpec:
         nano_cpus=project.plan.nano_cpus,
         pids=project.plan.pids,
         stop_timeout=project.agent_type.stop_timeout,
+        user=project.uid or AGENT_USER,
     )
 
 

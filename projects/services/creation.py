@@ -15,6 +15,7 @@ from containers.errors import EngineError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, lock_owner
@@ -130,6 +131,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         with transaction.atomic():
             lock_owner(owner)
             check_plan_limit(owner=owner, plan=wanted.plan)
+            project.uid = take_uid()
             project.save(force_insert=True)
     except IntegrityError:
         check_bot(owner=owner, check=check, project_id=project.pk)

@@ -94,8 +94,9 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
 
     Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
     is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
-    outcome holds the failure. Raises `OperationLostError`.
+    outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
     """
+    project.ensure_uid()
     try:
         seen = get_engine().deploy(
             build_spec(project),

@@ -36,6 +36,7 @@ UNUSABLE = [
     ("BERTH_EMAIL_URL", "http://mail.example.org"),
     ("BERTH_VERIFY_CREDENTIALS", "1"),
     ("BERTH_LOG_FORMAT", "xml"),
+    *(("BERTH_UID_BASE", value) for value in ("0", "-1", "root", "1000", "10001", "2000000001", "4294967295", "1e5")),
     ("BERTH_WORKERS", "0"),
     ("BERTH_THREADS", "-1"),
     ("BERTH_TRUSTED_PROXIES", "all"),
