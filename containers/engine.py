@@ -86,12 +86,22 @@ class Engine(Protocol):
     def inspect(self, key: str) -> Observation | None:
         """The container with every field exact, or None where the engine answered that we have none of this key."""
 
-    def observe(self, within: Mapping[str, str]) -> list[Observation]:
+    def quarantine(self, key: str, *, timeout: int) -> None:
+        """Stops the containers that carry this installation's id and this key, and removes their credentials.
+
+        The state stays: a container that cannot start by itself, has no network and carries `QUARANTINE_LABEL` holds on
+        to it. What is in quarantine already stays as it is.
+        """
+
+    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
         """Every container of this installation with these labels, in any state.
 
         One list call, and one more call for each container that is not running and healthy. A container that disappears
         in between is left out. An empty list means that the engine answered and has none; where it does not answer,
         this raises `EngineUnavailableError`.
+
+        With `others` the containers of other installations of this instance are among them, as the list has them: for
+        looking only, by whoever has to know that they exist.
         """
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:

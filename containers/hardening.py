@@ -4,11 +4,12 @@ Two agents differ only in name, labels, environment, volumes, user and the figur
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.vocabulary import GENERATION_LABEL, ContainerSpec
+from containers.vocabulary import GENERATION_LABEL, QUARANTINE_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
 
@@ -34,6 +35,9 @@ _ULIMITS = (
 
 Those of memory and queues are the kernel's own (64 KiB before 5.16), which an engine's service may have raised for all.
 """
+
+_NOBODY = 65534
+"""The user of what never runs."""
 
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
@@ -127,6 +131,30 @@ def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: st
             "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH}],
             "NetworkMode": "none",
             **({"Runtime": runtime} if runtime else {}),
+        },
+    }
+
+
+def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: str) -> dict[str, Any]:
+    """The body of POST /containers/create for a container in quarantine, which holds on to a volume and never starts.
+
+    `image` is any image that the engine has, `labels` are those of the container whose place it takes, `since` is when.
+    """
+    options = {"NoCopy": True}
+    volume = {"Type": "volume", "Source": state, "Target": DATA_PATH, "ReadOnly": True, "VolumeOptions": options}
+    return {
+        "Image": image,
+        "User": f"{_NOBODY}:{_NOBODY}",
+        "Entrypoint": ["/in-quarantine"],
+        "Cmd": [],
+        "Healthcheck": {"Test": ["NONE"]},
+        "Labels": {**labels, QUARANTINE_LABEL: since},
+        "NetworkDisabled": True,
+        "HostConfig": {
+            **_confinement(_NOBODY),
+            "Mounts": [volume],
+            "NetworkMode": "none",
+            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         },
     }
 

@@ -19,6 +19,10 @@ PROJECT_LABEL = "berth.project"
 GENERATION_LABEL = "berth.generation"
 """The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
 
+QUARANTINE_LABEL = "berth.quarantined"
+"""The label of a container that only holds on to the state of an agent that no project is known for. Its value is the
+time since when."""
+
 
 class ContainerState(StrEnum):
     CREATED = "created"
@@ -108,9 +112,9 @@ class Observation:
 
     @property
     def generation(self) -> int:
-        """The number of the deploy that made it; 0, older than any deploy, where the label is missing or no number."""
+        """The number of the deploy that made it; 0, older than any deploy, where the label is no such number."""
         label = self.labels.get(GENERATION_LABEL, "")
-        return int(label) if label.isdecimal() else 0
+        return int(label) if label.isdecimal() and len(label) < 10 else 0
 
     @property
     def is_up(self) -> bool:

@@ -16,8 +16,9 @@ from accounts.http import client_address
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
-from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models import Actor, AgentType, Event, Plan, Project, Quarantined
 from projects.models.snapshot import take_snapshot
+from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.json_documents import FormJSONDecoder
 from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
@@ -63,7 +64,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class ProjectAdmin(ReadableByStaff, WarnsOfHold):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
@@ -177,6 +178,9 @@ def _describe_unreached(projects: list[Project], reached: int) -> str:
     names = ", ".join(project.name for project in unreached[:NAMES_SHOWN])
     more = f" and {len(unreached) - NAMES_SHOWN} more" if len(unreached) > NAMES_SHOWN else ""
     return f"Not reached: {len(unreached)} of {len(projects)}. Select them again: {names}{more}."
+
+
+admin.site.register(Quarantined, QuarantinedAdmin)
 
 
 @admin.register(Event)

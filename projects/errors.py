@@ -25,6 +25,10 @@ class OperationInProgressError(ProjectError):
         self.retry_after = retry_after
 
 
+class CannotAdoptError(ProjectError):
+    """What is to be adopted or deleted by an operator is not, or no longer, what they take it for."""
+
+
 class ProjectGoneError(ProjectError):
     """The project was deleted while it was being worked on."""
 

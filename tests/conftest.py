@@ -12,6 +12,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 
 from containers.get_engine import get_engine
+from containers.identity import forget_installation_id
 from projects.models import Plan
 from tests import canaries
 from tests.fakes.engine import MemoryEngine
@@ -30,6 +31,7 @@ def engine() -> MemoryEngine:
     engine = get_engine()
     assert isinstance(engine, MemoryEngine)
     engine.reset()
+    forget_installation_id()
     return engine
 
 

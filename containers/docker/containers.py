@@ -2,13 +2,16 @@
 
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from containers.call_limits import time_limit
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from containers.vocabulary import ContainerState, Observation
+from containers.hardening import keeper_payload
+from containers.identity import is_labelled
+from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
 
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""
@@ -82,6 +85,28 @@ class Containers:
             if self._lookup.look_up(found.container_id) is None:
                 return True
         return False
+
+    def quarantine_key(self, key: str, *, timeout: int) -> None:
+        """Puts a container that holds the state only in the place of each container of this key with our id."""
+        for found in self._lookup.list_key(key):
+            if not is_labelled(found.labels):
+                continue
+            self.stop_found(found, timeout=timeout)
+            if QUARANTINE_LABEL not in found.labels:
+                self._replace_by_keeper(found)
+        for volume in self._lookup.find_secrets(key, belong=is_labelled):
+            self.remove_volume(volume)
+
+    def _replace_by_keeper(self, found: Observation) -> None:
+        """A stopped container holds on to its credentials, too: it has to go before they can."""
+        image, state = self._lookup.read_image(found.container_id), self._lookup.find_data_volume(found.key)
+        self.remove_found(found)
+        if not (image and state):
+            return
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        payload = keeper_payload(image=image, labels=found.labels, state=state, since=since)
+        with suppress(EngineRefusedError), self._connection.call() as client:
+            client.create_container_from_config(payload, found.name)
 
     def remove_volume(self, volume: str) -> None:
         """Removes the volume where it exists. Raises `EngineRefusedError` where one of this name is not ours."""

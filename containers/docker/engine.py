@@ -95,12 +95,15 @@ class DockerEngine:
         found = self._lookup.find(key)
         return self._complete(found) if found else None
 
-    def observe(self, within: Mapping[str, str]) -> list[Observation]:
+    def quarantine(self, key: str, *, timeout: int) -> None:
+        self._containers.quarantine_key(key, timeout=timeout)
+
+    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
         observations = []
         for listed in self._lookup.list_labels(self._of_instance(within)):
-            if not is_ours(listed.labels):
+            if not (others or is_ours(listed.labels)):
                 continue
-            if is_plain(listed):
+            if is_plain(listed) or not is_ours(listed.labels):
                 observations.append(listed)
             elif found := self._lookup.read(listed.container_id):
                 observations.append(self._complete(found))

@@ -1,6 +1,6 @@
 """Finds the containers and volumes of a key on Docker: by their labels, because names are only names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +29,14 @@ class Lookup:
         # Docker also finds a container by the beginning of its id.
         is_exact = name_or_id in {details.observation.name, details.observation.container_id}
         return details if is_exact else None
+
+    def read_image(self, container_id: str) -> str:
+        """The id of the container's image; empty where the container is gone."""
+        try:
+            with self._connection.call() as client, understand_answer():
+                return str(client.inspect_container(container_id)["Image"])
+        except MissingError:
+            return ""
 
     def look_up(self, name_or_id: str) -> Observation | None:
         details = self.read(name_or_id)
@@ -82,10 +90,10 @@ class Lookup:
             raise EngineRefusedError(f"The agent's state, the volume {foreign}, belongs to another installation.")
         return states[0].name if states else ""
 
-    def find_secrets(self, key: str) -> list[str]:
-        """The names of our volumes that hold credentials of this key."""
+    def find_secrets(self, key: str, *, belong: Callable[[Mapping[str, str]], bool] = is_ours) -> list[str]:
+        """The names of the volumes that hold credentials of this key. `belong` says by their labels which are meant."""
         found = self._volumes_of(key)
-        return [volume.name for volume in found if volume.name.endswith(SECRETS) and is_ours(volume.labels)]
+        return [volume.name for volume in found if volume.name.endswith(SECRETS) and belong(volume.labels)]
 
     def _volumes_of(self, key: str) -> list[Volume]:
         return self.list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})

@@ -8,6 +8,7 @@ from projects.models.installation import Installation
 from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
 from projects.models.project import Project
+from projects.models.quarantine import Quarantined
 from projects.models.run import Run
 from projects.models.watcher import Watch
 
@@ -22,6 +23,7 @@ __all__ = [
     "LongRequest",
     "Plan",
     "Project",
+    "Quarantined",
     "Run",
     "Watch",
 ]

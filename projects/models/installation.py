@@ -11,11 +11,16 @@ def make_identifier() -> str:
 
 
 class Installation(models.Model):
-    """One row. A new database gets a new id, so it never takes what an older one has made for its own."""
+    """One row. A new database gets a new id, so it never takes what an older one has made for its own.
+
+    `held_because` says in one sentence why nothing is mended until an operator decides; empty where all is well.
+    """
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
     next_uid = models.PositiveBigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    held_since = models.DateTimeField(null=True, editable=False)
+    held_because = models.TextField(blank=True, default="", editable=False)
 
     def __str__(self) -> str:
         return self.identifier
@@ -25,6 +30,11 @@ def read_installation() -> Installation:
     """The row, which is made when it is first asked for."""
     installation, _ = Installation.objects.get_or_create(pk=1)
     return installation
+
+
+def read_hold() -> str:
+    """Why nothing is mended, in a sentence, or an empty text. Writes nothing."""
+    return Installation.objects.filter(pk=1).values_list("held_because", flat=True).first() or ""
 
 
 def read_installation_id() -> str:

@@ -1,16 +1,23 @@
-"""Containers and volumes of this instance that belong to no project: a killed process has left them."""
+"""Finds what carries the id of this installation and belongs to no project, and puts it into quarantine.
+
+Only what a late deploy has left of a project that its owner deleted is removed, because the owner said so.
+"""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
 
 from containers.errors import EngineRefusedError
 from containers.get_engine import get_engine
+from containers.hardening import SECRETS
 from containers.identity import is_labelled
-from containers.vocabulary import INSTANCE_LABEL, Observation, Volume
-from projects.models import Project
+from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, Observation, Volume
+from projects.models import Event, Project, Quarantined
+from projects.models.event import SYSTEM
+from projects.rules.remedies import Remedy
+from projects.services.quarantine import as_uuid, put_in_quarantine
 
 log = logging.getLogger(__name__)
 
@@ -18,35 +25,88 @@ ORPHAN_AGE = timedelta(minutes=5)
 """How old an orphan must be. A younger one may belong to a project that was inserted after the rows were read."""
 
 
-def find_orphans(rowless: Mapping[str, Sequence[Observation]], *, include_volumes: bool) -> dict[str, datetime | None]:
-    """Returns the keys without a project that carry our id, and when the oldest of what they have was made.
+def find_orphans(
+    without_row: Mapping[str, Sequence[Observation]], *, include_volumes: bool, now: datetime
+) -> list[str]:
+    """Returns the keys of what is to go into quarantine: old enough, with our id, and of no project.
 
-    What does not carry the id is left alone: it may be another installation's.
+    With `include_volumes` also of volumes without a container. Entries of what the engine does not have any more, or
+    of what has a project again, are deleted.
     """
-    found: list[Observation | Volume] = [each for group in rowless.values() for each in group]
+    containers = [each for key, group in without_row.items() if key for each in group if is_labelled(each.labels)]
+    due = {each.key for each in containers if _is_old(each, now) and not _is_kept(each)}
     if include_volumes:
-        found += get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-    known = {str(pk) for pk in Project.objects.values_list("pk", flat=True)} if found else set()
-    oldest: dict[str, datetime | None] = {}
-    for each in found:
-        if each.key and each.key not in known and is_labelled(each.labels):
-            since = [at for at in (each.created_at, oldest.get(each.key)) if at is not None]
-            oldest[each.key] = min(since, default=None)
-    return oldest
+        volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+        _forget_what_is_gone({each.key for each in containers} | {volume.key for volume in volumes})
+        with_container = {each.key for each in containers}
+        due |= {
+            volume.key
+            for volume in _without_project(volumes)
+            if _is_old(volume, now) and volume.key not in with_container and not _is_noted(volume)
+        }
+    return sorted(due)
 
 
-def remove_orphans(orphans: Mapping[str, datetime | None], *, now: datetime) -> tuple[list[str], list[str]]:
-    """Removes the orphans that are old enough, with their volumes. Returns what was removed and what was refused."""
-    removed: list[str] = []
+def put_away(keys: Collection[str]) -> tuple[list[str], list[str]]:
+    """Removes what is left of deleted projects and puts the rest into quarantine. Returns what was done and refused."""
+    done: list[str] = []
     refused: list[str] = []
-    for name, since in orphans.items():
-        if since is None or now - since < ORPHAN_AGE:
-            continue
+    deleted = _deleted_among(keys)
+    for key in keys:
+        act, word = (_remove_rest, "remove the rest") if key in deleted else (_quarantine, "quarantine")
         try:
-            get_engine().remove(name, volumes=True)
+            is_done = act(key)
         except EngineRefusedError as error:
-            refused.append(f"remove orphan: {name}: {error}")
+            refused.append(f"{word}: {key}: {error}")
             continue
-        removed.append(f"remove orphan: {name}")
-        log.info("Removed %s, which belongs to this instance and to no project.", name)
-    return removed, refused
+        if is_done:
+            done.append(f"{word}: {key}")
+            log.warning("What the engine has of %s belongs to no project: %s.", key, word)
+    return done, refused
+
+
+def _quarantine(key: str) -> bool:
+    return put_in_quarantine(key, actor=SYSTEM)
+
+
+def _remove_rest(key: str) -> bool:
+    get_engine().remove(key, volumes=True)
+    return True
+
+
+def _deleted_among(keys: Collection[str]) -> set[str]:
+    """Those whose project was deleted: the row went together with an event that says so."""
+    events = Event.objects.filter(project_id__in=[found for key in keys if (found := as_uuid(key))], outcome="done")
+    deletions = events.filter(action__in=["delete", Remedy.FINISH_DELETION.value])
+    return {str(pk) for pk in deletions.values_list("project_id", flat=True)} if keys else set()
+
+
+def _is_old(each: Observation | Volume, now: datetime) -> bool:
+    return each.created_at is not None and now - each.created_at >= ORPHAN_AGE
+
+
+def _is_kept(container: Observation) -> bool:
+    """Whether it is in quarantine already, and nobody has started it since."""
+    return QUARANTINE_LABEL in container.labels and not container.is_up and _has_entry(container.key)
+
+
+def _is_noted(volume: Volume) -> bool:
+    return not volume.name.endswith(SECRETS) and _has_entry(volume.key)
+
+
+def _has_entry(key: str) -> bool:
+    return Quarantined.objects.filter(key=key).exists()
+
+
+def _without_project(volumes: Iterable[Volume]) -> list[Volume]:
+    ours = [volume for volume in volumes if volume.key and is_labelled(volume.labels)]
+    keys = {found for volume in ours if (found := as_uuid(volume.key))}
+    known = {str(pk) for pk in Project.objects.filter(pk__in=keys).values_list("pk", flat=True)} if keys else set()
+    return [volume for volume in ours if volume.key not in known]
+
+
+def _forget_what_is_gone(on_engine: set[str]) -> None:
+    for key in Quarantined.objects.filter(instance=settings.BERTH_INSTANCE).values_list("key", flat=True):
+        project_id = as_uuid(key)
+        if key not in on_engine or (project_id and Project.objects.filter(pk=project_id).exists()):
+            Quarantined.objects.filter(key=key).delete()

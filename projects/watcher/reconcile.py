@@ -14,17 +14,18 @@ from django.utils import timezone
 
 from containers.errors import EngineUnavailableError
 from containers.get_engine import get_engine
-from containers.identity import group_by_key
-from containers.vocabulary import INSTANCE_LABEL, Observation
+from containers.identity import forget_installation_id, group_by_key, is_ours
+from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
+from projects.services.installation import find_conflicts, hold, observe_instance
 from projects.services.operations import command_deadline
 from projects.watcher.crash_mail import open_cursor, send_crash_mails
 from projects.watcher.failures import FORESEEN, Confinement, concerns_all, note_failure, note_success
 from projects.watcher.observation import differs, record_observation
-from projects.watcher.orphans import find_orphans, remove_orphans
+from projects.watcher.orphans import find_orphans, put_away
 from projects.watcher.repair import carry_out
 
 log = logging.getLogger(__name__)
@@ -32,12 +33,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Round:
-    """What a round saw and did. Every change on the engine up to `at` is in the rows."""
+    """What a round saw and did. Every change on the engine up to `at` is in the rows.
+
+    `held` says in a sentence why nothing was mended; empty where all is well.
+    """
 
     at: datetime
     seen: int = 0
     changed: int = 0
     skipped: int = 0
+    held: str = ""
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -52,11 +57,15 @@ def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, includ
     """
     result = Round(at=timezone.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
-    engine = get_engine()
-    observed = engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-    result.seen = len(observed)
-    found = group_by_key(observed)
+    forget_installation_id()  # an operator may have adopted another one
+    observed = observe_instance()
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
+    conflicts = find_conflicts(observed, {project.container_key: project.generation for project in rows})
+    hold(conflicts)
+    result.held = conflicts.describe()
+    mend = repair and not conflicts
+    found = group_by_key(seen for seen in observed if is_ours(seen.labels))
+    result.seen = sum(map(len, found.values()))
     confinement = Confinement(result.failed)
     for project in rows:
         seen = next(iter(found.pop(project.container_key, ())), None)
@@ -64,22 +73,23 @@ def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, includ
             result.skipped += 1
             continue
         with confinement.of(project):
-            _reconcile_project(project, seen, result, inspect=project.container_key in changed_keys, repair=repair)
+            _reconcile_project(project, seen, result, inspect=project.container_key in changed_keys, repair=mend)
     confinement.settle()
+    if mend:
+        _put_orphans_away(found, result, include_volumes=include_volumes)
     if repair:
-        _remove_orphans(found, result, include_volumes=include_volumes)
         send_crash_mails(cursor)
     return result
 
 
-def _remove_orphans(found: Mapping[str, Sequence[Observation]], result: Round, *, include_volumes: bool) -> None:
+def _put_orphans_away(found: Mapping[str, Sequence[Observation]], result: Round, *, include_volumes: bool) -> None:
     try:
-        repaired, failed = remove_orphans(find_orphans(found, include_volumes=include_volumes), now=result.at)
+        repaired, failed = put_away(find_orphans(found, include_volumes=include_volumes, now=result.at))
     except Exception as error:
         if concerns_all(error):
             raise
-        result.failed.append(f"remove orphans: {type(error).__name__}")
-        log.exception("Containers and volumes without a project could not be removed; the next round tries again.")
+        result.failed.append(f"quarantine: {type(error).__name__}")
+        log.exception("What belongs to no project could not be put into quarantine; the next round tries again.")
         return
     result.repaired += repaired
     result.failed += failed

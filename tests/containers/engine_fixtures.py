@@ -42,6 +42,7 @@ class EngineUnderTest(Protocol):
     def is_running(self, name: str) -> bool: ...
     def pause(self, name: str) -> None: ...
     def vanish(self, name: str) -> None: ...
+    def rename(self, name: str, new: str) -> None: ...
     def volumes(self, name: str) -> set[str]: ...
     def secrets(self, name: str) -> dict[str, str]: ...
     def shorten_silence(self, monkeypatch: Any) -> None: ...
@@ -114,6 +115,10 @@ class MemoryUnderTest:
     def vanish(self, name: str) -> None:
         self.engine.vanish(name)
 
+    def rename(self, name: str, new: str) -> None:
+        container = self.engine.containers[new] = self.engine.containers.pop(name)
+        container.name = new
+
     def volumes(self, name: str) -> set[str]:
         return {volume for volume in self.engine.volumes if volume.startswith(name)}
 
@@ -160,6 +165,9 @@ class DockerUnderTest:
 
     def vanish(self, name: str) -> None:
         self.client.remove_container(name, force=True)
+
+    def rename(self, name: str, new: str) -> None:
+        self.client.rename(name, new)
 
     def volumes(self, name: str) -> set[str]:
         found = self.client.volumes(filters={"name": name})["Volumes"] or []

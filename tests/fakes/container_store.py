@@ -11,6 +11,7 @@ from containers.vocabulary import (
     INSTALLATION_LABEL,
     INSTANCE_LABEL,
     PROJECT_LABEL,
+    QUARANTINE_LABEL,
     AgentReport,
     ContainerSpec,
     ContainerState,
@@ -123,6 +124,15 @@ class ContainerStore:
             container.report = AgentReport(state="stopped")
             self._end(container, 137 if container.name in self.ignores_sigterm else 0, ContainerState.EXITED)
             self._emit(container, "stop")
+
+    def _keep(self, container: MemoryContainer) -> None:
+        """Puts a container that only holds the state in its place."""
+        if QUARANTINE_LABEL in container.labels:
+            return
+        self._remove(container)
+        if any(volume.endswith("-data") for volume in self._volumes_of(container.key)):
+            labels = {**container.labels, QUARANTINE_LABEL: datetime.now(UTC).isoformat(timespec="seconds")}
+            self.containers[container.name] = MemoryContainer(name=container.name, labels=labels)
 
     def _end(self, container: MemoryContainer, exit_code: int, state: ContainerState) -> None:
         container.state, container.exit_code, container.finished_at = state, exit_code, datetime.now(UTC)

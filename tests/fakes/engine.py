@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
+from django.conf import settings
+
 from containers.errors import EngineError, SupersededError
-from containers.identity import is_ours
-from containers.vocabulary import ContainerSpec, ContainerState, EngineEvent, Observation, Usage, Volume
+from containers.identity import is_labelled, is_ours
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, ContainerState, EngineEvent, Observation, Usage, Volume
 from tests.fakes.engine_dials import EngineDials
 from tests.fakes.memory_container import MemoryContainer
 
@@ -83,13 +85,25 @@ class MemoryEngine(EngineDials):
             container = self._find(key)
             return container.observation if container else None
 
-    def observe(self, within: Mapping[str, str]) -> list[Observation]:
+    def quarantine(self, key: str, *, timeout: int) -> None:
+        self._enter("quarantine", key)
+        with self._changed:
+            for container in self._find_all(key):
+                if is_labelled(container.labels):
+                    self._stop(container)
+                    self._keep(container)
+            secrets = {volume for volume in self._volumes_of(key) if volume.endswith("-secrets")}
+            self.volumes -= {volume for volume in secrets if is_labelled(self.volume_labels[volume])}
+        self._answer("quarantine")
+
+    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
         self._enter("observe")
         with self._changed:
+            wanted = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
             return [
                 container.listed
                 for container in self.containers.values()
-                if container.is_ours and within.items() <= container.labels.items()
+                if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:

@@ -20,6 +20,8 @@ class Command(BaseCommand):
             self.stdout.write(self.style.SUCCESS(line))
         for line in result.failed:
             self.stdout.write(self.style.ERROR(line))
+        if result.held:
+            self.stdout.write(self.style.ERROR(result.held))
         self.stdout.write(
             f"{result.seen} containers seen, {result.changed} rows updated, "
             f"{len(result.repaired)} repaired, {len(result.failed)} could not be repaired."

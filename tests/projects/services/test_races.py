@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from rest_framework.test import APIClient
@@ -21,8 +22,8 @@ def after_list(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, act: Act) 
     """Do it once, when the engine has made its list and nobody has read it yet."""
     observe = engine.observe
 
-    def slow_answer(within: Any) -> Any:
-        found = observe(within)
+    def slow_answer(within: Any, **options: Any) -> Any:
+        found = observe(within, **options)
         monkeypatch.undo()
         act()
         return found
@@ -82,27 +83,29 @@ def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
     assert not Event.objects.filter(outcome="failed").exists()
 
 
-def test_an_orphan_that_cannot_be_removed_does_not_keep_the_rest_from_being_mended(
+def test_an_orphan_that_cannot_be_put_away_does_not_keep_the_rest_from_being_mended(
     project: Project, engine: MemoryEngine
 ) -> None:
     for name in ("one", "two"):
         orphan = engine.foreign(name, labels={**own_labels(), "berth.project": name})
         orphan.created_at = datetime.now(UTC) - timedelta(minutes=6)
-    engine.fail("remove", EngineRefusedError("The device is busy."))
+    engine.fail("quarantine", EngineRefusedError("The device is busy."))
     result = reconcile()
     assert len(result.failed) == len(result.repaired) == 1
 
 
-def test_volumes_that_belong_to_nobody_are_removed_once_they_are_old_enough(
+def test_volumes_of_a_deleted_project_are_removed_once_they_are_old_enough(
     project: Project, engine: MemoryEngine
 ) -> None:
     """A deploy lost to a deletion, and was killed when it had removed its container."""
+    gone = uuid4()
+    Event.objects.create(project_id=gone, owner_id=gone, actor="Alice", source="key", action="delete", outcome="done")
     theirs = set(engine.volumes)
     engine.volumes |= {"berth-gone-data", "berth-gone-secrets", "other-data"}
     for name in ("berth-gone-data", "berth-gone-secrets"):
-        engine.volume_labels[name] = {**own_labels(), "berth.project": "gone"}
+        engine.volume_labels[name] = {**own_labels(), "berth.project": str(gone)}
     assert reconcile().repaired == []
     engine.volumes_since = datetime.now(UTC) - timedelta(minutes=6)
     assert reconcile(include_volumes=False).repaired == []
-    assert reconcile().repaired == ["remove orphan: gone"]
+    assert reconcile().repaired == [f"remove the rest: {gone}"]
     assert engine.volumes == theirs | {"other-data"}

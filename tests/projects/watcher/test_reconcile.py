@@ -68,13 +68,14 @@ def test_a_container_that_never_started_is_brought_up(project: Project, engine: 
     assert status_of(project) == "running"
 
 
-def test_an_orphan_is_removed_once_it_is_old_enough(project: Project, engine: MemoryEngine) -> None:
+def test_an_orphan_is_put_into_quarantine_once_it_is_old_enough(project: Project, engine: MemoryEngine) -> None:
     young = engine.foreign("berth-young", labels={**own_labels(), "berth.project": "young"})
     old = engine.foreign("berth-old", labels={**own_labels(), "berth.project": "old"})
     stranger = engine.foreign("other-old", labels={"berth.instance": "other"})
     old.created_at = stranger.created_at = datetime.now(UTC) - timedelta(minutes=6)
-    assert reconcile().repaired == ["remove orphan: old"]
-    assert set(engine.containers) == {project.container_name, young.name, stranger.name}
+    assert reconcile().repaired == ["quarantine: old"]
+    assert not engine.containers.get(old.name)  # there was no state to hold on to
+    assert {project.container_name, young.name, stranger.name} == set(engine.containers)
 
 
 def test_what_cannot_be_mended_is_reported_and_does_not_keep_the_rest_from_it(

@@ -1,0 +1,90 @@
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from accounts.models import User
+from containers.errors import EngineError
+from projects.errors import CannotAdoptError
+from projects.models import Actor, AgentType, Plan, Quarantined
+from projects.services.quarantine import adopt_from_quarantine, delete_from_quarantine, find_owner
+
+OPERATOR = Actor(label="operator", source="manage.py quarantine")
+
+
+class Command(BaseCommand):
+    help = (
+        "List, adopt or delete agents in quarantine: they carry the id of this installation and belong to no project. "
+        "They are stopped and kept, with what they remember, until you decide."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb")
+        verbs.add_parser("list", help="list what is in quarantine (the default)")
+        adopt = verbs.add_parser("adopt", help="make a stopped project of an agent; its owner enters the credentials")
+        adopt.add_argument("project", help="the id of the project that it belonged to, as the list has it")
+        adopt.add_argument("--owner", metavar="EMAIL", help="by default the owner that its labels name")
+        adopt.add_argument("--plan", metavar="SLUG", help="by default the default plan")
+        adopt.add_argument("--type", metavar="SLUG", help="by default the default agent type")
+        delete = verbs.add_parser("delete", help="remove containers and what the agents remember, for good")
+        delete.add_argument("project", nargs="*", help="the ids, as the list has them")
+        delete.add_argument("--expired", action="store_true", help="all that have been kept for 30 days")
+        delete.add_argument("--yes", action="store_true", help="do not ask")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            match options["verb"]:
+                case "adopt":
+                    self._adopt(options)
+                case "delete":
+                    self._delete(options)
+                case _:
+                    self._list(Quarantined.objects.all())
+        except (EngineError, CannotAdoptError) as error:
+            raise CommandError(str(error)) from error
+
+    def _list(self, entries: Iterable[Quarantined]) -> None:
+        lines = [
+            f"{entry.key}  since {entry.since:%Y-%m-%d %H:%M}  kept until {entry.kept_until:%Y-%m-%d}  "
+            f"owner {_name_owner(entry)}  {entry.container_name or 'without a container'}"
+            for entry in entries
+        ]
+        self.stdout.write("\n".join(lines) or "Nothing is in quarantine.")
+
+    def _adopt(self, options: dict[str, Any]) -> None:
+        project = adopt_from_quarantine(
+            entry=_find(Quarantined, options["project"]),
+            actor=OPERATOR,
+            owner=_find(User, options["owner"], "email__iexact") if options["owner"] else None,
+            plan=_find(Plan, options["plan"]) if options["plan"] else None,
+            agent_type=_find(AgentType, options["type"]) if options["type"] else None,
+        )
+        done = f"Project {project.pk} is {project.owner.email}'s, and stopped. Enter its credentials, then start it."
+        self.stdout.write(self.style.SUCCESS(done))
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        chosen = {entry.pk: entry for entry in (_find(Quarantined, key) for key in options["project"])}
+        if options["expired"]:
+            now = timezone.now()
+            chosen |= {entry.pk: entry for entry in Quarantined.objects.all() if entry.kept_until <= now}
+        if not chosen:
+            raise CommandError("Name the projects to delete, or say --expired for all that were kept for 30 days.")
+        self._list(chosen.values())
+        if not options["yes"] and input(f"Type {len(chosen)} to delete that many for good: ") != str(len(chosen)):
+            raise CommandError("Nothing was deleted.")
+        for entry in chosen.values():
+            delete_from_quarantine(entry=entry, actor=OPERATOR)
+            self.stdout.write(self.style.SUCCESS(f"Deleted {entry.key}."))
+
+
+def _name_owner(entry: Quarantined) -> str:
+    owner = find_owner(entry)
+    return owner.email if owner else f"unknown ({entry.owner_key or 'no label'})"
+
+
+def _find(model: type[Any], value: str, field: str = "pk") -> Any:
+    found = model._default_manager.filter(**{field: value}).first()
+    if found is None:
+        raise CommandError(f"There is no {model._meta.verbose_name} “{value}”.")
+    return found

@@ -1,0 +1,79 @@
+"""The quarantine in the admin: agents without a project, to be adopted or deleted."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+
+from accounts.admin_confirmation import asks_first
+from accounts.admin_permissions import ReadableByStaff, staff_user
+from accounts.http import client_address
+from containers.errors import EngineError
+from projects.errors import CannotAdoptError
+from projects.models import Actor, Quarantined
+from projects.models.installation import read_hold
+from projects.services.quarantine import adopt_from_quarantine, delete_from_quarantine, find_owner
+
+
+class WarnsOfHold(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Says above the list why nothing is mended, where that is so."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        because = read_hold()
+        if because and request.method == "GET":
+            self.message_user(request, because, messages.ERROR)
+        return super().changelist_view(request, extra_context)
+
+
+def describe_entry(entry: Quarantined) -> str:
+    owner = find_owner(entry)
+    return f"{entry}, of {owner.email if owner else 'an unknown owner'}, since {entry.since:%Y-%m-%d}"
+
+
+class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
+    """Nothing here is ever deleted by itself."""
+
+    list_display = ("key", "owner", "container_name", "generation", "since", "kept_until")
+    search_fields = ("key", "owner_key", "container_name")
+    actions = ("adopt", "delete_for_good")
+    fields = ("key", "owner", "owner_key", "container_name", "generation", "instance", "since", "kept_until")
+    readonly_fields = fields
+
+    @admin.display(description="owner")
+    def owner(self, entry: Quarantined) -> str:
+        owner = find_owner(entry)
+        return owner.email if owner else "unknown"
+
+    @admin.action(description="Adopt: make a stopped project of it, for its owner")
+    def adopt(self, request: HttpRequest, chosen: QuerySet[Quarantined]) -> None:
+        actor = _actor(request)
+        self._each(request, chosen, lambda entry: adopt_from_quarantine(entry=entry, actor=actor))
+
+    @asks_first(
+        verb="Delete",
+        consequence="The containers and what the agents remember are removed for good.",
+        typed=True,
+        describe=describe_entry,
+    )
+    @admin.action(description="Delete, with container and state")
+    def delete_for_good(self, request: HttpRequest, chosen: QuerySet[Quarantined]) -> None:
+        actor = _actor(request)
+        self._each(request, chosen, lambda entry: delete_from_quarantine(entry=entry, actor=actor))
+
+    def _each(self, request: HttpRequest, chosen: QuerySet[Quarantined], act: Callable[[Quarantined], object]) -> None:
+        entries, done = list(chosen), 0
+        for entry in entries:
+            try:
+                act(entry)
+                done += 1
+            except (CannotAdoptError, EngineError) as error:
+                self.message_user(request, format_html("{}: {}", entry.key, error), messages.ERROR)
+        if done:
+            self.message_user(request, f"Done: {done} of {len(entries)}.", messages.SUCCESS)
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
