@@ -29,10 +29,10 @@ VERBS: dict[str, Callable[[Engine, str], object]] = {
 }
 
 
-def deploy_former(under_test: EngineUnderTest, **changes: object) -> None:
+def deploy_former(under_test: EngineUnderTest) -> None:
     """As Berth did before installations had ids."""
     labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: under_test.key, "berth.owner": OWNER}
-    deploy(under_test, name=former_name(under_test.key), labels=labels, **changes)
+    deploy(under_test, name=former_name(under_test.key), labels=labels)
 
 
 def test_names_are_stable_and_tell_nothing() -> None:
