@@ -16,12 +16,11 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from projects.models import AgentType
-from projects.rules.own_settings import OWN_SETTINGS
+from projects.rules.own_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings_validator import SettingsValidator
 
 log = logging.getLogger(__name__)
 
-SETTINGS_BYTES = 16 * 1024
 ERRORS_NAMED = 20
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 """All but tab and line feed, which instructions may hold."""

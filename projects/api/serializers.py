@@ -14,6 +14,7 @@ from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Plan, Project
 from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
+from projects.rules.merge_patch import merge_patch
 from projects.rules.statuses import Status
 from projects.services import NewProject, ProjectChange
 
@@ -130,6 +131,11 @@ class NewProjectSerializer(ProjectFieldsSerializer):
 class ProjectChangeSerializer(ProjectFieldsSerializer):
     """Any of the fields; `self.instance` is the project."""
 
+    settings = serializers.DictField(
+        required=False,
+        help_text="A JSON Merge Patch (RFC 7396): a setting that is not named stays as it is, and null removes one.",
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, partial=True, **kwargs)
 
@@ -138,7 +144,7 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         if "plan" in attrs:
             check_memory(project.agent_type, attrs["plan"])
         if "settings" in attrs:
-            check_settings(project.agent_type, attrs["settings"])
+            check_settings(project.agent_type, merge_patch(project.settings, attrs["settings"]))
         return attrs
 
     @sensitive_variables()
@@ -147,7 +153,7 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         return ProjectChange(
             name=data.get("name"),
             plan=data.get("plan"),
-            settings=data.get("settings"),
+            settings_patch=data.get("settings"),
             telegram_token=data.get("telegramToken"),
             api_key=data.get("apiKey"),
         )

@@ -13,6 +13,7 @@ from projects.dashboard.project_form import SECRETS, SETTINGS, ProjectForm
 from projects.errors import IdempotencyMismatchError, OperationInProgressError
 from projects.models import AgentType, Plan, Project
 from projects.rules.lifecycle import Action
+from projects.rules.merge_patch import merge_patch
 from projects.services import NewProject, ProjectChange
 
 SENTENCES_FOR_FORMS = {
@@ -52,7 +53,8 @@ class NewProjectForm(ProjectForm):
     def make_serializer(self) -> NewProjectSerializer:
         chosen = {name: self.cleaned_data[name] for name in ("type", "plan") if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
-        return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": self.settings_over({})})
+        settings = merge_patch({}, self.settings_patch({}))
+        return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": settings})
 
     def build(self, project_id: uuid.UUID) -> NewProject:
         return self.serializer.build(project_id)
@@ -93,13 +95,19 @@ class ChangeProjectForm(ProjectForm):
     def agent_type(self) -> AgentType:
         return self.project.agent_type
 
+    @property
+    def stored_settings(self) -> Mapping[str, Any]:
+        settings: dict[str, Any] = self.project.settings
+        return settings
+
     @sensitive_variables()
     def make_serializer(self) -> ProjectChangeSerializer:
         """Holds only what differs. What stays as it is may be a plan or a setting that is no longer available."""
         sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
-        sent["settings"] = self.settings_over(self.project.settings)
-        stored = {"name": self.project.name, "plan": self.project.plan_id, "settings": self.project.settings}
-        changed = {name: value for name, value in sent.items() if value != stored[name]}
+        stored = {"name": self.project.name, "plan": self.project.plan_id}
+        changed: dict[str, Any] = {name: value for name, value in sent.items() if value != stored[name]}
+        if patch := self.settings_patch(self.project.settings):
+            changed["settings"] = patch
         return ProjectChangeSerializer(self.project, data={**changed, **self.secrets_sent()})
 
     @property

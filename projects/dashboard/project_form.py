@@ -15,6 +15,7 @@ from projects.api.serializers import ProjectFieldsSerializer
 from projects.dashboard.form_fields import choices_of, read_setting, secret_field, text_field, text_of
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Plan
+from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import OWN_SETTINGS
 
 SETTINGS = ("model", "instructions", "allowed_users")
@@ -47,6 +48,10 @@ class ProjectForm(forms.Form):
     @property
     def agent_type(self) -> AgentType | None:
         raise NotImplementedError
+
+    @property
+    def stored_settings(self) -> Mapping[str, Any]:
+        return {}
 
     def make_serializer(self) -> ProjectFieldsSerializer:
         raise NotImplementedError
@@ -83,15 +88,11 @@ class ProjectForm(forms.Form):
     def secrets_sent(self) -> dict[str, str]:
         return {wire: value for wire, name in SECRETS.items() if (value := self.cleaned_data.get(name))}
 
-    def settings_over(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The stored settings with the changes of the form. A setting that was not changed keeps its value and type."""
-        settings = dict(stored)
-        for name in SETTINGS:
-            typed = read_setting(name, self.cleaned_data.get(name, ""))
-            if typed != read_setting(name, text_of(stored.get(name))):
-                settings.pop(name, None)
-                settings |= {name: typed} if typed else {}
-        return settings
+    def settings_patch(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """What the form changes of the stored settings, as a merge patch. A setting that it leaves keeps its type."""
+        typed = {name: read_setting(name, self.cleaned_data.get(name, "")) for name in SETTINGS}
+        shown = {name: read_setting(name, text_of(stored.get(name))) for name in SETTINGS}
+        return {name: value or None for name, value in typed.items() if value != shown[name]}
 
     def _settings_errors(self) -> dict[str, Any]:
         """The errors of the settings, also where other fields have errors.
@@ -99,11 +100,11 @@ class ProjectForm(forms.Form):
         The serializer checks the settings only when all other fields are right. Somebody who has to paste credentials
         again should see all errors at once.
         """
-        settings = self.serializer.initial_data.get("settings")
-        if self.agent_type is None or settings is None:
+        patch = self.serializer.initial_data.get("settings")
+        if self.agent_type is None or patch is None:
             return {}
         try:
-            check_settings(self.agent_type, settings)
+            check_settings(self.agent_type, merge_patch(self.stored_settings, patch))
         except ValidationError as error:
             return cast(dict[str, Any], error.detail)
         return {}

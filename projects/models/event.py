@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 from django.db import models
 from django.utils import timezone
 
+DETAIL_LENGTH = 300
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
@@ -34,7 +36,7 @@ class Event(models.Model):
     address = models.GenericIPAddressField(null=True)
     action = models.CharField(max_length=40)
     outcome = models.CharField(max_length=40)
-    detail = models.CharField(max_length=300, blank=True)
+    detail = models.CharField(max_length=DETAIL_LENGTH, blank=True)
 
     class Meta:
         ordering = ["-at", "-pk"]

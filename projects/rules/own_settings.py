@@ -1,9 +1,13 @@
 """The settings that Berth itself reads, whatever the schema of an agent type says of them."""
 
+import json
 from typing import Any
 
 from projects.errors import UnusableSettingsError
 from projects.rules.settings_validator import SettingsValidator
+
+SETTINGS_BYTES = 16 * 1024
+"""The length of all settings together, as JSON."""
 
 PROVIDERS = ("anthropic", "openai", "openrouter")
 
@@ -39,3 +43,11 @@ def check_own_settings(settings: Any) -> None:
     for error in _validator.iter_errors(settings):
         name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
         raise UnusableSettingsError(f"{name} does not fit, so no container can be made. Correct it, then start.")
+
+
+def fits_schema(settings: Any, schema: Any) -> bool:
+    """Whether the settings fit Berth and the schema of their agent type."""
+    of_type = SettingsValidator(schema if isinstance(schema, dict | bool) else {})
+    return bool(
+        _validator.is_valid(settings) and of_type.is_valid(settings) and len(json.dumps(settings)) <= SETTINGS_BYTES
+    )

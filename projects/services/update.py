@@ -7,22 +7,35 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
-from projects.errors import ProjectSuspendedError
+from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
-from projects.models.project import API_KEY
+from projects.models.event import DETAIL_LENGTH
+from projects.models.project import API_KEY, TELEGRAM_TOKEN
 from projects.rules.lifecycle import Desired
+from projects.rules.merge_patch import find_changed_names, merge_patch
+from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, lock_owner
 from projects.services.operations import operation_in_progress
+
+ATTEMPTS = 5
+"""How often a change of the settings is merged again because another one came in between."""
+
+COMPARED = {"name", "plan", "provider", "bot_id", "bot_username"}
+"""The columns that an event names where they change; credentials and settings are compared apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectChange:
-    """What to change, checked for its shape; None leaves a field as it is."""
+    """What to change, checked for its shape; None leaves a field as it is.
+
+    `settings_patch` is a JSON Merge Patch (RFC 7396). It is checked with the settings that it was read with.
+    """
 
     name: str | None = None
     plan: Plan | None = None
-    settings: dict[str, Any] | None = None
+    settings_patch: dict[str, Any] | None = None
     telegram_token: str | None = field(default=None, repr=False)
     api_key: str | None = field(default=None, repr=False)
 
@@ -34,15 +47,32 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`,
     `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
     """
-    _check_not_suspended(project)
-    check = _look_then_ask(project, change)
-    values = _new_values(project, change, check)
+    for _ in range(ATTEMPTS):
+        _check_not_suspended(project)
+        check = _look_then_ask(project, change)
+        if _write(project, _new_values(project, change, check), check, actor):
+            project.refresh_from_db()
+            return project
+        project.refresh_from_db()
+        _check_merged(project, change)
+    raise operation_in_progress(project)
+
+
+@sensitive_variables("values")
+def _write(project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor) -> bool:
+    """Returns False, having written nothing, where the settings were changed since the project was read: what was
+    merged into the old ones would undo that.
+    """
     try:
         with transaction.atomic():
-            if change.plan is not None and change.plan != project.plan:
+            plan = values.get("plan", project.plan)
+            if plan != project.plan:
                 lock_owner(project.owner)
-                check_plan_limit(owner=project.owner, plan=change.plan)
+                check_plan_limit(owner=project.owner, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
+            stored = rows.select_for_update().values_list("settings", flat=True).first()
+            if "settings" in values and stored is not None and stored != project.settings:
+                return False
             if not rows.update(**values, updated_at=timezone.now()):
                 project.refresh_from_db()
                 _check_not_suspended(project)
@@ -52,8 +82,18 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         if check is not None:
             check_bot(owner=project.owner, check=check, project_id=project.pk)
         raise
-    project.refresh_from_db()
-    return project
+    return True
+
+
+def _check_merged(project: Project, change: ProjectChange) -> None:
+    """Raises `InvalidFieldError` where the patch and what somebody else has changed meanwhile do not fit together."""
+    merged = merge_patch(project.settings, change.settings_patch or {})
+    if not fits_schema(merged, project.agent_type.settings_schema):
+        raise InvalidFieldError(
+            "The settings were changed meanwhile, and this does not fit them. Look at them again.",
+            field="settings",
+            code="changed_meanwhile",
+        )
 
 
 def _check_not_suspended(project: Project) -> None:
@@ -72,10 +112,9 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
     token, key = change.telegram_token, change.api_key
     if token:
         check_own_bots(owner=project.owner, bot_id=parse_bot_id(token), project_id=project.pk)
-    if not (token or key or change.settings is not None):
+    if not (token or key or change.settings_patch is not None):
         return None
-    settings = project.settings if change.settings is None else change.settings
-    provider = str(settings.get("provider", ""))
+    provider = str(merge_patch(project.settings, change.settings_patch or {}).get("provider", ""))
     return verify_credentials(
         telegram_token=token or "",
         api_key=key or project.decrypt_credential(API_KEY),
@@ -86,22 +125,55 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
 
 
 def _events(project: Project, check: CredentialCheck | None, values: dict[str, Any], actor: Actor) -> list[Event]:
-    names = sorted(name.removesuffix("_ciphertext") for name in values if not name.endswith("_hint"))
-    done = [project.event(actor, "update", "done", detail=f"changed: {', '.join(names)}")] if names else []
+    """Tells what differs from `project`, by name."""
+    names = [name for name, value in values.items() if name in COMPARED and value != getattr(project, name)]
+    names += [field for field in (TELEGRAM_TOKEN, API_KEY) if f"{field}_ciphertext" in values]
+    names += [
+        f"settings.{name[:64]}"
+        for name in find_changed_names(project.settings, values.get("settings", project.settings))
+    ]
+    done = [project.event(actor, "update", "done", detail=_list_changes(sorted(names)))] if names else []
     warnings = check.warnings if check else ()
     return done + [project.event(actor, "update", "warning", detail=warning) for warning in warnings]
+
+
+def _list_changes(names: list[str]) -> str:
+    """Names as many as an event has room for, and counts the others."""
+    shown = names
+    while len(said := _sentence(shown, left_out=len(names) - len(shown))) > DETAIL_LENGTH:
+        shown = shown[:-1]
+    return said
+
+
+def _sentence(shown: list[str], *, left_out: int) -> str:
+    return f"changed: {', '.join(shown)}" + (f" and {left_out} more" if left_out else "")
 
 
 @sensitive_variables("change")
 def _new_values(project: Project, change: ProjectChange, check: CredentialCheck | None) -> dict[str, Any]:
     values: dict[str, Any] = {
-        field: value
-        for field, value in (("name", change.name), ("plan", change.plan), ("settings", change.settings))
-        if value is not None
+        field: value for field, value in (("name", change.name), ("plan", change.plan)) if value is not None
     }
+    if change.settings_patch is not None:
+        values["settings"] = merge_patch(project.settings, change.settings_patch)
     if check is not None:
         values["provider"] = check.provider
         if change.telegram_token is not None:
             values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
-    encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
-    return values | {field: getattr(project, field) for field in encrypted}
+    return values | _encrypted_anew(project, telegram_token=change.telegram_token, api_key=change.api_key)
+
+
+@sensitive_variables()
+def _encrypted_anew(project: Project, **credentials: str | None) -> dict[str, Any]:
+    """The columns of those credentials that are not the stored ones."""
+    new = {field: value for field, value in credentials.items() if not _is_stored(project, field, value)}
+    row = Project(id=project.id)
+    return {column: getattr(row, column) for column in row.encrypt_credentials(**new)}
+
+
+@sensitive_variables()
+def _is_stored(project: Project, field: str, value: str | None) -> bool:
+    try:
+        return value is None or project.decrypt_credential(field) == value
+    except SecretUnreadableError:
+        return False

@@ -51,6 +51,8 @@ SETTINGS: list[tuple[Any, str, str]] = [
 @pytest.mark.parametrize("route", WRITING)
 def test_settings_fit_the_schema_of_the_type(send: Sender, route: str) -> None:
     for settings, field, code in SETTINGS:
+        if route == "change" and isinstance(settings, dict) and None in settings.values():
+            continue  # in a change null removes the setting
         answer = send.with_(route, settings=settings)
         assert_problem(answer, 400, "invalid")
         assert (field, code) in codes_of(answer), ascii(settings)[:200]

@@ -45,7 +45,7 @@ def test_another_provider_is_asked_about_the_stored_key(
     provider.heal()
     answer = api.patch(f"/api/projects/{project.id}", {"settings": {"provider": "anthropic"}})
     assert answer.json()["provider"] == "anthropic"
-    answer = api.patch(f"/api/projects/{project.id}", {"settings": {}})
+    answer = api.patch(f"/api/projects/{project.id}", {"settings": {"provider": None}})
     assert answer.json()["provider"] == "openai"
 
 
