@@ -128,7 +128,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
 
     def _show_link(self, request: HttpRequest, user: User) -> HttpResponse:
         try:
-            link = make_set_password_link(request, user=user, by=staff_user(request))
+            link = make_set_password_link(user=user, by=staff_user(request))
         except InactiveUserError as error:
             self.message_user(request, str(error), messages.ERROR)
             return redirect("admin:accounts_user_change", user.pk)

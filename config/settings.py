@@ -76,7 +76,9 @@ BERTH_WORKER_TIMEOUT = 120
 BERTH_GRACE = 8
 
 DEBUG = False
-ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1]", *env.words("BERTH_ALLOWED_HOSTS")]
+BERTH_NAMED_HOSTS = env.words("BERTH_ALLOWED_HOSTS")
+# The loopback names are for health checks and for this machine: LoopbackHostMiddleware keeps everybody else out.
+ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1]", *BERTH_NAMED_HOSTS]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
@@ -104,6 +106,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.hosts.LoopbackHostMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",

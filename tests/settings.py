@@ -15,6 +15,7 @@ for _name in [name for name in os.environ if name.startswith("BERTH_") and not n
     del os.environ[_name]
 os.environ["BERTH_DATA_DIR"] = str(_home)
 os.environ["BERTH_VERIFY_CREDENTIALS"] = "off"
+os.environ["BERTH_ALLOWED_HOSTS"] = "localhost"  # live servers of tests are there, on any port
 
 from config.settings import *  # noqa: E402, F403
 from config.settings import (  # noqa: E402

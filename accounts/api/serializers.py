@@ -6,12 +6,13 @@ from rest_framework import serializers
 
 from accounts.api.fields import StrictCharField, StrictChoiceField, StrictSerializer
 from accounts.credentials.passwords import LONGEST_PASSWORD
+from accounts.emails import LONGEST_EMAIL
 from accounts.models import ApiKey, Role, Scope
 from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
 
 
 class LoginSerializer(StrictSerializer):
-    email = StrictCharField(max_length=254)
+    email = StrictCharField(max_length=LONGEST_EMAIL)
     password = StrictCharField(max_length=LONGEST_PASSWORD, trim_whitespace=False, style={"input_type": "password"})
     code = StrictCharField(
         max_length=64,

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from accounts.credentials.passwords import LONGEST_PASSWORD
+from accounts.emails import LONGEST_EMAIL, clean_email
 from accounts.errors import InvalidCredentialsError, TooManyAttemptsError
 from accounts.http import client_address
 from accounts.models import Scope, User
@@ -56,10 +57,13 @@ class SignInForm(forms.Form):
 
 
 class SignUpForm(forms.Form):
-    email = forms.EmailField(
-        max_length=254,
+    email = forms.CharField(
+        max_length=LONGEST_EMAIL,
         widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True, "autocapitalize": "none"}),
     )
+
+    def clean_email(self) -> str:
+        return clean_email(self.cleaned_data["email"])
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest, Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.emails import normalise_email
+from accounts.emails import LONGEST_EMAIL, clean_email, normalise_email
 
 
 class Role(models.TextChoices):
@@ -60,7 +61,10 @@ class UserManager(BaseUserManager["User"]):
         """Creates a user. Without a password nobody can sign in until somebody follows a set-password link."""
         if not email:
             raise ValueError("A user needs an email address.")
-        user = self.model(email=self.normalize_email(email), **fields)
+        address = self.normalize_email(email)
+        if len(address) > LONGEST_EMAIL:
+            raise ValueError("The email address is too long.")
+        user = self.model(email=address, **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -71,7 +75,7 @@ class UserManager(BaseUserManager["User"]):
 
 class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    email = models.EmailField(unique=True, max_length=254, error_messages={"unique": "This email is taken."})
+    email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": "This email is taken."})
     is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
@@ -125,6 +129,16 @@ class User(AbstractBaseUser, PermissionsMixin):
             self.session_version = version
             raise
         self.refresh_from_db(using=options.get("using"), fields=["session_version"])
+
+    def clean(self) -> None:
+        """Does what Django's does, and refuses a new email whose one spelling is no address or too long."""
+        super().clean()
+        if User.objects.filter(pk=self.pk, email=self.email).exists():
+            return  # the staff can still change a user whose email was taken when less was checked
+        try:
+            self.email = clean_email(self.email)
+        except ValidationError as error:
+            raise ValidationError({"email": error}) from None
 
     def end_sessions(self) -> None:
         """Ends every session of this user, once `session_version` is saved."""

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db.models import F
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
@@ -16,18 +16,18 @@ from accounts.errors import InactiveUserError, LinkNotValidError
 from accounts.models import User
 
 
-def make_set_password_link(request: HttpRequest, *, user: User, by: User) -> str:
+def make_set_password_link(*, user: User, by: User) -> str:
     """Returns a link to a page that sets the user's password. It works once, within three days. It is not stored.
 
+    It leads to BERTH_PUBLIC_URL, and never to the host that a request names, which its sender chooses.
     `accounts.credentials.set_password_tokens` says what ends it earlier. Raises InactiveUserError.
     """
     if not user.is_active:
         raise InactiveUserError
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     audit.record("set_password_link_made", user=user.pk, by=by.pk)
-    return request.build_absolute_uri(
-        reverse("accounts:set-password", kwargs={"uidb64": uid, "token": make_token(user)})
-    )
+    path = reverse("accounts:set-password", kwargs={"uidb64": uid, "token": make_token(user)})
+    return settings.BERTH_PUBLIC_URL + path
 
 
 def find_linked_user(uid: str) -> User | None:

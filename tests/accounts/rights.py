@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
-from django.test import Client, RequestFactory
+from django.test import Client
 
 from accounts.models import User
 from accounts.services.set_password_links import make_set_password_link
@@ -97,8 +98,8 @@ WRITERS: dict[str, Change] = {
 
 def set_password_path(user: User) -> str:
     """The address of a link for this user, as the admin shows it."""
-    link = make_set_password_link(RequestFactory().get("/"), user=User.objects.get(pk=user.pk), by=user)
-    return link.removeprefix("http://testserver")
+    link = make_set_password_link(user=User.objects.get(pk=user.pk), by=user)
+    return link.removeprefix(settings.BERTH_PUBLIC_URL)
 
 
 def opens(path: str, *, in_browser: Client | None = None) -> bool:

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.core.validators import validate_email
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.emails import clean_email
 from accounts.models import User
 
 DEFAULT_EMAIL = "admin@berth.localhost"
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         password = settings.BERTH_ADMIN_PASSWORD or secrets.token_urlsafe(15)
         candidate = User(email=User.objects.normalize_email(email))
         try:
-            validate_email(candidate.email)
+            candidate.email = clean_email(email)
             validate_password(password, candidate)
         except ValidationError as error:
             message = f"BERTH_ADMIN_EMAIL or BERTH_ADMIN_PASSWORD cannot be used: {' '.join(error.messages)}"

@@ -1,0 +1,47 @@
+"""Refuses requests for this machine's own names that come from elsewhere: a page must not look like a local one."""
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
+
+from accounts.http import client_address
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+
+
+class LoopbackHostMiddleware:
+    """Answers to `localhost` and its addresses for health checks and for clients on this machine, on our port only.
+
+    BERTH_PUBLIC_URL and BERTH_ALLOWED_HOSTS may name them: then they are ordinary names. `ALLOWED_HOSTS` has them all,
+    because Django knows no ports and no clients.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        name, port = split_domain_port(request.get_host())
+        if name in LOOPBACK_NAMES and not _is_admitted(request, name, port):
+            raise DisallowedHost("A loopback name is no address of this service. Use that of BERTH_PUBLIC_URL.")
+        return self.get_response(request)
+
+
+def _is_admitted(request: HttpRequest, name: str, port: str) -> bool:
+    if name in settings.BERTH_NAMED_HOSTS:
+        return True
+    public = urlsplit(settings.BERTH_PUBLIC_URL)
+    is_public_here = f"[{public.hostname}]" in LOOPBACK_NAMES or public.hostname in LOOPBACK_NAMES
+    ports = {"", str(settings.BERTH_PORT)} | ({str(public.port)} if is_public_here and public.port else set())
+    return port in ports and (is_public_here or request.path_info in HEALTH_PATHS or _is_local(request))
+
+
+def _is_local(request: HttpRequest) -> bool:
+    """Whether the client is on this machine. One without an address came through a socket of it."""
+    address = client_address(request)
+    return address is None or ip_address(address).is_loopback

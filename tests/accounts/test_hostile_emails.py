@@ -1,0 +1,115 @@
+"""Hostile email addresses at every door that takes one: a sentence or a mail that can be sent, and never a 500."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.exceptions import ValidationError
+from django.core.mail.message import sanitize_address
+from django.test import Client
+
+from accounts.emails import LONGEST_EMAIL, clean_email
+from accounts.models import User
+from accounts.services import sign_up
+from accounts.throttling import login_attempts
+from tests.accounts.hostile_emails import CJK, FEW, HOSTILE_EMAILS
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+Send = Callable[[str], Any]
+
+
+def encodable(email: str) -> str:
+    """What a form can carry of it: a browser replaces half a surrogate pair."""
+    return email.encode(errors="replace").decode()
+
+
+def send_sign_up(email: str) -> Any:
+    return Client().post("/sign-up", {"email": encodable(email)})
+
+
+def send_sign_in(email: str) -> Any:
+    return Client().post("/sign-in", {"email": encodable(email), "password": "x"})
+
+
+def send_login(email: str) -> Any:
+    body = json.dumps({"email": email, "password": "x"})
+    return Client().post("/api/auth/login", body, content_type="application/json")
+
+
+def send_to_admin(email: str) -> Any:
+    client = Client()
+    client.force_login(User.objects.get(is_superuser=True))
+    return client.post("/admin/accounts/user/add/", {"email": encodable(email)})
+
+
+DOORS: dict[str, tuple[Send, set[int]]] = {
+    "sign-up": (send_sign_up, {200, 400, 413}),
+    "sign-in": (send_sign_in, {200, 400, 413}),
+    "login": (send_login, {400, 401, 413}),
+    "admin": (send_to_admin, {200, 400, 413}),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_throttled(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.BERTH_SIGNUP = "open"
+    monkeypatch.setattr(sign_up, "ASKED_PER_ADDRESS", 10**6)
+    monkeypatch.setattr(login_attempts, "ADDRESS_LIMIT", 10**6)
+    UserFactory.create(admin=True)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_address_breaks_a_door(door: str) -> None:
+    send, expected = DOORS[door]
+    broken = {ascii(email)[:99]: status for email in FEW if (status := send(email).status_code) not in expected}
+    assert not broken
+    for user in User.objects.filter(is_superuser=False):
+        assert clean_email(user.email) == user.email
+    for message in mail.outbox:
+        assert len(message.to) == 1
+        assert len(sanitize_address(message.to[0], "utf-8")) <= LONGEST_EMAIL
+        assert message.message().as_bytes()
+
+
+def test_what_is_taken_can_be_mailed_and_stored() -> None:
+    taken = 0
+    for email in HOSTILE_EMAILS:
+        try:
+            address = clean_email(email)
+        except ValidationError:
+            continue
+        taken += 1
+        assert clean_email(address) == address
+        assert address.count("@") == 1
+        assert len(address) <= LONGEST_EMAIL
+        assert address.isprintable()
+        assert sanitize_address(address, "utf-8").isascii()
+    assert taken >= 10
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        f"x@{CJK * 60}.org",
+        "x@" + "\u6f22" * 63 + ".org",
+        "\ufdfa" * 14 + "@example.org",
+        "a\uff20b@example.org",
+    ],
+)
+def test_an_address_whose_one_spelling_is_none_is_refused(email: str) -> None:
+    answer = send_sign_up(email)
+    assert "aria-invalid" in answer.content.decode()
+    assert not User.objects.filter(is_superuser=False).exists()
+
+
+def test_a_user_whose_email_was_taken_before_can_still_be_changed() -> None:
+    old = User.objects.create(email=f"x@{CJK * 60}.org")
+    client = Client()
+    client.force_login(User.objects.get(is_superuser=True))
+    answer = client.post(f"/admin/accounts/user/{old.pk}/change/", {"email": old.email})
+    assert answer.status_code == 302, answer.content
+    old.refresh_from_db()
+    assert not old.is_active

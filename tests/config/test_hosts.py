@@ -1,0 +1,107 @@
+"""Which names the service answers to, from where, and on which port."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings as loaded
+from django.core import mail
+from django.test import Client
+
+ELSEWHERE, HERE = "203.0.113.7", "127.0.0.1"
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+PORTS = ("", ":8000")
+WRONG_PORTS = (":6666", ":80", ":08000", ":80000")
+
+
+@pytest.fixture(autouse=True)
+def _public(settings: Any) -> None:
+    settings.BERTH_PUBLIC_URL = "https://berth.example"
+    settings.BERTH_PORT = 8000
+    settings.BERTH_NAMED_HOSTS = ["berth.internal"]
+    settings.ALLOWED_HOSTS = ["berth.example", "localhost", "127.0.0.1", "[::1]", "berth.internal"]
+
+
+def status(host: str, *, path: str = "/sign-in", address: str = ELSEWHERE, **extra: Any) -> int:
+    return int(Client().get(path, headers={"host": host}, REMOTE_ADDR=address, **extra).status_code)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/sign-in", "/api/projects", "/sign-up", "/admin/login/", "/nothing", "/healthz/"])
+@pytest.mark.parametrize("port", [*PORTS, *WRONG_PORTS])
+@pytest.mark.parametrize("name", LOOPBACK)
+def test_nobody_elsewhere_gets_in_by_a_loopback_name(name: str, port: str, path: str) -> None:
+    assert status(name + port, path=path) == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("name", [*LOOPBACK, "LOCALHOST"])
+def test_clients_here_do_on_our_port(name: str, port: str) -> None:
+    assert status(name + port, address=HERE) == 200
+    assert status(name + port, address="::1") == 200
+    assert status(name + port, address="") == 200  # a Unix socket
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("port", WRONG_PORTS)
+@pytest.mark.parametrize("name", LOOPBACK)
+def test_and_on_no_other(name: str, port: str) -> None:
+    assert status(name + port, address=HERE) == 400
+    assert status(name + port, path="/healthz", address=HERE) == 400
+
+
+@pytest.mark.parametrize("name", LOOPBACK)
+def test_health_checks_come_from_anywhere(name: str) -> None:
+    assert status(name, path="/healthz") == 200
+    assert status(f"{name}:8000", path="/healthz") == 200
+
+
+@pytest.mark.django_db
+def test_a_client_of_a_proxy_on_this_machine_is_not_here(settings: Any) -> None:
+    settings.BERTH_TRUSTED_PROXIES = 1
+    assert status("localhost", address=HERE, HTTP_X_FORWARDED_FOR=ELSEWHERE) == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("host", ["berth.example", "berth.example:443", "berth.internal", "berth.internal:9000"])
+def test_its_own_names_are_open_to_all(host: str) -> None:
+    assert status(host) == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("host", ["evil.example", "berth.example.evil.example", "localhost.evil.example", "127.0.0.2"])
+def test_no_other_name_is(host: str) -> None:
+    assert status(host) == 400
+    assert status(host, address=HERE) == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("public_url", ["http://localhost:9000", "http://[::1]:9000", "http://127.0.0.1:9000"])
+def test_a_service_that_is_public_on_this_machine_is_known_by_all_loopback_names(
+    settings: Any, public_url: str
+) -> None:
+    """A port of a container's host is mapped, so that local clients seem to come from elsewhere."""
+    settings.BERTH_PUBLIC_URL = public_url
+    for name in LOOPBACK:
+        assert status(f"{name}:9000") == status(f"{name}:8000") == 200
+        assert status(f"{name}:6666") == 400
+
+
+@pytest.mark.django_db
+def test_a_loopback_name_that_the_operator_names_is_an_ordinary_one(settings: Any) -> None:
+    settings.BERTH_NAMED_HOSTS = ["localhost"]
+    assert status("localhost:6666") == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "host", ["localhost:6666", "localhost", "berth.internal:66", "berth.example:1", "evil.example"]
+)
+@pytest.mark.parametrize("address", [HERE, ELSEWHERE])
+def test_a_link_in_a_mail_leads_to_the_public_address_only(settings: Any, host: str, address: str) -> None:
+    settings.BERTH_SIGNUP = "open"
+    Client().post("/sign-up", {"email": "new@example.org"}, headers={"host": host}, REMOTE_ADDR=address)
+    for message in mail.outbox:
+        assert "https://berth.example/set-password/" in message.body
+        assert host.partition(":")[0] not in message.body.replace("https://berth.example", "")
+    assert loaded.BERTH_PUBLIC_URL == "https://berth.example"
