@@ -1,4 +1,4 @@
-.PHONY: run test sbom
+.PHONY: run test sbom install-service
 
 run: ## Prepare everything and serve Berth on this machine
 	@config/bin/run
@@ -8,3 +8,6 @@ test: ## Run every check and test; JUST="tests/config -k urls" runs these only
 
 sbom: ## Write a software bill of materials of the service and of each agent image to var/sbom
 	@config/bin/sbom
+
+install-service: ## Start Berth with this machine (systemd), with the agents' network closed until its rules are set
+	@config/bin/install-service

@@ -43,7 +43,14 @@ class Engine(Protocol):
         """Makes the agents' network and installs the egress rules around it, which agents cannot get past.
 
         Returns None, or a sentence for the operator that says why the rules could not be installed. Rules that were
-        installed before stay as they are in that case.
+        installed before stay as they are in that case. Also sees to it that the engine itself starts agents again only
+        where their network is closed until the rules are there (`containers.firewall.boot`).
+        """
+
+    def started_at(self) -> datetime | None:
+        """When the engine was started, or None where it does not say.
+
+        Containers that ended before that have been ended by it, or with the machine, and not by themselves.
         """
 
     def image_exists(self, image: str) -> bool:
@@ -66,6 +73,9 @@ class Engine(Protocol):
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.
+
+        No container is started before the rules have been installed since the engine was started. Where they have to be
+        (`BERTH_FIREWALL`) and cannot be, raises `FirewallMissingError`.
 
         Where `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container is left
         that a deploy of this generation made and never started.

@@ -9,6 +9,10 @@ class EngineUnavailableError(EngineError):
     """The engine did not answer, or not in time. The state of the container is unknown."""
 
 
+class FirewallMissingError(EngineUnavailableError):
+    """The agents' firewall is required and could not be set, so that no agent is started. The next try may succeed."""
+
+
 class EngineRefusedError(EngineError):
     """The engine answered that it will not or cannot do it."""
 

@@ -42,6 +42,10 @@ _NOBODY = 65534
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
 
+BY_ENGINE = "unless-stopped"
+NEVER_BY_ENGINE = "no"
+"""Who starts agents again: the engine, also when it is started itself, or Berth, once the firewall rules are set."""
+
 HANDOVER_LABEL = "berth.handover"
 """The label of a container that hands a volume over, with the agent's name and user. It carries none of an agent's."""
 
@@ -70,7 +74,9 @@ def container_labels(spec: ContainerSpec) -> dict[str, str]:
     return {**spec.labels, GENERATION_LABEL: str(spec.generation)}
 
 
-def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", state: str = "") -> dict[str, Any]:
+def container_payload(
+    spec: ContainerSpec, *, network: str, runtime: str = "", state: str = "", restart_policy: str = BY_ENGINE
+) -> dict[str, Any]:
     """The body of POST /containers/create. The health check is the image's own; ports are never published.
 
     `state` is the volume of the agent's state where it has another name than the container.
@@ -95,7 +101,7 @@ def container_payload(spec: ContainerSpec, *, network: str, runtime: str = "", s
                 _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
             ],
             "NetworkMode": network,
-            "RestartPolicy": {"Name": "unless-stopped", "MaximumRetryCount": 0},
+            "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
             **({"Runtime": runtime} if runtime else {}),
         },
     }

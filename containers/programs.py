@@ -24,6 +24,11 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
+def is_local_engine() -> bool:
+    """Whether the engine is reached through a socket of this machine."""
+    return os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
+
+
 def run_program(
     name: str, *arguments: str, seconds: float, given: str | None = None, output: IO[bytes] | None = None
 ) -> str:

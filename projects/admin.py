@@ -78,7 +78,8 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold):
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
-        *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed", "restarts"),
+        *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed"),
+        "restart_count",
         *("started_at", "finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
     )
     readonly_fields = fields

@@ -11,6 +11,7 @@ from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.handover import Handover
 from containers.docker.lookup import Lookup
+from containers.docker.restart_policy import wanted_policy
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
@@ -118,7 +119,11 @@ class Deployment:
         spec = self._spec
         self._prepare_volumes()
         payload = container_payload(
-            spec, network=network_name(), runtime=settings.BERTH_CONTAINER_RUNTIME, state=self._state
+            spec,
+            network=network_name(),
+            runtime=settings.BERTH_CONTAINER_RUNTIME,
+            state=self._state,
+            restart_policy=wanted_policy(),
         )
         try:
             with self._connection.call() as client, understand_answer():

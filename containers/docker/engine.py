@@ -1,6 +1,5 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,21 +13,20 @@ from containers.agent_reports import newest_report
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.egress import Egress
 from containers.docker.handover import abandon_handover
 from containers.docker.lookup import Lookup
-from containers.docker.network import ensure_network
+from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import Details, is_plain
+from containers.docker.restart_policy import RestartPolicies
 from containers.docker.stats import Meter
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
 from containers.errors import ImageMissingError
-from containers.firewall.iptables import apply_rules
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume
-
-logger = logging.getLogger(__name__)
 
 REPORT_LINES = 50
 """How many of the last log lines are searched for the newest report."""
@@ -42,7 +40,8 @@ class DockerEngine:
         self._lookup = Lookup(self._connection)
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
-        self._has_network = False
+        self._egress = Egress(self._connection)
+        self._policies = RestartPolicies(self._connection, self._lookup)
 
     def ping(self) -> None:
         with self._connection.call() as client:
@@ -55,8 +54,12 @@ class DockerEngine:
         return time_limit(seconds)
 
     def ensure_firewall(self) -> str | None:
-        ensure_network(self._connection)
-        return apply_rules()
+        warning = self._egress.ensure()
+        self._policies.align()
+        return warning
+
+    def started_at(self) -> datetime | None:
+        return read_engine_start(self._connection)
 
     def image_exists(self, image: str) -> bool:
         try:
@@ -72,14 +75,14 @@ class DockerEngine:
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
-        if not self._has_network:
-            self._ensure_network()
+        self._egress.require()
         try:
             return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
         except MissingError:
-            if not self._ensure_network():
+            if not ensure_network(self._connection):
                 raise
-            # The network was removed since this process last saw it.
+            # The network was removed since this process last saw it. A bridge of the same name takes its place, so that
+            # the rules still hold.
             return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
 
     def stop(self, key: str, *, timeout: int) -> None:
@@ -148,14 +151,6 @@ class DockerEngine:
         with self._connection.call() as client:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
-
-    def _ensure_network(self) -> bool:
-        """Makes the network where it is missing, and installs the rules around it. Whether the network is new."""
-        is_new = ensure_network(self._connection)
-        if warning := apply_rules():
-            logger.warning(warning)
-        self._has_network = True
-        return is_new
 
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
         with self._connection.call() as client:

@@ -1,7 +1,9 @@
 """The one bridge network that all agents of this instance share, on which they cannot reach each other."""
 
+from datetime import datetime
 from typing import Any
 
+from containers.agent_reports import parse_time
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError
@@ -37,6 +39,18 @@ def ensure_network(connection: Connection) -> bool:
             raise
         return False
     return True
+
+
+def read_engine_start(connection: Connection) -> datetime | None:
+    """When the engine was started: it makes its default bridge anew each time. None where it has no such bridge.
+
+    Where containers survive the engine (`live-restore`) the bridge does too, and so do their rules.
+    """
+    try:
+        with connection.call() as client, understand_answer():
+            return parse_time(client.inspect_network("bridge")["Created"])
+    except MissingError:
+        return None
 
 
 def _network_exists(connection: Connection) -> bool:

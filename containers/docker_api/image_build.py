@@ -35,10 +35,15 @@ class BuildContext:
     """The files from which the image of one agent type is built: its own, and the agent contract."""
 
     folder: Path
+    name: str = ""
+
+    @property
+    def type(self) -> str:
+        return self.name or self.folder.name
 
     @property
     def image(self) -> str:
-        return f"berth/{self.folder.name}:latest"
+        return f"berth/{self.type}:latest"
 
     def files(self) -> dict[str, Path]:
         """The files by their names in the build context."""
@@ -67,6 +72,10 @@ class BuildContext:
                 _add(archive, CERTIFICATES, certificates.read_bytes(), 0o644)
         buffer.seek(0)
         return buffer
+
+
+FIREWALL = BuildContext(folder=IMAGES.parent / "firewall" / "image", name="firewall")
+"""Not an agent's: it sets firewall rules where this process may not."""
 
 
 def find_contexts() -> list[BuildContext]:

@@ -7,6 +7,9 @@ from django.conf import settings
 
 from containers.identity import installation_id, network_name
 
+BRIDGE_PREFIX = "berth-"
+"""Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
+
 _INTERFACES = Path("/sys/class/net")
 
 
@@ -32,4 +35,4 @@ def is_here(bridge: str) -> bool:
 
 
 def _name(*words: str) -> str:
-    return f"berth-{hashlib.sha256('/'.join(words).encode()).hexdigest()[:8]}"
+    return f"{BRIDGE_PREFIX}{hashlib.sha256('/'.join(words).encode()).hexdigest()[:8]}"

@@ -1,11 +1,12 @@
 """Installs the egress rules on this host, or says in one sentence why that is not possible."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, is_here
-from containers.firewall.rules import RuleSet, make_rules, read_resolvers
+from containers.firewall.rules import CLOSED, RuleSet, make_rules, read_resolvers
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 _LIMIT = 20.0
@@ -17,25 +18,59 @@ def current_rules() -> list[RuleSet]:
     return [rules for bridge in bridges_to_guard() for rules in rules_for(bridge)]
 
 
-def rules_for(bridge: str) -> list[RuleSet]:
-    return make_rules(bridge=bridge, allow=settings.BERTH_EGRESS_ALLOW, resolvers=read_resolvers())
+def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[RuleSet]:
+    """`resolvers` are the name servers of the engine's host, where that is not this one."""
+    return make_rules(
+        bridge=bridge,
+        allow=settings.BERTH_EGRESS_ALLOW,
+        resolvers=read_resolvers() if resolvers is None else resolvers,
+    )
 
 
 def apply_rules() -> str | None:
     """Installs the rules. Returns None, or a sentence that says why they could not be installed and what to do."""
-    if reason := _obstacle():
-        return f"{_UNPROTECTED}{reason} {_REMEDY}"
+    if reason := find_obstacle():
+        return explain(reason)
     try:
         for rules in current_rules():
             _apply(rules)
     except ProgramError as error:
-        return f"{_UNPROTECTED}{error} {_REMEDY}"
+        return explain(str(error))
     return None
 
 
+def explain(reason: str) -> str:
+    """The sentences for the operator where rules could not be set for this reason."""
+    return f"{_UNPROTECTED}{reason} {_REMEDY}"
+
+
+def can_set_rules() -> bool:
+    """Whether this process can set rules on its own machine."""
+    return is_root() and all(find_program(name) for name in ("iptables-restore", "ip6tables-restore"))
+
+
+def find_obstacle() -> str | None:
+    """Why this process cannot install rules, or None."""
+    if not is_root():
+        return "Berth is not root and may not set firewall rules."
+    if not can_set_rules():
+        return "iptables is not installed here."
+    if not is_on_this_host():
+        return "the engine's network is not on this host."
+    return None
+
+
+def is_on_this_host() -> bool:
+    return any(is_here(bridge) for bridge in bridges_to_guard())
+
+
 def remove_rules(*bridges: str) -> None:
-    """Removes all rules for these bridges, or else all of ours, from this host. Missing ones are no error."""
+    """Removes all rules for these bridges, or else all of ours, from this host. Missing ones are no error.
+
+    A bridge that was closed at boot is closed again.
+    """
     for rules in [rules for bridge in bridges or bridges_to_guard() for rules in rules_for(bridge)]:
+        _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
         for parents, rule in rules.hooks:
             for parent in parents:
                 _unhook(rules.program, parent, rule)
@@ -45,29 +80,23 @@ def remove_rules(*bridges: str) -> None:
                     _run(rules.program, command, chain)
 
 
-def _obstacle() -> str | None:
-    """Why this process cannot install rules, or None."""
-    if not is_root():
-        return "Berth is not root and may not set firewall rules."
-    if any(find_program(name) is None for name in ("iptables-restore", "ip6tables-restore")):
-        return "iptables is not installed here."
-    if not any(is_here(bridge) for bridge in bridges_to_guard()):
-        return "the engine's network is not on this host."
-    return None
-
-
 def _apply(rules: RuleSet) -> None:
     run_program(f"{rules.program}-restore", "-w", "--noflush", seconds=_LIMIT, given=rules.as_restore())
     for parents, rule in rules.hooks:
         parent = next((each for each in parents if _succeeds(rules.program, "-n", "-L", each)), parents[-1])
         if not _succeeds(rules.program, "-C", parent, *rule.split()):
             _run(rules.program, "-I", parent, "1", *rule.split())
+    raw, opening = ("-t", "raw"), rules.opening.split()
+    if _succeeds(rules.program, *raw, "-n", "-L", CLOSED) and not _succeeds(
+        rules.program, *raw, "-C", CLOSED, *opening
+    ):
+        _run(rules.program, *raw, "-I", CLOSED, "1", *opening)
 
 
-def _unhook(program: str, parent: str, rule: str) -> None:
+def _unhook(program: str, parent: str, rule: str, *table: str) -> None:
     """Removes the rule, which may be there several times: processes that start together each insert it."""
     for _ in range(20):
-        if not _succeeds(program, "-D", parent, *rule.split()):
+        if not _succeeds(program, *table, "-D", parent, *rule.split()):
             return
 
 

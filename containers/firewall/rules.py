@@ -19,6 +19,10 @@ from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
 Exceptions = Iterable[tuple[str, int | None]]
 
 PROGRAMS = {4: "iptables", 6: "ip6tables"}
+CLOSED = "BERTH-CLOSED"
+"""The chain of the table `raw` that a host may have from boot on (`containers.firewall.boot`). It drops everything that
+comes from an agents' bridge, but for the bridges whose rules have been set since."""
+
 _BITS = {4: 32, 6: 128}
 
 CONNECTIONS = 256
@@ -42,11 +46,13 @@ class RuleSet:
     """The rules of one address family.
 
     `hooks` are the rules that lead into our chains, each with the built-in chains for it in order of preference.
+    `opening` is the rule of the chain `CLOSED` that lets the bridge's packets on to our chains.
     """
 
     program: str
     chains: dict[str, list[str]]
     hooks: list[tuple[tuple[str, ...], str]]
+    opening: str
 
     def as_restore(self) -> str:
         """The input of `iptables-restore --noflush`, which replaces our chains at once and leaves all others alone."""
@@ -62,12 +68,14 @@ def make_rules(*, bridge: str, allow: Exceptions, resolvers: Iterable[str]) -> l
 
 def read_resolvers(files: Iterable[str] = _RESOLVER_FILES) -> list[str]:
     """The host's name servers, which Docker's resolver in a container asks from that container's own address."""
-    found: list[str] = []
-    for file in files:
-        path = Path(file)
-        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-        words = [line.split() for line in lines]
-        found += [word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver"]
+    paths = map(Path, files)
+    return parse_resolvers("\n".join(path.read_text(errors="replace") for path in paths if path.is_file()))
+
+
+def parse_resolvers(text: str) -> list[str]:
+    """The name servers of a `resolv.conf` that need a rule."""
+    words = [line.split() for line in text.splitlines()]
+    found = [word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver"]
     return [address for address in dict.fromkeys(found) if _needs_rule(address)]
 
 
@@ -81,6 +89,11 @@ def as_script(rules: Iterable[RuleSet]) -> str:
             tests = [f"{command} -n -L {parent} >/dev/null 2>&1 && parent={parent}" for parent in parents[:-1]]
             lines.append(f"parent={parents[-1]}; " + "; ".join(f"{test} || true" for test in tests))
             lines.append(f'{command} -C "$parent" {rule} 2>/dev/null || {command} -I "$parent" 1 {rule}')
+        raw = f"{command} -t raw"
+        lines.append(
+            f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {raw} -C {CLOSED} {family.opening} 2>/dev/null || "
+            f"{raw} -I {CLOSED} 1 {family.opening}"
+        )
     return "\n".join(line.removesuffix("; ") for line in lines) + "\n"
 
 
@@ -122,6 +135,7 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
             (("DOCKER-USER", "FORWARD"), f"-i {bridge} -j {forwarded}"),
             (("INPUT",), f"-i {bridge} -j {to_host}"),
         ],
+        opening=f"-i {bridge} -j RETURN",
     )
 
 

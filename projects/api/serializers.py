@@ -57,7 +57,7 @@ class ProjectDetailSerializer(ProjectSerializer):
     status_reason = StatusReasonSerializer(source="reason", read_only=True, allow_null=True)
     status_checked_at = serializers.DateTimeField(source="checked_at", read_only=True, allow_null=True)
     last_known_status = serializers.ChoiceField(choices=Status.choices, read_only=True)
-    restarts = serializers.IntegerField(source="project.restarts", read_only=True)
+    restarts = serializers.IntegerField(source="project.restart_count", read_only=True)
     started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
     updated_at = serializers.DateTimeField(source="project.updated_at", read_only=True)
 

@@ -18,6 +18,7 @@ class Observed(models.Model):
     exit_code = models.IntegerField(null=True, editable=False)
     oom_killed = models.BooleanField(default=False, editable=False)
     restarts = models.PositiveIntegerField(default=0, editable=False)
+    brought_back = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     started_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
     agent_state = models.CharField(max_length=20, blank=True, editable=False)
@@ -25,6 +26,11 @@ class Observed(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def restart_count(self) -> int:
+        """How often this container was started again, by the engine or by the watcher."""
+        return self.restarts + self.brought_back
 
     def apply_observation(self, observation: Observation | None, *, at: datetime) -> list[str]:
         """Sets the fields to what the engine said at `at`; None: there is no container. Returns the fields' names."""
@@ -44,6 +50,8 @@ class Observed(models.Model):
             "health": seen.health,
             "exit_code": seen.exit_code,
         }
+        if seen.container_id != self.container_id:
+            values["brought_back"] = 0
         # The engine's list leaves these out for a container that is well. If it is the same container, the last known
         # values still hold.
         same = seen.container_id == self.container_id

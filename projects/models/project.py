@@ -22,7 +22,7 @@ from projects.models.reconciliation import Reconciled
 from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Desired, Facts
+from projects.rules.lifecycle import WATCHED_FOR, Desired, Facts
 from projects.rules.reasons import Reason, explain
 from projects.rules.statuses import Status
 
@@ -137,6 +137,7 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
             agent_state=self.agent_state,
             gave_up=self.gave_up_at is not None,
             failed=bool(self.failure_code),
+            is_watched=self.heartbeat_at is not None and now - self.heartbeat_at <= WATCHED_FOR,
         )
 
     @property

@@ -33,9 +33,15 @@ def _status_when_wanted(facts: Facts) -> Status:
         return _status_when_up(facts)
     if facts.state == ContainerState.PAUSED:
         return Status.DEGRADED
-    if facts.state == ContainerState.RESTARTING:
+    if facts.state == ContainerState.RESTARTING or _is_to_be_started_again(facts):
         return Status.CRASHED if facts.exit_code in FATAL_EXIT_CODES or facts.gave_up else Status.RESTARTING
     return Status.FAILED if facts.failed else Status.CRASHED
+
+
+def _is_to_be_started_again(facts: Facts) -> bool:
+    """Whether the agent has ended, and the watcher does what elsewhere the engine's restart policy does."""
+    has_ended = facts.state in {ContainerState.EXITED, ContainerState.DEAD}
+    return has_ended and facts.is_watched and not facts.failed
 
 
 def _status_when_up(facts: Facts) -> Status:

@@ -11,6 +11,9 @@ from containers.vocabulary import ContainerState, Health
 FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""
 
+WATCHED_FOR = timedelta(seconds=30)
+"""How old the watcher's heartbeat may be before nobody counts on it: longer than one slow operation."""
+
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
 
@@ -41,7 +44,8 @@ class Facts:
     """All that the status of a project depends on.
 
     `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
-    engine has no container. `checked_at` is the last moment at which the engine had this state.
+    engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
+    a watcher is at work, which starts again what has ended.
     """
 
     now: datetime
@@ -56,6 +60,7 @@ class Facts:
     agent_state: str = ""
     gave_up: bool = False
     failed: bool = False
+    is_watched: bool = False
 
     @property
     def is_up(self) -> bool:

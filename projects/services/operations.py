@@ -6,7 +6,7 @@ Every operation has three steps: claim the project, act on the engine, and recor
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
 from containers.get_engine import get_engine
-from containers.vocabulary import Observation
+from containers.vocabulary import ContainerState, Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
@@ -112,7 +112,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         return Outcome(error=error, values=failure(failure_code(error)))
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
-    return Outcome(values=_observed(project, seen))
+    return Outcome(values=_observed(project, _as_started(seen)))
 
 
 @contextmanager
@@ -188,6 +188,13 @@ def operation_in_progress(project: Project) -> OperationInProgressError:
 
 def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
     return project.observed_values(seen) | {"observed_at": timezone.now()}
+
+
+def _as_started(seen: Observation) -> Observation:
+    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count."""
+    if seen.state != ContainerState.EXITED:
+        return seen
+    return replace(seen, state=ContainerState.RUNNING, exit_code=None, finished_at=None)
 
 
 def _inspect_after_failure(project: Project) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db import transaction
 
-from containers.vocabulary import Observation
+from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Desired, count_crashes
@@ -46,8 +47,21 @@ def _count_crashes_between(project: Project, seen: Observation | None) -> int:
     if seen.container_id != project.container_id:
         return 0
     restarted = max((seen.restart_count or 0) - project.restarts, 0)
-    ended = seen.state == "exited" and project.container_state in {"running", "paused"}
-    return restarted or int(ended)
+    return restarted or int(_has_ended_since(project, seen) and not _ended_with_engine(seen))
+
+
+def _has_ended_since(project: Project, seen: Observation) -> bool:
+    """Whether a run has ended of which the row does not know: the one that it calls running, or another one."""
+    if seen.state != ContainerState.EXITED:
+        return False
+    is_another_run = project.container_state == ContainerState.EXITED and seen.finished_at != project.finished_at
+    return is_another_run or project.container_state in {ContainerState.RUNNING, ContainerState.PAUSED}
+
+
+def _ended_with_engine(seen: Observation) -> bool:
+    """Whether the engine or the whole machine ended, and the agent with it."""
+    started_at = get_engine().started_at()
+    return started_at is not None and seen.finished_at is not None and seen.finished_at <= started_at
 
 
 def _crash_values(project: Project, crashes: int, *, at: datetime) -> dict[str, Any]:

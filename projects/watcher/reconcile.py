@@ -12,7 +12,7 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineUnavailableError, FirewallMissingError
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import Observation
@@ -127,6 +127,9 @@ def _repair(project: Project, remedy: Remedy, result: Round) -> bool:
     try:
         with command_deadline(project.agent_type):
             is_repaired = carry_out(remedy, project)
+    except FirewallMissingError as error:
+        result.failed.append(f"{name}: {error}")
+        return True  # none of the project's fault; the watcher logs why
     except EngineUnavailableError:
         raise
     except (OperationLostError, ProjectGoneError):

@@ -80,6 +80,8 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
     if outcome.error is not None:
         record_outcome(project, claim, outcome, events=events)
         raise outcome.error
+    if outcome.values["container_id"] == project.container_id:
+        values["brought_back"] = project.brought_back + 1
     record_outcome(project, claim, outcome, events=events, **values)
     return True
 

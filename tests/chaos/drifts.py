@@ -37,15 +37,11 @@ DRIFTS = {
     "docker stop": Drift(lambda docker, name: docker.client.stop(name), "exited"),
     "docker rm -f": Drift(lambda docker, name: docker.client.remove_container(name, force=True), ""),
     "docker pause": Drift(lambda docker, name: docker.client.pause(name), "paused"),
-    "exit 0 for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "exit0", for_ever=True), "restarting", "exited"
-    ),
-    "exit 1 for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "exit1", for_ever=True), "restarting", "exited"
-    ),
-    "exit 20": Drift(lambda docker, name: docker.tell_stub(name, "exit20", for_ever=True), "restarting", "exited"),
+    "exit 0 for ever": Drift(lambda docker, name: docker.tell_stub(name, "exit0", for_ever=True), "exited", "exited"),
+    "exit 1 for ever": Drift(lambda docker, name: docker.tell_stub(name, "exit1", for_ever=True), "exited", "exited"),
+    "exit 20": Drift(lambda docker, name: docker.tell_stub(name, "exit20", for_ever=True), "exited", "exited"),
     "out of memory for ever": Drift(
-        lambda docker, name: docker.tell_stub(name, "oom", for_ever=True), "restarting", "exited"
+        lambda docker, name: docker.tell_stub(name, "oom", for_ever=True), "exited", "exited"
     ),
 }
 ONCE = ("exit 0", "exit 1", "out of memory")

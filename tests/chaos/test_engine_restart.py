@@ -3,11 +3,7 @@
 Needs root, `unshare` and `dockerd`. The usual engine is not touched.
 """
 
-import os
-import shutil
 import signal
-import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,6 +13,7 @@ from rest_framework.test import APIClient
 
 from projects.watcher.watcher import Watcher
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.private_engine import PrivateEngine
 from tests.chaos.stub import STUB_PROJECT
 from tests.deploying import create_project
 from tests.waiting import wait_until
@@ -28,59 +25,6 @@ pytestmark = [
 ]
 
 MENDED_WITHIN = 35.0
-
-
-class PrivateEngine:
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.url = f"unix://{home}/docker.sock"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Starts it and waits until it answers."""
-        options = " ".join(
-            f"--{name} {value}"
-            for name, value in (
-                ("host", self.url),
-                ("data-root", self.home / "data"),
-                ("exec-root", self.home / "exec"),
-                ("pidfile", self.home / "pid"),
-            )
-        )
-        (self.home / "pid").unlink(missing_ok=True)
-        with (self.home / "log").open("ab") as output:
-            self._process = subprocess.Popen(
-                # The mounts that the engine makes go with their namespace.
-                ["unshare", "--net", "--mount", "sh", "-c", f"ip link set lo up; exec dockerd {options}"],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-            )
-        wait_until(self._answers, within=90)
-
-    def _answers(self) -> bool:
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(5)
-            try:
-                probe.connect(self.url.removeprefix("unix://"))
-                probe.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
-                return b" 200 " in probe.recv(100)
-            except OSError:
-                return False
-
-    def end(self, how: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(how)
-        self._process.wait(60)
-
-    def close(self) -> None:
-        """A dockerd that was killed leaves its containerd, which the last one has taken over."""
-        if self._process is not None and self._process.poll() is None:
-            self.end(signal.SIGTERM)
-        containerd = self.home / "exec" / "containerd" / "containerd.pid"
-        if containerd.exists():
-            os.kill(int(containerd.read_text()), signal.SIGTERM)
-        shutil.rmtree(self.home, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.TooManyRequestsError(retry_after=30), 429, "throttled", {"Retry-After": "30"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
+    (containers.FirewallMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
     (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),

@@ -1,6 +1,7 @@
 """Stop, remove, inspect and observe, on every engine."""
 
 from django.conf import settings
+from django.test import override_settings
 
 from containers.vocabulary import ContainerState, Health, Observation
 from tests.containers.engine_fixtures import OWNER, EngineUnderTest, deploy, make_spec
@@ -54,6 +55,7 @@ def test_an_agent_that_ignores_sigterm_is_killed(under_test: EngineUnderTest) ->
     assert observation.oom_killed is False
 
 
+@override_settings(BERTH_BOOT_FIREWALL="on")
 def test_a_container_in_a_crash_loop_is_stopped_for_good(under_test: EngineUnderTest) -> None:
     deploy(under_test, mode="crash")
     looping = wait_for_state(under_test, ContainerState.RESTARTING)
@@ -149,7 +151,7 @@ def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
 
 def test_a_container_that_runs_out_of_memory_says_so(under_test: EngineUnderTest) -> None:
     deploy(under_test, mode="oom")
-    observation = wait_for_state(under_test, ContainerState.RESTARTING)
+    observation = wait_for_state(under_test, ContainerState.RESTARTING, ContainerState.EXITED)
     assert observation.oom_killed is True
     assert observation.exit_code == 137
 

@@ -35,7 +35,9 @@ class ContainerStore:
             self.volume_labels: dict[str, dict[str, str]] = {}
             self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
+            self.since: datetime | None = datetime.now(UTC)
             self.ready_after_deploy = True
+            self.dies_at_start: dict[str, int] = {}
             self.ignores_sigterm: set[str] = set()
             self._events: list[tuple[EngineEvent, dict[str, str]]] = []
             self._changed.notify_all()
@@ -116,6 +118,8 @@ class ContainerStore:
             container.health = Health.HEALTHY if ready else Health.STARTING
             container.report = AgentReport(state="running" if ready else "starting")
             self._emit(container, "start")
+            if container.name in self.dies_at_start:
+                self._end(container, self.dies_at_start[container.name], ContainerState.EXITED)
 
     def _stop(self, container: MemoryContainer) -> None:
         if container.state is ContainerState.RESTARTING:

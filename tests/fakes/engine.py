@@ -34,6 +34,10 @@ class MemoryEngine(EngineDials):
         self._enter("ensure_firewall")
         return self.firewall_warning
 
+    def started_at(self) -> datetime | None:
+        self._enter("started_at")
+        return self.since
+
     def image_exists(self, image: str) -> bool:
         self._enter("image_exists", image)
         return image in self.images

@@ -80,6 +80,14 @@ class EngineDials(ContainerStore):
                 self._emit(container, "oom")
             self._end(container, exit_code, ContainerState.RESTARTING if restarting else ContainerState.EXITED)
 
+    def restart_engine(self) -> None:
+        """The engine ends, and its containers with it. It comes back and starts none of them."""
+        with self._changed:
+            for container in self.containers.values():
+                if container.is_up:
+                    self._end(container, 143, ContainerState.EXITED)
+            self.since = datetime.now(UTC)
+
     def exit(self, name: str, exit_code: int = 0) -> None:
         """The container's process ends by itself, and the restart policy leaves it."""
         self.crash(name, exit_code=exit_code)

@@ -6,12 +6,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
 from tests.paths import ROOT
 from tests.security.agents import Agents
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
 DOCUMENT = ROOT / "SECURITY.md"
@@ -47,6 +49,8 @@ def live_a_life(agents: Agents) -> None:
     name = agents.deploy("").name
     with agents.settings():
         engine.ensure_firewall()
+        with override_settings(BERTH_BOOT_FIREWALL="on"):
+            engine.ensure_firewall()
         list(engine.logs(name, tail=1))
         list(islice(engine.logs(name, follow=True), 1))
         engine.observe(within)
@@ -59,8 +63,7 @@ def live_a_life(agents: Agents) -> None:
     agents.deploy("", name=name, generation=2)
     crashing = agents.deploy("crash").name
     with agents.settings():
-        while engine.inspect(crashing).state != "restarting":  # type: ignore[union-attr]
-            pass
+        wait_until(lambda: engine.inspect(crashing).state == "exited")  # type: ignore[union-attr]
         engine.stop(crashing, timeout=2)
         for each in (name, crashing):
             engine.remove(each, volumes=True)

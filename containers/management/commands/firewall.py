@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.errors import EngineError
+from containers.firewall.boot import SCRIPT
 from containers.firewall.iptables import current_rules, remove_rules
 from containers.firewall.rules import as_script
 from containers.get_engine import get_engine
@@ -18,11 +19,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         action = parser.add_mutually_exclusive_group()
         action.add_argument("--apply", action="store_true", help="set the rules on this host")
+        action.add_argument("--boot", action="store_true", help="print what closes the agents' bridges at boot instead")
         action.add_argument("--remove", action="store_true", help="remove them from this host")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["remove"]:
             remove_rules()
+            return
+        if options["boot"]:
+            self.stdout.write(SCRIPT, ending="")
             return
         if not options["apply"]:
             self.stdout.write(as_script(current_rules()), ending="")

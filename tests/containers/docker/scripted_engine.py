@@ -73,7 +73,9 @@ def working_script() -> dict[str, list[Answer]]:
             "com.docker.network.bridge.name": bridge_name(),
         },
     }
+    bridge = {"Name": "bridge", "Created": "2026-11-20T11:00:00Z"}
     return {
+        "GET /networks/bridge": [("answer", 200, json.dumps(bridge).encode())],
         f"GET /networks/{network_name()}": [("answer", 200, json.dumps(network).encode())],
         "GET /containers/json": [NO_CONTAINERS],  # a list may lack what there is, and then the name decides
         "GET /volumes": [NO_VOLUMES],

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
+from containers.docker.restart_policy import wanted_policy
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
@@ -77,7 +78,7 @@ def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_under
 def test_the_engine_took_the_host_config_as_it_was_given(docker_under_test: DockerUnderTest) -> None:
     spec = make_spec(docker_under_test)
     docker_under_test.engine.deploy(spec, confirm=lambda: True)
-    given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK)
+    given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK, restart_policy=wanted_policy())
     taken: dict[str, Any] = docker_under_test.client.inspect_container(docker_under_test.name)
     for field, value in given["HostConfig"].items():
         assert (taken["HostConfig"][field] or None) == (value or None), field

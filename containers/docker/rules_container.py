@@ -1,0 +1,113 @@
+"""Sets the firewall rules through the engine: by a short-lived container in the network of the engine's host.
+
+For a Berth that is no root, runs in a container itself, or has its engine elsewhere. The container has the right to
+change the network (NET_ADMIN, and NET_RAW, which older iptables want) and no other, and it mounts nothing.
+"""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+
+from containers.call_limits import time_limit
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.image_build import FIREWALL, inspect_image
+from containers.errors import EngineRefusedError
+from containers.firewall.bridge import bridges_to_guard
+from containers.firewall.iptables import rules_for
+from containers.firewall.rules import as_script, parse_resolvers
+from containers.hardening import MEBIBYTE
+
+LABEL = "berth.rules"
+"""The label of these containers; its value is the instance. They carry no other label, as they are no agents."""
+
+_LIMIT = 20.0
+_LOOK_EVERY = 0.05
+_LEFT_BEHIND = timedelta(minutes=1)
+
+# The kernel has two sets of rules. Docker's are in the old one where that has any tables.
+_CHOOSE = "! grep -qs filter /proc/net/ip_tables_names || export PATH=/opt/legacy:$PATH\n"
+
+
+def set_rules(connection: Connection) -> None:
+    """Raises `EngineError` with a sentence that says why the rules could not be set."""
+    if inspect_image(connection, FIREWALL.image) is None:
+        message = f"The image {FIREWALL.image} is not on the engine; `manage.py build_images` makes it."
+        raise EngineRefusedError(message)
+    with time_limit(2 * _LIMIT):
+        _remove_left_behind(connection)
+        # In a container of the default network: with these name servers Docker begins in every network.
+        resolvers = parse_resolvers(_run(connection, "cat /etc/resolv.conf", network="bridge"))
+        rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=resolvers)]
+        _run(connection, _CHOOSE + as_script(rules), network="host")
+
+
+def _payload(script: str, *, network: str) -> dict[str, Any]:
+    return {
+        "Image": FIREWALL.image,
+        "User": "0:0",
+        "Entrypoint": ["/bin/sh", "-c", script],
+        "Labels": {LABEL: settings.BERTH_INSTANCE},
+        "HostConfig": {
+            "NetworkMode": network,
+            "CapDrop": ["ALL"],
+            "CapAdd": ["NET_ADMIN", "NET_RAW"] if network == "host" else [],
+            "SecurityOpt": ["no-new-privileges:true"],
+            "ReadonlyRootfs": True,
+            "Tmpfs": {"/run": "rw,noexec,nosuid,nodev,size=1m"},
+            "Memory": 64 * MEBIBYTE,
+            "MemorySwap": 64 * MEBIBYTE,
+            "PidsLimit": 64,
+            "LogConfig": {"Type": "local", "Config": {"max-size": "1m", "max-file": "2"}},
+        },
+    }
+
+
+def _run(connection: Connection, script: str, *, network: str) -> str:
+    """Returns what the script printed. Raises `EngineRefusedError` where it fails."""
+    with connection.call() as client, understand_answer():
+        payload, name = _payload(script, network=network), f"{settings.BERTH_INSTANCE}-rules-{uuid4().hex[:8]}"
+        container_id = str(client.create_container_from_config(payload, name)["Id"])
+    try:
+        with connection.call() as client:
+            client.start(container_id)
+        exit_code = _wait(connection, container_id)
+        with connection.call() as client:
+            printed: str = client.logs(container_id, stdout=True, stderr=True).decode(errors="replace")
+    finally:
+        _remove(connection, container_id)
+    if exit_code:
+        last = (printed.strip().splitlines() or ["it said nothing"])[-1]
+        message = f"The container that sets the rules failed with status {exit_code}: {last[:200]}"
+        raise EngineRefusedError(message)
+    return printed
+
+
+def _wait(connection: Connection, container_id: str) -> int:
+    deadline = time.monotonic() + _LIMIT
+    while time.monotonic() < deadline:
+        with connection.call() as client, understand_answer():
+            state = client.inspect_container(container_id)["State"]
+            if state["Status"] in {"exited", "dead"}:
+                return int(state["ExitCode"])
+        time.sleep(_LOOK_EVERY)
+    raise EngineRefusedError("The container that sets the rules did not end in time.")
+
+
+def _remove(connection: Connection, container_id: str) -> None:
+    with suppress(MissingError, ConflictError), connection.call() as client:
+        client.remove_container(container_id, force=True, v=True)
+
+
+def _remove_left_behind(connection: Connection) -> None:
+    """Removes those whose process was killed before it could do so."""
+    filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
+    with connection.call() as client, understand_answer():
+        found = [(row["Id"], row["Created"]) for row in client.containers(all=True, filters=filters)]
+    for container_id, created in found:
+        if datetime.now(UTC) - datetime.fromtimestamp(created, UTC) > _LEFT_BEHIND:
+            _remove(connection, container_id)

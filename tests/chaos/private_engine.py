@@ -1,0 +1,84 @@
+"""A Docker engine of a test's own, which it may end and start again. The usual engine is not touched.
+
+It is in a network namespace of its own, which goes with it: to start it again is to reboot its machine. Needs root,
+`unshare` and `dockerd`.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from tests.waiting import wait_until
+
+
+class PrivateEngine:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.url = f"unix://{home}/docker.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *, first: str = "") -> None:
+        """Starts it and waits until it answers. `first` is a shell script that runs in its new network before it."""
+        options = " ".join(
+            f"--{name} {value}"
+            for name, value in (
+                ("host", self.url),
+                ("data-root", self.home / "data"),
+                ("exec-root", self.home / "exec"),
+                ("pidfile", self.home / "pid"),
+            )
+        )
+        (self.home / "pid").unlink(missing_ok=True)
+        with (self.home / "log").open("ab") as output:
+            self._process = subprocess.Popen(
+                # The mounts that the engine makes go with their namespace.
+                [
+                    "unshare",
+                    "--net",
+                    "--mount",
+                    "sh",
+                    "-c",
+                    f"set -e; ip link set lo up\n{first}\nexec dockerd {options}",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        wait_until(self._answers, within=90)
+
+    def command(self, *words: str) -> list[str]:
+        """The command, in the engine's network."""
+        assert self._process is not None
+        return ["nsenter", f"--net=/proc/{self._process.pid}/ns/net", *words]
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(5)
+            try:
+                probe.connect(self.url.removeprefix("unix://"))
+                probe.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+                return b" 200 " in probe.recv(100)
+            except OSError:
+                return False
+
+    def end(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait(60)
+
+    def close(self) -> None:
+        """A dockerd that was killed leaves its containerd, which the last one has taken over."""
+        if self._process is not None and self._process.poll() is None:
+            self.end(signal.SIGTERM)
+        containerd = self.home / "exec" / "containerd" / "containerd.pid"
+        if containerd.exists():
+            os.kill(int(containerd.read_text()), signal.SIGTERM)
+        shutil.rmtree(self.home, ignore_errors=True)

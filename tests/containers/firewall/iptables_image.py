@@ -1,0 +1,48 @@
+"""The image that sets firewall rules through the engine, made without a registry: busybox and this host's iptables."""
+
+import io
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import docker
+
+from containers.docker_api.image_build import FIREWALL
+from tests.busybox import pack_root
+
+_NAMES = ("iptables", "iptables-restore", "ip6tables", "ip6tables-restore")
+
+
+def make_iptables_image(client: docker.APIClient) -> None:
+    """Gives the engine the image under the name by which Berth looks for it."""
+    buffer = io.BytesIO(pack_root({}, applets=("sh", "cat", "grep")))
+    with tarfile.open(fileobj=buffer, mode="a") as archive:
+        program = Path(str(shutil.which("xtables-nft-multi", path="/usr/sbin:/sbin")))
+        _add(archive, program, "usr/sbin/xtables-nft-multi")
+        for library in _libraries_of(program):
+            _add(archive, library, str(library).lstrip("/"))
+        for folder in Path("/usr/lib").glob("*/xtables"):
+            for extension in folder.iterdir():
+                _add(archive, extension, str(extension).lstrip("/"))
+        for name in _NAMES:
+            link = tarfile.TarInfo(f"usr/sbin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "xtables-nft-multi"
+            archive.addfile(link)
+    repository, _, tag = FIREWALL.image.partition(":")
+    client.import_image_from_data(
+        buffer.getvalue(), repository=repository, tag=tag, changes=["ENV PATH=/usr/sbin:/bin", 'CMD ["/bin/sh"]']
+    )
+
+
+def _libraries_of(program: Path) -> list[Path]:
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    return [Path(path) for path in re.findall(r"(/\S+) \(0x", listed)]
+
+
+def _add(archive: tarfile.TarFile, file: Path, name: str) -> None:
+    content = file.resolve().read_bytes()
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o755
+    archive.addfile(entry, io.BytesIO(content))
