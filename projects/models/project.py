@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from containers.identity import container_name
-from containers.vocabulary import ContainerState, Health
+from containers.vocabulary import ContainerState, Health, Observation
 from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
@@ -28,6 +28,9 @@ from projects.rules.statuses import Status
 
 TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - the name of a field
 API_KEY = "api_key"
+
+ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
+"""The observed fields that tell how a run ended."""
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -121,6 +124,19 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
         if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
             beat = None
         return max((at for at in (self.observed_at, beat) if at), default=None)
+
+    def observed_values(self, seen: Observation | None) -> dict[str, Any]:
+        """As in `Observed`. How the last run ended is kept once its restarts are given up.
+
+        The engine may have started the agent once more before Berth stopped it. The end of that run is Berth's doing
+        and says nothing of why the agent crashed.
+        """
+        values = super().observed_values(seen)
+        is_told = self.gave_up_at is not None and self.exit_code is not None
+        if is_told and seen is not None and seen.container_id == self.container_id and not seen.is_up:
+            for field in ENDING:
+                values.pop(field, None)
+        return values
 
     def facts(self, now: datetime | None = None) -> Facts:
         now = now or timezone.now()

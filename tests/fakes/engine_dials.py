@@ -92,6 +92,12 @@ class EngineDials(ContainerStore):
         """The container's process ends by itself, and the restart policy leaves it."""
         self.crash(name, exit_code=exit_code)
 
+    def restart_once_more(self, name: str) -> None:
+        """The restart policy starts the container that `crash` left waiting."""
+        with self._changed:
+            container = self.containers[name]
+            container.state, container.exit_code = ContainerState.RUNNING, None
+
     def pause(self, name: str) -> None:
         with self._changed:
             self.containers[name].state = ContainerState.PAUSED

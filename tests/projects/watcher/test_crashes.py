@@ -24,6 +24,24 @@ def test_an_exit_that_no_restart_mends_is_given_up_at_once(
     assert reconcile().repaired == []
 
 
+@pytest.mark.parametrize("exit_code", [1, 20, 30, 137])
+def test_a_stop_of_ours_does_not_hide_why_the_agent_crashed(
+    exit_code: int, project: Project, engine: MemoryEngine
+) -> None:
+    """The engine has started the agent once more when the stop arrives, and that run ends with exit code 0."""
+    for _ in range(4 if exit_code in {1, 137} else 0):
+        engine.crash(project.container_name, exit_code=exit_code, restarting=True)
+        reconcile()
+    engine.crash(project.container_name, exit_code=exit_code, restarting=True)
+    engine.slow("stop", lambda: engine.restart_once_more(project.container_name))
+    assert reconcile().repaired == [f"give up: {project.container_name}"]
+    assert engine.containers[project.container_name].exit_code == 0
+    for _ in range(2):
+        project.refresh_from_db()
+        assert (status_of(project), project.exit_code) == ("crashed", exit_code)
+        reconcile()
+
+
 def test_a_crash_is_left_to_the_engine_until_it_is_the_fifth(project: Project, engine: MemoryEngine) -> None:
     for _ in range(4):
         engine.crash(project.container_name, exit_code=1, restarting=True)
