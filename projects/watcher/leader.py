@@ -27,5 +27,11 @@ def beat(holder: str, at: datetime) -> None:
     )
 
 
+def note_firewall(warning: str) -> None:
+    """Keeps for the staff why the firewall could not be set; empty where it is."""
+    rows = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning=warning[:1000])
+    rows.update(firewall_warning=warning[:1000])
+
+
 def step_down(holder: str) -> None:
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)

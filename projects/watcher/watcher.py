@@ -16,7 +16,7 @@ from django.db import DatabaseError, close_old_connections
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
-from projects.watcher.leader import beat, become_leader, step_down
+from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
 
@@ -86,6 +86,7 @@ class Watcher:
             return
         self._firewall_again_at = time.monotonic() + FIREWALL_EVERY
         logged, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
+        note_firewall(self._firewall_warning or "")
         if self._firewall_warning and self._firewall_warning != logged:
             log.warning("%s", self._firewall_warning)
 

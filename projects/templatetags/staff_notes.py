@@ -1,0 +1,22 @@
+"""What the staff have to know of this installation, for the first page of the admin."""
+
+from django import template
+from django.conf import settings
+
+from containers.firewall.boot import restarts_by_engine
+from projects.models import Watch
+
+register = template.Library()
+
+NOT_CLOSED_AT_BOOT = (
+    "After a reboot of the engine's host, agents stay down until Berth has set their firewall rules and starts them, "
+    "because nothing closes their network before the engine starts. `sudo make install-service` installs what does."
+)
+
+
+@register.simple_tag
+def staff_notes() -> list[str]:
+    """Sentences, the most urgent first; none where all is well."""
+    warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
+    notes = list(warnings.values_list("firewall_warning", flat=True))
+    return notes if restarts_by_engine() else [*notes, NOT_CLOSED_AT_BOOT]
