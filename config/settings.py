@@ -259,6 +259,7 @@ SESSION_COOKIE_SECURE = _secure_cookies
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
+SESSION_ENGINE = "accounts.credentials.dashboard_sessions"
 # Not in a cookie of their own, whose name has no `__Host-`.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"

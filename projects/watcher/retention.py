@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import Min, QuerySet
 from django.utils import timezone
 
+from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.throttling.retention import find_expired
 from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
 from projects.models.idempotency import KEPT_FOR
@@ -39,7 +40,7 @@ class Retention:
 def prune() -> Iterator[int]:
     """Deletes what is too old and yields the size of each batch. An error in one table is logged, and ends its turn."""
     now = timezone.now()
-    for rows in (*find_expired(now), *_find_expired(now)):
+    for rows in (*find_expired(now), *find_dead_sessions(now), *_find_expired(now)):
         try:
             yield from _delete_in_batches(rows)
         except Exception:

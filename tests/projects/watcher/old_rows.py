@@ -5,6 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from accounts.credentials.dashboard_sessions import digest_session_key
 from accounts.models import LoginCounter, RevokedSession, UsageCounter, User
 from projects.models import Event, IdempotencyRecord, LongRequest
 
@@ -25,6 +29,16 @@ def login_attempts(user: User, at: datetime) -> LoginCounter:
 
 def revoked_session(user: User, at: datetime) -> RevokedSession:
     return RevokedSession.objects.create(jti=uuid4().hex, expires_at=at)
+
+
+def dashboard_session(user: User, at: datetime) -> Session:
+    return Session.objects.create(session_key=digest_session_key(uuid4().hex), session_data="", expire_date=at)
+
+
+def undigested_session(user: User, at: datetime) -> Session:
+    """One of the past is under its key, as an earlier version stored it. It goes however long it would have lived."""
+    key = uuid4().hex if at < timezone.now() else digest_session_key(uuid4().hex)
+    return Session.objects.create(session_key=key, session_data="", expire_date=timezone.now() + DAY)
 
 
 def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
@@ -50,6 +64,8 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
     "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
     "revoked sessions": (revoked_session, MARGIN, -MINUTE),
+    "sessions of the dashboard": (dashboard_session, MINUTE, -MINUTE),
+    "sessions of an earlier version": (undigested_session, NOW, -MINUTE),
     "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
     "leases of long requests": (long_request, MINUTE, -MINUTE),
     "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),

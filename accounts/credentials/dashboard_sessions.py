@@ -1,0 +1,70 @@
+"""The sessions of the dashboard, in the database under digests of their keys.
+
+Only the cookie has the key, so nobody who reads the table, a backup or a replica can use a session in it. The name of
+this module is the setting SESSION_ENGINE.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.sessions.backends import db
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.db.models.functions import Length
+from django.utils import timezone
+
+DIGEST_LENGTH = 40
+"""In hexadecimal digits, which is 160 bits: as long as the column. A key has 165 random bits, so it needs no salt."""
+
+
+def digest_session_key(key: str) -> str:
+    """Returns the digest that is stored."""
+    return hashlib.blake2b(key.encode(), digest_size=DIGEST_LENGTH // 2, person=b"berth-session").hexdigest()
+
+
+class SessionStore(db.SessionStore):
+    """`session_key` is the key itself, as in the cookie; every query is by its digest."""
+
+    def _get_session_from_db(self) -> Session | None:
+        rows = Session.objects.filter(expire_date__gt=timezone.now())
+        found = rows.filter(session_key=digest_session_key(self.session_key or "")).first()
+        if found is None:
+            self._session_key = None
+        return found
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(digest_session_key(session_key))
+
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+        row = super().create_model_instance(data)
+        row.session_key = digest_session_key(row.session_key)
+        return row
+
+    def delete(self, session_key: str | None = None) -> None:
+        key = session_key or self.session_key
+        if key is not None:
+            super().delete(digest_session_key(key))
+
+    # Nothing here is asynchronous. These keep a view that is from storing or finding keys themselves.
+
+    async def _aget_session_from_db(self) -> Session | None:
+        return await sync_to_async(self._get_session_from_db)()
+
+    async def aexists(self, session_key: str) -> bool:
+        return await sync_to_async(self.exists)(session_key)
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+        return await sync_to_async(self.create_model_instance)(data)
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        await sync_to_async(self.delete)(session_key)
+
+
+def find_dead_sessions(now: datetime) -> Iterator[QuerySet[Session]]:
+    """Yields the sessions that have expired, and those of an earlier version, which stored the keys themselves."""
+    yield Session.objects.filter(expire_date__lte=now)
+    yield Session.objects.alias(length=Length("session_key")).exclude(length=DIGEST_LENGTH)
