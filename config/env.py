@@ -4,7 +4,9 @@ A value that is not valid raises `ImproperlyConfigured` with one sentence that n
 """
 
 import os
+import re
 from contextlib import suppress
+from decimal import Decimal
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -47,6 +49,15 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
         message = f"{name} is {raw!r}. Set it to a whole number from {low} to {high}."
         raise ImproperlyConfigured(message)
     return int(raw)
+
+
+def factor(name: str, default: str, *, low: Decimal, high: Decimal) -> Decimal:
+    """Returns a number such as `4` or `1.5`."""
+    raw = text(name, default)
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", raw) or not low <= Decimal(raw) <= high:
+        message = f"{name} is {raw!r}. Set it to a number from {low} to {high}, such as {default} or 1.5."
+        raise ImproperlyConfigured(message)
+    return Decimal(raw)
 
 
 def url(name: str, schemes: tuple[str, ...], default: str = "") -> str:

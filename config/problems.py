@@ -51,6 +51,7 @@ TABLE: Mapping[type[Exception], Row] = {
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),
+    projects.NoCapacityError: Row(503, "no_capacity", retry_after=60),
     projects.BotInUseError: Row(409, "bot_in_use"),
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),

@@ -3,6 +3,7 @@
 import re
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,6 +49,8 @@ BERTH_ENGINE_CLASS = {"docker": "containers.docker.engine.DockerEngine"}[BERTH_E
 BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
 if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
     raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")
+# How many times the memory of the engine's host the plans of running agents may add up to.
+BERTH_OVERCOMMIT = env.factor("BERTH_OVERCOMMIT", "4", low=Decimal("0.1"), high=Decimal(1000))
 BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
 BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK")  # empty: a name that no other installation has
 BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"

@@ -53,6 +53,9 @@ class Engine(Protocol):
         Containers that ended before that have been ended by it, or with the machine, and not by themselves.
         """
 
+    def host_memory(self) -> int | None:
+        """The memory of the machine that runs the containers, in bytes, or None where the engine does not say."""
+
     def image_exists(self, image: str) -> bool:
         """Whether the engine has the image, so that a deploy can start without a pull."""
 

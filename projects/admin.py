@@ -1,4 +1,4 @@
-"""Projects and the catalogue in the admin. It acts on projects through the services only."""
+"""Projects in the admin, and the catalogue from a module of its own. It acts on projects through the services only."""
 
 import time
 from collections.abc import Callable
@@ -6,20 +6,20 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import JSONField, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
 from accounts.admin_confirmation import asks_first
-from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, staff_user
+from accounts.admin_permissions import ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
+from projects.catalogue_admin import ShowsCapacity
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
-from projects.models import Actor, AgentType, Event, Plan, Project, Quarantined
+from projects.models import Actor, Event, Project, Quarantined
 from projects.models.snapshot import take_snapshot
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
-from projects.rules.json_documents import FormJSONDecoder
 from projects.rules.lifecycle import Action
 from projects.services import control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
@@ -37,23 +37,6 @@ def _actor(request: HttpRequest) -> Actor:
     return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
 
 
-class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """The slug is read-only after creation, because projects refer to it."""
-        return ("slug",) if obj else ()
-
-
-@admin.register(Plan)
-class PlanAdmin(CatalogueAdmin):
-    list_display = ("slug", "memory_mb", "cpus", "pids", "max_projects", "available", "is_default")
-
-
-@admin.register(AgentType)
-class AgentTypeAdmin(CatalogueAdmin):
-    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
-    formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
-
-
 class FreshChangeList(ChangeList):
     """Brings the rows of a page up to date with one question to the engine, where the watcher has not."""
 
@@ -64,7 +47,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, WarnsOfHold):
+class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")

@@ -9,6 +9,10 @@ class PlanLimitReachedError(ProjectError):
     """The owner has as many projects on the plan as it allows."""
 
 
+class NoCapacityError(ProjectError):
+    """The engine's host has no memory left for the project's plan."""
+
+
 class BotInUseError(ProjectError):
     """Another project polls the same Telegram bot. The message never says whose."""
 

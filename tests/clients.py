@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
+from projects.models import Allowance, Plan
 from tests.accounts.phone import Phone
 from tests.factories import UserFactory
 from tests.people import PEOPLE, email_of
@@ -18,8 +19,10 @@ Call = Callable[..., Any]
 
 
 def make_person(name: str) -> User:
-    """Adds the person of this name to the database, with their rights."""
-    return UserFactory.create(email=email_of(name), **PEOPLE[name])
+    """Adds the person of this name to the database, with their rights. Staff have let them take every plan."""
+    person = UserFactory.create(email=email_of(name), **PEOPLE[name])
+    Allowance.objects.bulk_create(Allowance(user=person, plan=plan) for plan in Plan.objects.all())
+    return person
 
 
 def api_of(user: User) -> APIClient:

@@ -61,6 +61,12 @@ class DockerEngine:
     def started_at(self) -> datetime | None:
         return read_engine_start(self._connection)
 
+    def host_memory(self) -> int | None:
+        with self._connection.call() as client:
+            facts = client.info()
+        total = facts.get("MemTotal") if isinstance(facts, dict) else None
+        return total if isinstance(total, int) and total > 0 else None
+
     def image_exists(self, image: str) -> bool:
         try:
             with self._connection.call() as client, understand_answer():

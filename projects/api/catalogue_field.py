@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.api.fields import StrictCharField
-from projects.models import AgentType, Plan
+from projects.models import AgentType, Plan, Project, plans_offered_to
 
 
 @extend_schema_field({"type": "string"})
@@ -18,28 +18,57 @@ class CatalogueField(StrictCharField):
         self.queryset = queryset
         super().__init__(max_length=40, **kwargs)
 
+    def offers(self) -> QuerySet[Any]:
+        return self.queryset.all().filter(available=True)
+
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Overrides this and not `to_internal_value`, because the validators of the base class look at the slug."""
         slug = super().run_validation(data)
-        row = self.queryset.all().filter(slug=slug, available=True).first()
+        row = self.find(slug)
         if row is None:
-            raise serializers.ValidationError(f"Choose one of: {self._choices()}.", code="unknown_choice")
+            raise serializers.ValidationError(self._choices(), code="unknown_choice")
         return row
+
+    def find(self, slug: str) -> Any:
+        return self.offers().filter(slug=slug).first()
 
     def to_representation(self, value: Any) -> str:
         return str(value.pk)
 
     def get_default_row(self) -> Any:
-        row = self.queryset.all().filter(is_default=True, available=True).first()
+        row = self.offers().filter(is_default=True).first()
         if row is None:
             raise serializers.ValidationError({str(self.field_name): [self._required()]})
         return row
 
     def _required(self) -> Any:
-        return serializers.ErrorDetail(f"There is no default. Choose one of: {self._choices()}.", code="required")
+        return serializers.ErrorDetail(f"There is no default. {self._choices()}", code="required")
 
     def _choices(self) -> str:
-        return ", ".join(self.queryset.all().filter(available=True).values_list("slug", flat=True))
+        slugs = ", ".join(self.offers().values_list("slug", flat=True))
+        return f"Choose one of: {slugs}." if slugs else "None is open to you. Ask the staff."
+
+
+class PlanField(CatalogueField):
+    """Takes the slug of a plan that the owner may choose, or of the one that the project has already.
+
+    The owner is the serializer's `context["owner"]`, and that of the project which it changes.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(queryset=Plan.objects.all(), **kwargs)
+
+    def offers(self) -> QuerySet[Plan]:
+        project = self._project
+        return plans_offered_to(project.owner if project else self.context["owner"])
+
+    def find(self, slug: str) -> Any:
+        project = self._project
+        return project.plan if project and project.plan_id == slug else super().find(slug)
+
+    @property
+    def _project(self) -> Project | None:
+        return getattr(self.parent, "instance", None)
 
 
 def check_memory(agent_type: AgentType, plan: Plan) -> None:

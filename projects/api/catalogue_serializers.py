@@ -7,6 +7,9 @@ from projects.models import AgentType, Plan
 
 class PlanSerializer(serializers.ModelSerializer[Plan]):
     cpus = serializers.FloatField()
+    max_projects = serializers.IntegerField(
+        source="owner_limit", min_value=1, help_text="How many projects you may have on it."
+    )
 
     class Meta:
         model = Plan

@@ -1,4 +1,4 @@
-"""The catalogue under /api: the plans and the kinds of agent that may be chosen."""
+"""The catalogue under /api: the plans that are open to the caller, and the kinds of agent."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
@@ -7,7 +7,7 @@ from rest_framework.viewsets import ViewSet
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest
 from projects.api.catalogue_serializers import AgentTypeSerializer, PlanSerializer
-from projects.models import AgentType, Plan
+from projects.models import AgentType, plans_offered_to
 
 
 class PlanViewSet(ViewSet):
@@ -17,8 +17,8 @@ class PlanViewSet(ViewSet):
         operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
     )
     def list(self, request: AuthenticatedRequest) -> Response:
-        """List the plans."""
-        return Response(PlanSerializer(Plan.objects.filter(available=True), many=True).data)
+        """List the plans that are open to you."""
+        return Response(PlanSerializer(plans_offered_to(request.user), many=True).data)
 
 
 class AgentTypeViewSet(ViewSet):

@@ -8,10 +8,10 @@ from rest_framework import serializers
 
 from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
-from projects.api.catalogue_field import CatalogueField, check_memory
+from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
-from projects.models import AgentType, Event, Plan, Project
+from projects.models import AgentType, Event, Project
 from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
@@ -75,7 +75,7 @@ class ProjectFieldsSerializer(StrictSerializer):
     """What create and change have in common."""
 
     name = StrictCharField(max_length=64)
-    plan = CatalogueField(queryset=Plan.objects.all(), required=False)
+    plan = PlanField(required=False)
     telegramToken = StrictCharField(
         max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
     )

@@ -61,7 +61,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     def create(self, request: AuthenticatedRequest) -> Response:
         """Deploy an agent."""
         wait, key = read_wait(request), read_idempotency_key(request)
-        serializer = NewProjectSerializer(data=request.data)
+        serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
 
         def deploy(project_id: UUID) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def validate(self, request: AuthenticatedRequest) -> Response:
         """Check what a creation would check, and deploy nothing."""
-        serializer = NewProjectSerializer(data=request.data)
+        serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
         check = check_creation(owner=request.user, wanted=serializer.build(uuid4()))
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}

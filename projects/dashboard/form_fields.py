@@ -27,7 +27,8 @@ def choices_of(find_rows: Callable[[], Any]) -> Callable[[], list[tuple[str, str
 def describe_row(row: Plan | AgentType) -> str:
     if isinstance(row, AgentType):
         return row.title
-    number = "1 project" if row.max_projects == 1 else f"{row.max_projects} projects"
+    limit = row.max_projects if row.owner_limit is None else row.owner_limit
+    number = "1 project" if limit == 1 else f"{limit} projects"
     return f"{row.slug}: {row.memory_mb} MB, {row.cpus.normalize():f} CPU, {number}"
 
 

@@ -7,11 +7,12 @@ from typing import Any, cast
 from django import forms
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.models import User
 from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
 from projects.dashboard.form_fields import choices_of, describe_row, text_field, text_of
 from projects.dashboard.project_form import SECRETS, SETTINGS, ProjectForm
 from projects.errors import IdempotencyMismatchError, OperationInProgressError
-from projects.models import AgentType, Plan, Project
+from projects.models import AgentType, Project, plans_offered_to
 from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
 from projects.services import NewProject, ProjectChange
@@ -32,12 +33,12 @@ class NewProjectForm(ProjectForm):
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     type = forms.ChoiceField(choices=choices_of(lambda: AgentType.objects.filter(available=True)))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, owner: User, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(owner, data)
         types = AgentType.objects.filter(available=True)
         self.initial = {
             "type": types.filter(is_default=True).first(),
-            "plan": Plan.objects.filter(available=True, is_default=True).first(),
+            "plan": plans_offered_to(owner).filter(is_default=True).first(),
         }
         # The browser asks for a credential that every type needs, before it sends the form and both are lost. The
         # serializer decides what the chosen type needs.
@@ -51,10 +52,12 @@ class NewProjectForm(ProjectForm):
 
     @sensitive_variables()
     def make_serializer(self) -> NewProjectSerializer:
-        chosen = {name: self.cleaned_data[name] for name in ("type", "plan") if name in self.cleaned_data}
+        fields: tuple[str, ...] = ("type", "plan")
+        chosen = {name: self.cleaned_data[name] for name in fields if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
         settings = merge_patch({}, self.settings_patch({}))
-        return NewProjectSerializer(data={**name, **chosen, **self.secrets_sent(), "settings": settings})
+        data = {**name, **chosen, **self.secrets_sent(), "settings": settings}
+        return NewProjectSerializer(data=data, context={"owner": self.owner})
 
     def build(self, project_id: uuid.UUID) -> NewProject:
         return self.serializer.build(project_id)
@@ -80,10 +83,10 @@ class ChangeProjectForm(ProjectForm):
     def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:
         stored = {name: text_of(project.settings.get(name)) for name in SETTINGS}
         initial = {"name": project.name, "plan": project.plan_id, **stored}
-        super().__init__(data, initial=initial)
+        super().__init__(project.owner, data, initial=initial)
         self.project = project
         plan = cast(forms.ChoiceField, self.fields["plan"])
-        if project.plan not in Plan.objects.filter(available=True):
+        if project.plan not in plans_offered_to(project.owner):
             plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
         for secret, label in (("telegram_token", "New bot token"), ("api_key", "New API key")):
             hint = getattr(project, f"{secret}_hint")

@@ -10,11 +10,12 @@ from django import forms
 from django.views.decorators.debug import sensitive_variables
 from rest_framework.exceptions import ValidationError
 
+from accounts.models import User
 from projects.api.agent_settings import check_settings
 from projects.api.serializers import ProjectFieldsSerializer
-from projects.dashboard.form_fields import choices_of, read_setting, secret_field, text_field, text_of
+from projects.dashboard.form_fields import describe_row, read_setting, secret_field, text_field, text_of
 from projects.errors import InvalidFieldError
-from projects.models import AgentType, Plan
+from projects.models import AgentType, plans_offered_to
 from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import OWN_SETTINGS
 
@@ -33,7 +34,7 @@ class ProjectForm(forms.Form):
     serializer: ProjectFieldsSerializer
 
     name = text_field("What you call it. Chats never see it.", autocomplete="off", required=True)
-    plan = forms.ChoiceField(choices=choices_of(lambda: Plan.objects.filter(available=True)))
+    plan = forms.ChoiceField(help_text="Ask the staff for more projects or another plan.")
     telegram_token = secret_field("Bot token", "From @BotFather, such as 123456789:AAE…")
     api_key = secret_field("API key", "Of Anthropic, OpenRouter or OpenAI; which of them is told from the key.")
     model = text_field("As its provider spells it. Empty: the agent's own choice.", autocomplete="off")
@@ -44,6 +45,12 @@ class ProjectForm(forms.Form):
         autocomplete="off",
         spellcheck="false",
     )
+
+    def __init__(self, owner: User, data: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.owner = owner
+        plan = cast(forms.ChoiceField, self.fields["plan"])
+        plan.choices = [(row.slug, describe_row(row)) for row in plans_offered_to(owner)]
 
     @property
     def agent_type(self) -> AgentType | None:

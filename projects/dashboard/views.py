@@ -50,7 +50,7 @@ def list_projects(request: SignedInRequest) -> HttpResponse:
 @pages_and_forms
 @sensitive_post_parameters("telegram_token", "api_key")
 def new_project(request: SignedInRequest) -> HttpResponse:
-    form = NewProjectForm(request.POST if request.method == "POST" else None)
+    form = NewProjectForm(request.user, request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return render(request, "projects/new.html", {"form": form})
     if not form.is_valid():

@@ -1,6 +1,8 @@
 """The tables: projects, the catalogue, events, and what the processes share."""
 
+from projects.models.allowance import Allowance, limit_of, plans_offered_to
 from projects.models.catalogue import AgentType, Plan
+from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
 from projects.models.event_cursor import EventCursor
 from projects.models.idempotency import IdempotencyRecord
@@ -15,6 +17,8 @@ from projects.models.watcher import Watch
 __all__ = [
     "Actor",
     "AgentType",
+    "Allowance",
+    "EngineHost",
     "Event",
     "EventCursor",
     "IdempotencyRecord",
@@ -26,4 +30,6 @@ __all__ = [
     "Quarantined",
     "Run",
     "Watch",
+    "limit_of",
+    "plans_offered_to",
 ]

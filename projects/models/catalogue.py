@@ -47,6 +47,14 @@ class Plan(CatalogueRow):
     )
     pids = models.PositiveIntegerField("processes", default=128, validators=[MinValueValidator(16)])
     max_projects = models.PositiveIntegerField("projects per owner", validators=[MinValueValidator(1)])
+    open_to_all = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether every user may take it. Else admins and whom an allowance names. The default plan is open.",
+    )
+
+    owner_limit: int | None = None
+    """How many projects one user may have on it, where the query asked for that (`plans_offered_to`)."""
 
     class Meta:
         ordering = ["memory_mb", "slug"]

@@ -41,6 +41,12 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         """The projects that are not being deleted. Only these count towards a plan's limit and occupy their bot."""
         return self.exclude(desired=Desired.DELETED)
 
+    def holding_memory(self) -> Self:
+        """The projects of this instance that are wanted running or still run: each holds the memory of its plan."""
+        up = [ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING]
+        wanted = Q(desired=Desired.RUNNING) | Q(container_state__in=up)
+        return self.filter(wanted, instance=django_settings.BERTH_INSTANCE)
+
     def with_heartbeat(self) -> Self:
         watch = Watch.objects.filter(instance=OuterRef("instance")).values("heartbeat_at")
         return self.annotate(heartbeat_at=Subquery(watch))

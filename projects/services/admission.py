@@ -9,7 +9,7 @@ from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, InvalidFieldError, PlanLimitReachedError
-from projects.models import AgentType, Plan, Project
+from projects.models import AgentType, Plan, Project, limit_of
 
 
 def check_image(agent_type: AgentType) -> None:
@@ -22,10 +22,12 @@ def check_image(agent_type: AgentType) -> None:
 
 def check_plan_limit(*, owner: User, plan: Plan) -> None:
     """Raises `PlanLimitReachedError`. Only under `lock_owner` the limit is certain to hold afterwards."""
-    if Project.objects.owned_by(owner).live().filter(plan=plan).count() >= plan.max_projects:
+    limit = limit_of(owner, plan)
+    if limit == 0:
+        raise PlanLimitReachedError(f"The {plan.slug} plan is not open to you. Choose another plan, or ask the staff.")
+    if Project.objects.owned_by(owner).live().filter(plan=plan).count() >= limit:
         raise PlanLimitReachedError(
-            f"The {plan.slug} plan allows {plan.max_projects} project(s), and you have as many. "
-            "Delete one or choose another plan."
+            f"The {plan.slug} plan allows {limit} project(s), and you have as many. Delete one or choose another plan."
         )
 
 

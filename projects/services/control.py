@@ -1,12 +1,15 @@
 """Start, stop and restart."""
 
+from django.db import transaction
+
 from containers.errors import EngineError, EngineUnavailableError
-from projects.errors import ProjectSuspendedError
-from projects.models import Actor, Project
+from projects.errors import ProjectGoneError, ProjectSuspendedError
+from projects.models import Actor, Plan, Project
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.control import Verdict, judge_action
 from projects.rules.lifecycle import Action, Desired, Operation
+from projects.services.capacity import learn_host_memory, reserve_memory
 from projects.services.observation import observe_now
 from projects.services.operations import (
     NO_FAILURES,
@@ -31,8 +34,8 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     """Carries out the command and returns the project as it is then.
 
     A stop that the engine cannot carry out now is recorded, and carried out when the engine answers: until then the
-    status is `unknown`. Raises `ProjectSuspendedError`, `OperationInProgressError`, `OperationLostError`,
-    `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
+    status is `unknown`. Raises `ProjectSuspendedError`, `NoCapacityError`, `OperationInProgressError`,
+    `OperationLostError`, `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """
     try:
         with command_deadline(project.agent_type):
@@ -53,6 +56,7 @@ def _start(project: Project, action: Action, actor: Actor) -> ForeseenError | No
         if _has_nothing_to_do(project, action):
             project.event(actor, action, "nothing to do").save()
             return None
+        learn_host_memory()
         before, claim = Desired(project.desired), _claim_start(project, action)
         if claim is not None:
             with released_if_broken(project, claim):
@@ -66,13 +70,23 @@ def _start(project: Project, action: Action, actor: Actor) -> ForeseenError | No
 
 def _claim_start(project: Project, action: Action) -> Claim | None:
     is_restart = action == Action.RESTART and project.facts().is_up
-    return project.claim(
-        Operation.RESTART if is_restart else Operation.START,
-        lasting=time_allowed(project),
-        unchanged=True,
-        desired=Desired.RUNNING,
-        **NO_FAILURES,
-    )
+    with transaction.atomic():
+        # The plan as the row has it by now: another request may have changed it since this project was read.
+        reserve_memory(project_id=project.pk, plan=_plan_of(project))
+        return project.claim(
+            Operation.RESTART if is_restart else Operation.START,
+            lasting=time_allowed(project),
+            unchanged=True,
+            desired=Desired.RUNNING,
+            **NO_FAILURES,
+        )
+
+
+def _plan_of(project: Project) -> Plan:
+    plan = Plan.objects.filter(projects=project.pk).first()
+    if plan is None:
+        raise ProjectGoneError
+    return plan
 
 
 def _has_nothing_to_do(project: Project, action: Action) -> bool:

@@ -19,6 +19,7 @@ from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, lock_owner
+from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.operations import (
@@ -50,8 +51,8 @@ class NewProject:
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """Deploys a project and returns it. Where it raises, nothing of the project is left.
 
-    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `UnusableSettingsError`, `OperationLostError`
-    and `EngineError`.
+    Raises `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`, `UnusableSettingsError`,
+    `OperationLostError` and `EngineError`.
     """
     check = _look_then_ask(owner=owner, wanted=wanted)
     with command_deadline(wanted.agent_type):
@@ -95,7 +96,9 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Asks Telegram and the provider, once nothing that is known here stands in the way."""
     with command_deadline(wanted.agent_type):
         check_image(wanted.agent_type)
+        learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
+    check_capacity(project_id=wanted.project_id, plan=wanted.plan)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)
     return verify_credentials(
@@ -131,6 +134,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         with transaction.atomic():
             lock_owner(owner)
             check_plan_limit(owner=owner, plan=wanted.plan)
+            reserve_memory(project_id=project.pk, plan=wanted.plan)
             project.uid = take_uid()
             project.save(force_insert=True)
     except IntegrityError:

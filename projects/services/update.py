@@ -17,6 +17,7 @@ from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import find_changed_names, merge_patch
 from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, lock_owner
+from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.operations import operation_in_progress
 
 ATTEMPTS = 5
@@ -44,7 +45,7 @@ class ProjectChange:
 def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
     """Writes the change and returns the project.
 
-    Raises `PlanLimitReachedError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`,
+    Raises `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`,
     `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
     """
     for _ in range(ATTEMPTS):
@@ -69,6 +70,7 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
             if plan != project.plan:
                 lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=plan)
+                reserve_for_change(project_id=project.pk, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
             stored = rows.select_for_update().values_list("settings", flat=True).first()
             if "settings" in values and stored is not None and stored != project.settings:
@@ -109,6 +111,7 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
     """Asks Telegram and the provider about what is new, once nothing that is known here stands in the way."""
     if change.plan is not None and change.plan != project.plan:
         check_plan_limit(owner=project.owner, plan=change.plan)
+        learn_host_memory()
     token, key = change.telegram_token, change.api_key
     if token:
         check_own_bots(owner=project.owner, bot_id=parse_bot_id(token), project_id=project.pk)

@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 EMAIL, PASSWORD = "bench@example.org", "benchmark-password-7"
 SETUP = """
 from projects.models import AgentType, Plan
-Plan.objects.create(slug="bench", memory_mb=64, cpus="0.25", max_projects=100000)
+Plan.objects.create(slug="bench", memory_mb=64, cpus="0.25", max_projects=100000, open_to_all=True)
 AgentType.objects.create(slug="stub", title="Stub", image={image!r}, min_memory_mb=32, stop_timeout=10)
 """
 

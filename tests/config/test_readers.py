@@ -1,5 +1,6 @@
 """What the typed readers make of the environment."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,19 @@ def test_an_empty_value_is_none(monkeypatch: pytest.MonkeyPatch, value: str) -> 
     assert env.number("BERTH_X", 7, low=1, high=9) == 7
     assert env.switch("BERTH_X", default=True) is True
     assert env.words("BERTH_X") == []
+
+
+@pytest.mark.parametrize(("value", "factor"), [("", "4"), ("1", "1"), ("1.5", "1.5"), (" 0.25 ", "0.25"), ("9", "9")])
+def test_a_factor_may_have_a_fraction(monkeypatch: pytest.MonkeyPatch, value: str, factor: str) -> None:
+    monkeypatch.setenv("BERTH_X", value)
+    assert env.factor("BERTH_X", "4", low=Decimal("0.1"), high=Decimal(9)) == Decimal(factor)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "9.01", "x", "nan", "inf", "1e3", "1,5", ".5", "٣", "1" * 5000])
+def test_a_factor_is_a_plain_number_in_its_bounds(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("BERTH_X", value)
+    with pytest.raises(ImproperlyConfigured, match=r"BERTH_X is .* Set it to a number from 0.1 to 9"):
+        env.factor("BERTH_X", "4", low=Decimal("0.1"), high=Decimal(9))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,12 @@ def test_the_engine_answers(under_test: EngineUnderTest) -> None:
     under_test.engine.ping()
 
 
+def test_the_engine_says_how_much_memory_its_host_has(under_test: EngineUnderTest) -> None:
+    memory = under_test.engine.host_memory()
+    assert memory
+    assert 64 << 20 < memory < 1 << 50
+
+
 def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:
     assert under_test.engine.image_exists(under_test.image)
     assert not under_test.engine.image_exists("berth-test/nowhere:latest")

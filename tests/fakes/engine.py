@@ -38,6 +38,10 @@ class MemoryEngine(EngineDials):
         self._enter("started_at")
         return self.since
 
+    def host_memory(self) -> int | None:
+        self._enter("host_memory")
+        return self.memory_of_host
+
     def image_exists(self, image: str) -> bool:
         self._enter("image_exists", image)
         return image in self.images

@@ -1,7 +1,8 @@
 """What a test sets, breaks and stages at the engine in memory.
 
-Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, secure, image_exists, deploy,
-deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, kept, logs, stats, events.
+Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, host_memory,
+image_exists, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, list_volumes, logs,
+stats, events.
 """
 
 import threading
@@ -27,6 +28,7 @@ class EngineDials(ContainerStore):
             self.calls: list[tuple[str, str]] = []
             self.unavailable = False
             self.firewall_warning: str | None = None
+            self.memory_of_host: int | None = 1 << 40
             self.silence = 15.0
             self.usage = Usage(
                 cpu_percent=1.5,

@@ -1,14 +1,17 @@
-"""A service that holds one of everything: people, an API key, a project whose agent runs, events."""
+"""A service that holds one of everything: people, an API key, a project whose agent runs, events, an agent in
+quarantine.
+"""
 
 import copy
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from django.apps import apps
 from django.contrib.sessions.models import Session
 
 from accounts.models import ApiKey, UsageCounter, User
-from projects.models import Project
+from projects.models import Project, Quarantined
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
@@ -30,6 +33,7 @@ class PopulatedService:
     @classmethod
     def make(cls, engine: MemoryEngine) -> "PopulatedService":
         alice = make_person("alice")
+        Quarantined.objects.create(key=str(uuid4()), instance="berth", owner_key=str(alice.pk))
         return cls(
             alice=alice,
             staff=make_person("sam"),

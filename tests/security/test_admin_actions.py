@@ -5,6 +5,7 @@ Generated from the registered admins: a new action fails here until it asks, or 
 
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.admin import ModelAdmin, site
@@ -12,7 +13,7 @@ from django.db.models import Model
 from django.test import Client, RequestFactory
 
 from accounts.models import ApiKey, User
-from projects.models import Project
+from projects.models import Project, Quarantined
 from tests.accounts.phone import Phone
 from tests.clients import api_of, browser_of
 from tests.deploying import deploy_project
@@ -25,6 +26,7 @@ UNDONE_BY = {
     ("project", "restart"): "nothing is lost: the agent comes back with its memory",
     ("project", "suspend"): "lift",
     ("project", "lift"): "suspend",
+    ("quarantined", "adopt"): "the deletion of the stopped project that it makes",
 }
 """The actions that act at once, and what undoes them."""
 
@@ -119,6 +121,8 @@ def test_many_are_named_and_counted(service: PopulatedService, action: tuple[typ
         deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
     elif model is ApiKey:
         ApiKeyFactory.create(user=service.alice, name="The second")
+    elif model is Quarantined:
+        Quarantined.objects.create(key=str(uuid4()), instance="berth")
     rows, visitor = list(model._default_manager.all()), browser_of(service.admin)
     before = everything(service)
     assert len(rows) > 1, f"Make a second {model.__name__} here."

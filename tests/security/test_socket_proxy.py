@@ -45,6 +45,7 @@ def live_a_life(agents: Agents) -> None:
     """Every verb of the engine, in every state that leads it to another call."""
     engine, within = agents.engine, {"berth.owner": "alice"}
     engine.ping()
+    engine.host_memory()
     engine.image_exists(agents.image)
     name = agents.deploy("").name
     with agents.settings():

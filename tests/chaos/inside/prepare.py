@@ -32,7 +32,9 @@ def add_offers(types: type, plans: type, image: str) -> None:
         min_memory_mb=32,
         stop_timeout=2,
     )
-    plans.objects.create(slug="chaos", memory_mb=32, cpus="0.5", pids=32, max_projects=1000)  # type: ignore[attr-defined]
+    plans.objects.create(  # type: ignore[attr-defined]
+        slug="chaos", memory_mb=32, cpus="0.5", pids=32, max_projects=1000, open_to_all=True
+    )
 
 
 if __name__ == "__main__":

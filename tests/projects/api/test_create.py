@@ -102,7 +102,7 @@ def test_one_bot_runs_in_one_project_whoever_asks(
 
 
 def test_a_plan_below_the_types_minimum_is_refused(api: APIClient, body: dict[str, Any]) -> None:
-    Plan.objects.create(slug="tiny", memory_mb=64, cpus=1, max_projects=9)
+    Plan.objects.create(slug="tiny", memory_mb=64, cpus=1, max_projects=9, open_to_all=True)
     answer = api.post("/api/projects", body | {"plan": "tiny"})
     assert answer.status_code == 400
     assert answer.json()["errors"][0] == {

@@ -30,9 +30,10 @@ def test_a_first_request_that_failed_frees_the_key(
 
 
 def test_a_first_request_over_the_limit_frees_the_key(create: Callable[..., Any]) -> None:
-    Plan.objects.filter(slug="pro").update(max_projects=0)
-    assert create().json()["code"] == "plan_limit_reached"
+    assert create(key="first", telegramToken="5:first").status_code == 201
     Plan.objects.filter(slug="pro").update(max_projects=1)
+    assert create().json()["code"] == "plan_limit_reached"
+    Plan.objects.filter(slug="pro").update(max_projects=2)
     assert create().status_code == 201
 
 

@@ -1,0 +1,95 @@
+"""What the staff offer, in the admin: plans, agent types, and who may take which plan."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import JSONField
+from django.http import HttpRequest, HttpResponse
+
+from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
+from accounts.emails import normalise_email
+from accounts.models import Role, User
+from projects.models import AgentType, Allowance, Plan
+from projects.rules.json_documents import FormJSONDecoder
+from projects.services.capacity import measure_capacity
+
+
+class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
+    """Says above its list how much memory is promised, and how much there is to promise."""
+
+    change_list_template = "admin/projects/change_list_with_capacity.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        capacity = {"capacity": measure_capacity(), "overcommit": settings.BERTH_OVERCOMMIT}
+        return super().changelist_view(request, {**(extra_context or {}), **capacity})
+
+
+class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """The slug is read-only after creation, because projects refer to it."""
+        return ("slug",) if obj else ()
+
+
+@admin.register(Plan)
+class PlanAdmin(CatalogueAdmin, ShowsCapacity):
+    list_display = ("slug", "memory_mb", "cpus", "pids", "max_projects", "open_to_all", "available", "is_default")
+
+
+@admin.register(AgentType)
+class AgentTypeAdmin(CatalogueAdmin):
+    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
+    formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
+
+
+class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """Takes an email in place of a list of all users."""
+
+    def __init__(self) -> None:
+        messages = {"invalid_choice": "There is no user with this email. Add them first."}
+        widget = forms.EmailInput(attrs={"class": "vTextField", "autocomplete": "off"})
+        rows = User.objects.all()
+        super().__init__(rows, to_field_name="email", widget=widget, label="Email", error_messages=messages)
+
+    def to_python(self, value: Any) -> User | None:
+        found: User | None = super().to_python(normalise_email(value) if isinstance(value, str) else value)
+        return found
+
+
+class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]
+    user = UserByEmailField()
+
+    class Meta:
+        model = Allowance
+        fields = ("user", "plan", "max_projects")
+
+
+@admin.register(Allowance)
+class AllowanceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Staff say what ordinary users may take; only admins say it of staff and admins."""
+
+    form = AllowanceForm
+    list_display = ("user", "plan", "max_projects")
+    list_display_links = ("user", "plan")
+    list_select_related = ("user", "plan")
+    list_filter = ("plan",)
+    search_fields = ("user__email",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Allowance | None = None) -> bool:
+        return is_admin(request) or (is_staff(request) and (obj is None or obj.user.role == Role.USER))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Allowance | None = None) -> bool:
+        return self.has_change_permission(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Allowance | None = None) -> tuple[str, ...]:
+        return ("user", "plan") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Allowance, form: Any, change: bool) -> None:
+        if not self.has_change_permission(request, obj):
+            raise PermissionDenied("Only admins say which plans staff and admins may take.")
+        super().save_model(request, obj, form, change)

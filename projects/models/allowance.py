@@ -1,0 +1,61 @@
+"""Who may take which plan, and how many projects they may have on it."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from projects.models.catalogue import Plan
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class Allowance(models.Model):
+    """What staff allow one user, in place of what the plan allows everybody."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="allowances")
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="allowances")
+    max_projects = models.PositiveIntegerField(
+        "projects",
+        null=True,
+        blank=True,
+        help_text="Empty: as many as the plan says. 0: none, not even where it is open.",
+    )
+
+    class Meta:
+        ordering = ["user__email", "plan"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "plan"],
+                name="one_allowance_per_user_and_plan",
+                violation_error_message="This user has an allowance for this plan already. Change that one.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan_id} for {self.user}"
+
+
+def plans_offered_to(user: "User") -> QuerySet[Plan]:
+    """The plans that this user may choose now. `owner_limit` of each says for how many projects."""
+    offered: QuerySet[Plan] = _with_limit(user).filter(available=True, owner_limit__gt=0)
+    return offered
+
+
+def limit_of(user: "User", plan: Plan) -> int:
+    """How many projects the user may have on the plan; 0 where it is not open to them."""
+    limit: int | None = _with_limit(user).filter(pk=plan.pk).values_list("owner_limit", flat=True).first()
+    return limit or 0
+
+
+def _with_limit(user: "User") -> Any:  # the type checker knows no annotation that is an attribute of the model
+    """An allowance counts before all. Without one the default plan is open to everybody, and every plan to admins."""
+    is_open = Q(is_default=True) | Q(open_to_all=True)
+    by_default = F("max_projects") if user.is_superuser else Case(When(is_open, then="max_projects"), default=Value(0))
+    own = Allowance.objects.filter(user=user, plan=OuterRef("pk"))
+    limit = own.annotate(limit=Coalesce(F("max_projects"), OuterRef("max_projects"))).values("limit")
+    plans: Any = Plan.objects
+    return plans.annotate(owner_limit=Coalesce(Subquery(limit), by_default))

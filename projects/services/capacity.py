@@ -1,0 +1,106 @@
+"""How much memory agents may be promised: the memory of the engine's host times `BERTH_OVERCOMMIT`.
+
+A project that is wanted running holds the memory of its plan, also while it crashes or is suspended. One that is
+stopped holds none. Where the engine does not say how much memory its host has, nothing is refused.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet, Sum
+from django.utils import timezone
+
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from projects.errors import NoCapacityError
+from projects.models import EngineHost, Plan, Project
+
+ASK_EVERY = timedelta(hours=1)
+ASK_AGAIN_AFTER_SILENCE = timedelta(minutes=1)
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """In MB. `host` and `limit` are None where the engine has not said how much memory its host has."""
+
+    host: int | None
+    limit: int | None
+    promised: int
+
+
+def learn_host_memory() -> None:
+    """Asks the engine, where that was long ago. Keeps what was known where it does not answer. Raises nothing of its.
+
+    Call it before a transaction, never inside one.
+    """
+    now = timezone.now()
+    if EngineHost.objects.filter(instance=settings.BERTH_INSTANCE, ask_again_at__gt=now).exists():
+        return
+    try:
+        with get_engine().read_deadline():
+            memory = get_engine().host_memory()
+    except EngineError:
+        memory = None
+    known = {"memory": memory} if memory else {}
+    again = now + (ASK_EVERY if memory else ASK_AGAIN_AFTER_SILENCE)
+    EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={**known, "ask_again_at": again})
+
+
+def measure_capacity() -> Capacity:
+    """As of now, without asking the engine."""
+    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
+    return Capacity(
+        host=host.memory // MIB if host and host.memory else None,
+        limit=_limit(host),
+        promised=_promised(Project.objects.holding_memory()),
+    )
+
+
+def check_capacity(*, project_id: UUID, plan: Plan) -> None:
+    """Raises `NoCapacityError` where the host has no room for the project on this plan, beside all others.
+
+    What the project holds already is its own, also where the host has become too small since.
+    """
+    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
+    _check(project_id, plan, host)
+
+
+def reserve_memory(*, project_id: UUID, plan: Plan) -> None:
+    """Checks as `check_capacity` does, and keeps others from reserving until the transaction ends."""
+    _check(project_id, plan, lock_host())
+
+
+def reserve_for_change(*, project_id: UUID, plan: Plan) -> None:
+    """Reserves the memory of the project's new plan where it holds that of the old one. A stopped one holds none."""
+    host = lock_host()
+    if Project.objects.holding_memory().filter(pk=project_id).exists():
+        _check(project_id, plan, host)
+
+
+def lock_host() -> EngineHost | None:
+    return EngineHost.objects.select_for_update().filter(instance=settings.BERTH_INSTANCE).first()
+
+
+def _check(project_id: UUID, plan: Plan, host: EngineHost | None) -> None:
+    limit = _limit(host)
+    if limit is None:
+        return
+    holding = Project.objects.holding_memory()
+    own = _promised(holding.filter(pk=project_id))
+    if plan.memory_mb > own and _promised(holding.exclude(pk=project_id)) + plan.memory_mb > limit:
+        raise NoCapacityError(
+            f"The host has no {plan.memory_mb} MB of memory left for an agent on the {plan.slug} plan. "
+            "Stop another agent, choose a smaller plan, or ask the staff for more room."
+        )
+
+
+def _limit(host: EngineHost | None) -> int | None:
+    return int(host.memory * settings.BERTH_OVERCOMMIT) // MIB if host and host.memory else None
+
+
+def _promised(rows: QuerySet[Project]) -> int:
+    found: int | None = rows.aggregate(sum=Sum("plan__memory_mb"))["sum"]
+    return found or 0
