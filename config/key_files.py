@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,15 +10,36 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import env
 
+_OURS = ("berth.sqlite3", "*.key")
+
 
 def private_directory(path: Path) -> Path:
-    """Returns the directory, and makes it with mode 0700 if it is missing."""
+    """Returns the directory, made with mode 0700 if it is missing, and closed to others if it is open to them.
+
+    One that holds files, and none of ours, is somebody else's as well: it stays as it is, and the start ends with a
+    sentence that says so.
+    """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.stat().st_mode & 0o077:
+            _close(path)
     except OSError as error:
         message = f"BERTH_DATA_DIR ({path}) cannot be made ({error.strerror}). Choose a directory that can be written."
         raise ImproperlyConfigured(message) from None
     return path
+
+
+def _close(path: Path) -> None:
+    if path.stat().st_uid != os.geteuid():
+        return  # the operator has given us another's directory, and its owner decides who may enter
+    is_ours = not any(path.iterdir()) or any(any(path.glob(name)) for name in _OURS)
+    if not is_ours or path.stat().st_mode & stat.S_ISVTX:
+        message = (
+            f"BERTH_DATA_DIR ({path}) is open to other users and holds files that are not Berth's. Choose a directory "
+            f"of its own, or close it: chmod 700 {path}"
+        )
+        raise ImproperlyConfigured(message)
+    path.chmod(0o700)
 
 
 def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:

@@ -123,6 +123,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
+    "accounts.dashboard.middleware.PageLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.request_bodies.BodyLimitMiddleware",

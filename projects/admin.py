@@ -18,6 +18,7 @@ from projects.catalogue_admin import ShowsCapacity
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
 from projects.models import Actor, Event, Project, Quarantined
+from projects.models.event import BY_STAFF
 from projects.models.snapshot import take_snapshot
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.lifecycle import Action
@@ -34,7 +35,7 @@ NAMES_SHOWN = 50
 
 
 def _actor(request: HttpRequest) -> Actor:
-    return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
+    return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
 
 
 class FreshChangeList(ChangeList):

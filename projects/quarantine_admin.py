@@ -14,6 +14,7 @@ from accounts.http import client_address
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
 from projects.models import Actor, Quarantined
+from projects.models.event import BY_STAFF
 from projects.models.installation import read_hold
 from projects.services.quarantine import adopt_from_quarantine, delete_from_quarantine, find_owner
 
@@ -76,4 +77,4 @@ class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
 
 
 def _actor(request: HttpRequest) -> Actor:
-    return Actor(label=staff_user(request).email, source="admin", address=client_address(request))
+    return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))

@@ -1,14 +1,15 @@
-"""Sends users who must set up a second factor to the page that does it."""
+"""Rules for all pages of signed-in users: who must set up a second factor, and how many pages a minute has."""
 
 from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 
 from accounts.models import User
 from accounts.services.second_factor import has_second_factor
+from accounts.throttling.rate_limits import count_request
 
 # The pages that set one up, or sign out.
 _EXEMPT_VIEWS = frozenset(
@@ -48,3 +49,31 @@ class SecondFactorRuleMiddleware:
         if isinstance(request.user, User) and needs_second_factor(request.user):
             return redirect("accounts:second-factor")
         return None
+
+
+_COUNTED = frozenset({"accounts", "projects", "admin"})
+
+
+class PageLimitMiddleware:
+    """Counts the pages that a signed-in user reads, together with the reads of the API. Forms are counted by what they
+    ask for.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        is_page = match is not None and bool(_COUNTED & set(match.app_names)) and not match.route.startswith("api/")
+        # Health checks never get here: who is signed in stands in the database.
+        if not is_page or request.method not in {"GET", "HEAD"} or not isinstance(request.user, User):
+            return None
+        state = count_request(request.META, user=request.user, scope="reads")
+        if state is None or state.allowed:
+            return None
+        response = render(request, "429.html", {"seconds": state.reset}, status=429)
+        response["Retry-After"] = str(state.reset)
+        return response

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from accounts.models import User
-from projects.errors import IdempotencyMismatchError, OperationInProgressError
-from projects.models.idempotency import KEPT_FOR, PENDING_FOR, IdempotencyRecord
+from projects.errors import IdempotencyMismatchError, OperationInProgressError, ProjectGoneError
+from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, IdempotencyRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +30,9 @@ class _Turn:
 def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> dict[str, Any]:
     """Returns the answer of `make`, which takes the id for the project, or the answer to an earlier request.
 
-    Raises `IdempotencyMismatchError` for a key that came with another body, and `OperationInProgressError` while the
-    first request is under way. Where `make` raises an error nothing is stored, and a retry calls it again.
+    Raises `IdempotencyMismatchError` for a key that came with another body, `OperationInProgressError` while the first
+    request is under way, and `ProjectGoneError` once the project that it made is deleted. Where `make` raises an error
+    nothing is stored, and a retry calls it again.
     """
     turn = _take_turn(owner=owner, key=key, body=body)
     if turn.answer is not None:
@@ -39,9 +40,9 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     try:
         answer = make(turn.project_id)
     except BaseException:
-        IdempotencyRecord.objects.filter(pk=turn.record_id, answer="").delete()
+        IdempotencyRecord.objects.filter(pk=turn.record_id, answer__in=("", GONE)).delete()
         raise
-    IdempotencyRecord.objects.filter(pk=turn.record_id).update(answer=json.dumps(answer))
+    IdempotencyRecord.objects.filter(pk=turn.record_id, answer="").update(answer=json.dumps(answer))
     return answer
 
 
@@ -61,6 +62,8 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
         return _take_turn(owner=owner, key=key, body=body)
     if earlier.digest != digest:
         raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
+    if earlier.answer == GONE:
+        raise ProjectGoneError
     if earlier.answer:
         return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
     return _take_over(earlier)

@@ -164,6 +164,11 @@ class ControlSerializer(StrictSerializer):
 
 
 class EventSerializer(serializers.ModelSerializer[Event]):
+    """As its owner sees it: what staff did is `staff`'s, without an address."""
+
+    actor = serializers.CharField(source="actor_for_owner", read_only=True, help_text="An email, `staff` or `system`.")
+    address = serializers.IPAddressField(source="address_for_owner", read_only=True, allow_null=True)
+
     class Meta:
         model = Event
         fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]

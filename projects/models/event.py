@@ -24,6 +24,12 @@ class Actor:
 
 SYSTEM = Actor(label="system", source="system")
 
+BY_STAFF = "admin"
+"""The source of what staff do."""
+
+STAFF = "staff"
+"""What owners are shown in place of the member of staff: who it was, and from where, is not theirs to know."""
+
 
 class Event(models.Model):
     """Rows are added and never changed. Only retention deletes them, in batches."""
@@ -55,3 +61,11 @@ class Event(models.Model):
 
     def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError("Events are append-only.")
+
+    @property
+    def actor_for_owner(self) -> str:
+        return STAFF if self.source == BY_STAFF else self.actor
+
+    @property
+    def address_for_owner(self) -> str | None:
+        return None if self.source == BY_STAFF else self.address

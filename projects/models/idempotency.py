@@ -11,6 +11,10 @@ PENDING_FOR = timedelta(minutes=2)
 """How long a request without an answer holds its key. No request may take longer."""
 
 
+GONE = "null"
+"""The answer once the project is deleted. The key stays taken, so that a late retry does not make the project again."""
+
+
 class IdempotencyRecord(models.Model):
     """`project_id` is the id of the project that the first request makes.
 

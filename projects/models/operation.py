@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from projects.errors import ProjectGoneError
 from projects.models.event import Event
+from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.rules.lifecycle import Desired, Operation
 
 
@@ -110,10 +111,14 @@ class Claimable(models.Model):
         return True
 
     def record_deletion(self, claim: "Claim", *, events: Iterable[Event] = ()) -> bool:
-        """Deletes the row and writes the events in one transaction. Returns False, and does neither, as `record`."""
+        """Deletes the row, and writes the events, in one transaction. Returns False, and does neither, as `record`.
+
+        What a retry of its creation was to be answered goes as well: it holds the name and the settings.
+        """
         with transaction.atomic():
             deleted, _ = self._row().filter(operation_id=claim.id).delete()
             if deleted:
+                IdempotencyRecord.objects.filter(project_id=self.pk).update(answer=GONE)
                 Event.objects.bulk_create(events)
         return bool(deleted)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.key_files import secret
+from config.key_files import private_directory, secret
 
 
 def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
@@ -18,3 +18,37 @@ def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> No
 def test_a_key_file_that_cannot_be_made_is_told_in_a_sentence() -> None:
     with pytest.raises(ImproperlyConfigured, match="BERTH_X is not set and its file"):
         secret("BERTH_X", Path("/proc/nothing"))
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("open_to", [0o755, 0o777, 0o750, 0o705, 0o711, 0o770])
+@pytest.mark.parametrize("content", [None, "berth.sqlite3", "secret_key.key"])
+def test_a_directory_that_existed_is_closed_to_others(tmp_path: Path, open_to: int, content: str | None) -> None:
+    directory = tmp_path / "var"
+    directory.mkdir()
+    if content:
+        (directory / content).touch()
+    directory.chmod(open_to)
+    assert private_directory(directory) == directory
+    assert mode(directory) == 0o700
+
+
+def test_a_new_one_is_made_closed(tmp_path: Path) -> None:
+    assert mode(private_directory(tmp_path / "a" / "b")) == 0o700
+
+
+def test_a_closed_one_stays_as_it_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert mode(private_directory(tmp_path)) == 0o500
+
+
+@pytest.mark.parametrize("open_to", [0o755, 0o1777])
+def test_a_directory_of_others_is_refused_and_stays_open(tmp_path: Path, open_to: int) -> None:
+    (tmp_path / "passwd").touch()
+    tmp_path.chmod(open_to)
+    with pytest.raises(ImproperlyConfigured, match="Choose a directory of its own, or close it"):
+        private_directory(tmp_path)
+    assert tmp_path.stat().st_mode & 0o7777 == open_to

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from rest_framework.test import APIClient
 
+from accounts.models import User
 from containers.identity import container_name
+from projects.api.idempotency import answer_once
 from projects.models import Event, IdempotencyRecord, Project
 from projects.models.idempotency import KEPT_FOR
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
@@ -95,11 +98,28 @@ def test_after_24_hours_a_key_is_new(create: Callable[..., Any]) -> None:
     assert create(telegramToken="5:other").json()["id"] != first.json()["id"]
 
 
-def test_the_answer_outlives_the_project(create: Callable[..., Any], api: APIClient, engine: MemoryEngine) -> None:
-    first = create()
+def test_a_retry_after_the_deletion_makes_nothing_and_tells_nothing_of_it(
+    create: Callable[..., Any], api: APIClient, engine: MemoryEngine
+) -> None:
+    first = create(name="Operation Mincemeat", settings={"instructions": "Say nothing of Mincemeat."})
+    assert first.status_code == 201
     assert api.delete(first["Location"]).status_code == 204
-    assert create().content == first.content
+    again = create(name="Operation Mincemeat", settings={"instructions": "Say nothing of Mincemeat."})
+    assert (again.status_code, again.json()["code"]) == (404, "not_found")
+    assert "Mincemeat" not in str([vars(record) for record in IdempotencyRecord.objects.all()])
     assert not engine.containers
+
+
+def test_a_deletion_that_is_faster_than_the_answer_leaves_no_name_either(
+    alice: User, api: APIClient, project: Project
+) -> None:
+    def make(project_id: UUID) -> dict[str, Any]:
+        IdempotencyRecord.objects.update(project_id=project.pk)
+        assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+        return {"name": "Operation Mincemeat"}
+
+    answer_once(owner=alice, key="k", body={}, make=make)
+    assert "Mincemeat" not in str([vars(record) for record in IdempotencyRecord.objects.all()])
 
 
 def test_the_record_holds_no_credential_and_no_plain_digest(create: Callable[..., Any]) -> None:

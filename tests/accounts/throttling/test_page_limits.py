@@ -1,0 +1,91 @@
+"""Pages that a signed-in user reads count as reads of the API do, and together with them."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+
+from accounts.models import User
+from tests.accounts.throttling.rate_limiting import Clock
+from tests.factories import ApiKeyFactory, UserFactory, plain_key
+
+pytestmark = pytest.mark.usefixtures("real_limits", "clock")
+LIMIT = 2
+IDS = {"uuid": str(uuid.UUID(int=1)), "int": "1", "path": "1", "string": "x", "slug": "x"}
+
+
+def find_pages(resolver: URLResolver, prefix: str = "") -> list[str]:
+    """The address of every route of the pages and the admin, with an id that nothing has."""
+    found: list[str] = []
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern).removeprefix("^").removesuffix("$")
+        if isinstance(entry, URLResolver):
+            found += find_pages(entry, route)
+        elif "(?" not in route:
+            for name, converter in entry.pattern.converters.items():
+                kind = type(converter).__name__.removesuffix("Converter").lower()
+                for spelling in (kind, "str"):
+                    route = route.replace(f"<{spelling}:{name}>", IDS[kind])
+                route = route.replace(f"<{name}>", IDS[kind])
+            found.append(f"/{route}")
+    return found
+
+
+UNCOUNTED = ("/api/", "/healthz", "/readyz", "/static/")
+PAGES = sorted(path for path in find_pages(get_resolver()) if not path.startswith(UNCOUNTED))
+
+
+@pytest.fixture
+def two_reads(settings: Any) -> None:
+    settings.BERTH_LIMITS = {"reads": LIMIT}
+
+
+def test_there_are_pages() -> None:
+    assert {"/", "/settings", "/projects/new", "/admin/", f"/projects/{uuid.UUID(int=1)}"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_counted(db: None, two_reads: None, path: str) -> None:
+    client = Client()
+    client.force_login(UserFactory.create(admin=True))
+    for _ in range(LIMIT):
+        assert client.get("/settings").status_code == 200
+    refused = client.get(path)
+    assert refused.status_code == 429
+    assert refused["Retry-After"] == "50"
+    assert refused["RateLimit"] == '"reads";r=0;t=50'
+    assert "Wait 50 seconds" in refused.content.decode()
+
+
+def test_pages_and_the_api_share_one_count(client: Client, alice: User, two_reads: None) -> None:
+    client.force_login(alice)
+    headers = {"Authorization": f"Bearer {plain_key(ApiKeyFactory.create(user=alice))}"}
+    assert client.get("/").status_code == 200
+    assert Client().get("/api/projects", headers=headers).status_code == 200
+    assert client.get("/").status_code == 429
+    assert Client().get("/api/projects", headers=headers).status_code == 429
+
+
+def test_nobody_else_is_held_up(client: Client, alice: User, bob: User, two_reads: None) -> None:
+    client.force_login(alice)
+    assert [client.get("/").status_code for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
+    client.force_login(bob)
+    assert client.get("/").status_code == 200
+
+
+def test_who_is_not_signed_in_is_not_counted(client: Client, db: None, two_reads: None) -> None:
+    assert {client.get("/sign-in").status_code for _ in range(LIMIT + 2)} == {200}
+
+
+def test_health_checks_are_not_counted(client: Client, alice: User, two_reads: None) -> None:
+    client.force_login(alice)
+    assert {client.get("/healthz").status_code for _ in range(LIMIT + 2)} == {200}
+
+
+def test_signing_out_is_possible_all_the_same(client: Client, alice: User, two_reads: None, clock: Clock) -> None:
+    client.force_login(alice)
+    for _ in range(LIMIT + 1):
+        client.get("/")
+    assert client.post("/sign-out").status_code == 302
