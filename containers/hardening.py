@@ -128,10 +128,6 @@ def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: st
         "HostConfig": {
             **confinement,
             **_limits(spec),
-            "Memory": 128 * MEBIBYTE,
-            "MemorySwap": 128 * MEBIBYTE,
-            "NanoCpus": 500_000_000,
-            "PidsLimit": 16,
             "LogConfig": {"Type": "none", "Config": {}},
             "AutoRemove": True,
             "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH}],

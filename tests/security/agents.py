@@ -18,7 +18,7 @@ from django.test import override_settings
 from containers.docker.engine import DockerEngine
 from containers.firewall.iptables import remove_rules
 from containers.identity import own_labels
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, Observation
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec, Observation
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.security.inside.main import FOUND
 from tests.waiting import wait_until
@@ -37,6 +37,7 @@ ENTRYPOINT ["/opt/agent/bin/python3", "-m", "{PACKAGE.replace("/", ".")}.main"]
 """
 SECRETS = {"telegram_bot_token": CANARY_TELEGRAM_TOKEN, "agent_api_key": CANARY_API_KEY}
 MEGABYTE = 1 << 20
+FIRST_USER = 1_900_000_000
 
 
 def build_probe_image(client: Any, tag: str) -> str:
@@ -71,6 +72,8 @@ class Agents:
     engine: DockerEngine = field(default_factory=DockerEngine)
     allow: list[tuple[str, int | None]] = field(default_factory=list)
     runtime: str = ""
+    users: dict[str, int] = field(default_factory=dict)
+    """The user of each name that was deployed: its own, as each project's is."""
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -101,6 +104,7 @@ class Agents:
             "nano_cpus": 250_000_000,
             "pids": 128,
             "stop_timeout": 2,
+            "user": self.users.setdefault(name, FIRST_USER + len(self.users)),
         }
         with self.settings():
             return self.engine.deploy(ContainerSpec(**values | changes), confirm=lambda: True)
@@ -142,7 +146,7 @@ class Agents:
             user=user,
             ports=ports,
             environment={"MODE": mode, **(environment or {})},
-            labels={INSTANCE_LABEL: self.instance},
+            labels={INSTANCE_LABEL: self.instance, PROJECT_LABEL: name},
             host_config={**self.client.create_host_config(**options), **more},
         )
         self.client.start(made["Id"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from containers.hardening import SECCOMP_PROFILE
-from tests.security.agents import MEGABYTE, SECRETS, Agents
+from tests.security.agents import FIRST_USER, MEGABYTE, SECRETS, Agents
 
 pytestmark = pytest.mark.docker
 _ULIMITS = {"core": 0, "memlock": 65536, "msgqueue": 819200, "nofile": 4096, "sigpending": 1024}
@@ -54,7 +54,7 @@ ITEMS: list[tuple[str, str, Holds]] = [
     ("5.31", "the host's users are not shared", lambda c: _host(c)["UsernsMode"] != "host"),
     ("5.32", "the engine's socket is not mounted", lambda c: "docker.sock" not in str(c)),
     # Not of the benchmark, but of the same kind.
-    ("B.1", "it is not root", lambda c: c["Config"]["User"] == "10001:10001"),
+    ("B.1", "it is a user of its own", lambda c: int(c["Config"]["User"].partition(":")[0]) >= FIRST_USER),
     ("B.2", "an init reaps its children", lambda c: _host(c)["Init"] is True),
     ("B.3", "masked and read-only paths are the engine's", lambda c: bool(_host(c)["MaskedPaths"])),
     ("B.4", "nothing secret is in it", lambda c: not any(secret in str(c) for secret in SECRETS.values())),

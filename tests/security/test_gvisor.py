@@ -37,6 +37,7 @@ pytestmark = [
 ]
 # `ptrace` needs neither KVM nor a new kernel. The network is that of the container's namespace, rules included: the
 # packaged gVisor takes every namespace of a kernel after 6.6 or so for the host's own and refuses to copy its devices.
+USER = 1_900_000_007
 OPTIONS = ["--platform=ptrace", "--network=host"]
 
 
@@ -88,7 +89,7 @@ def under_gvisor(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTest) -> None:
-    assert deploy(under_gvisor, memory=256 << 20, pids=128).state is ContainerState.RUNNING
+    assert deploy(under_gvisor, memory=256 << 20, pids=128, user=USER).state is ContainerState.RUNNING
     assert under_gvisor.client.inspect_container(under_gvisor.name)["HostConfig"]["Runtime"] == "runsc"
     wait_until(
         lambda: (
@@ -101,7 +102,7 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     # Another kernel than this machine's, the same confinement, and the credentials are there.
     assert under_gvisor.run("cat", "/proc/version")[1].split()[2] != platform.release()
     assert "gVisor" in under_gvisor.run("dmesg")[1]
-    assert under_gvisor.run("id", "-u")[1].strip() == "10001"
+    assert under_gvisor.run("id", "-u")[1].strip() == str(USER)
     assert under_gvisor.run("touch", "/been-here")[0] != 0
     assert under_gvisor.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
     assert under_gvisor.run("touch", "/data/state", "/tmp/x")[0] == 0
@@ -112,8 +113,10 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     assert (stopped.state, stopped.exit_code) == (ContainerState.EXITED, 0)
 
     # Another generation finds its state again.
-    under_gvisor.engine.deploy(make_spec(under_gvisor, generation=2, memory=256 << 20, pids=128), confirm=yes)
-    assert under_gvisor.run("ls", "/data")[1].split() == ["state"]
+    # It is handed to another user, as the state of an agent from before each had one of its own.
+    again = make_spec(under_gvisor, generation=2, memory=256 << 20, pids=128, user=USER + 1)
+    under_gvisor.engine.deploy(again, confirm=yes)
+    assert under_gvisor.run("stat", "-c", "%n %u", "/data/state")[1].split() == ["/data/state", str(USER + 1)]
     under_gvisor.engine.remove(under_gvisor.key, volumes=True)
     assert (under_gvisor.engine.inspect(under_gvisor.key), under_gvisor.volumes(under_gvisor.name)) == (None, set())
 

@@ -140,7 +140,7 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "take asynchronous I/O from the whole machine": lambda: _call(
         "syscall", numbers()["io_setup"], 1, ctypes.byref(ctypes.c_ulong(0))
     ),
-    "make everybody's disk write": lambda: _call("syncfs", os.open("/tmp", os.O_RDONLY)),
+    "make everybody's disk write": lambda: _call("syncfs", os.open("/dev/shm", os.O_RDONLY)),
     "trace a process of its own": lambda: _in_child(lambda: _call("ptrace", _PTRACE_TRACEME, 0, None, None)),
     "watch a whole file system": lambda: os.close(_call("fanotify_init", 0, os.O_RDONLY)),
     "open a raw IP socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close(),

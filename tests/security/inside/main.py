@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from tests.security.inside import doors, kernel, limits, syscalls
+from tests.security.inside import doors, kernel, limits, quotas, syscalls
 
 FOUND = "FOUND "
 """What stands before the line of JSON that a mode has found."""
@@ -23,6 +23,8 @@ MODES: dict[str, Callable[[], object]] = {
     "memory": limits.take_memory,
     "tmp": limits.fill_tmp,
     "log": limits.fill_log,
+    "greedy": quotas.take_all,
+    "modest": quotas.need_all,
     "syscalls": syscalls.try_all,
     "idle": lambda: "idle",
 }

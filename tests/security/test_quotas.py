@@ -1,0 +1,56 @@
+"""One agent takes all that the kernel gives its user. What others need is still there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.security.agents import MEGABYTE, Agents
+from tests.security.inside.quotas import QUOTAS
+
+pytestmark = pytest.mark.docker
+SHARED, OTHER = 1_900_000_001, 1_900_000_002
+
+
+def run(agents: Agents, mode: str, user: int) -> Any:
+    # A pro plan: the watches of inotify take some memory.
+    name = agents.deploy(mode, user=user, memory=1024 * MEGABYTE, nano_cpus=10**9).name
+    return agents.found_by(name, seconds=100)
+
+
+@pytest.fixture(scope="module")
+def greedy(agents: Agents) -> Iterator[Any]:
+    """The error with which each quota ended for an agent that goes on holding all of them."""
+    yield run(agents, "greedy", SHARED)
+    agents.remove_all()
+
+
+@pytest.fixture(scope="module")
+def neighbour(agents: Agents, greedy: Any) -> Any:
+    """What an agent gets meanwhile that is another user, as each project's is."""
+    return run(agents, "modest", OTHER)
+
+
+@pytest.fixture(scope="module")
+def same_user(agents: Agents, greedy: Any) -> Any:
+    """What an agent gets meanwhile that is the same user, as all agents were."""
+    return run(agents, "modest", SHARED)
+
+
+@pytest.mark.parametrize("quota", QUOTAS)
+def test_another_agent_still_has(greedy: Any, neighbour: Any, quota: str) -> None:
+    assert greedy[quota] not in {"no end", "EPERM"}
+    assert neighbour[quota] == "fine"
+
+
+def within_reach(quota: str) -> bool:
+    """Whether one agent can take all of it on this host."""
+    most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
+    return quota != "inotify instances" or most < 1000
+
+
+@pytest.mark.parametrize("quota", [quota for quota in QUOTAS if within_reach(quota)])
+def test_an_agent_of_the_same_user_would_have_nothing_of(same_user: Any, quota: str) -> None:
+    """So that the test can fail: it is the user that keeps them apart."""
+    assert same_user[quota] != "fine"
