@@ -64,6 +64,11 @@ def size_limit(size: int) -> Iterator[None]:
         _limits.bytes_left = outer
 
 
+def seconds_left() -> float | None:
+    """What is left of this thread's time limit; None without one, and zero or less where it is over."""
+    return None if _limits.until is None else _limits.until - time.monotonic()
+
+
 def _time_left(timeout: float | None) -> float | None:
     """The seconds that a step with this timeout may take. Raises where the thread's time limit is over."""
     if _limits.until is None:

@@ -87,6 +87,7 @@ class Engine(Protocol):
     def stop(self, key: str, *, timeout: int) -> None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
 
+        Where the `deadline` of the caller is over sooner, raises `StillStoppingError`, and the engine goes on.
         Does nothing where the container is missing, is not ours or has already stopped.
         """
 

@@ -13,6 +13,10 @@ class FirewallMissingError(EngineUnavailableError):
     """The agents' firewall is required and could not be set, so that no agent is started. The next try may succeed."""
 
 
+class StillStoppingError(EngineError):
+    """The agent uses more of the time that it has for its end than the caller has. The engine goes on stopping it."""
+
+
 class EngineRefusedError(EngineError):
     """The engine answered that it will not or cannot do it."""
 

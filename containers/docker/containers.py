@@ -4,11 +4,11 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from containers.call_limits import time_limit
+from containers.call_limits import seconds_left, time_limit
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
+from containers.errors import EngineRefusedError, EngineUnavailableError, StillStoppingError
 from containers.hardening import keeper_payload
 from containers.identity import is_labelled
 from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
@@ -17,6 +17,10 @@ STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""
 
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+LOOK = 2.0
+"""Seconds that are kept to look at the container where the caller has less time than the agent."""
+
+STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
 STILL_UP = "The container engine could not stop the container."
 
 
@@ -41,11 +45,15 @@ class Containers:
             return
         if found.state is ContainerState.PAUSED:
             self._unpause(found)
+        patience, left = timeout + STOP_MARGIN, seconds_left()
+        is_cut = left is not None and left - LOOK < patience
         try:
-            with suppress(MissingError), self._connection.call(timeout + STOP_MARGIN) as client:
+            limit = max(LOOK, left - LOOK) if is_cut and left is not None else patience
+            with suppress(MissingError), self._connection.call(limit, may_time_out=is_cut) as client:
                 client.stop(found.container_id, timeout=timeout)
         except EngineUnavailableError as error:
-            self._confirm_down(found, error)
+            timed_out = is_cut and is_timeout(error.__cause__ or error)
+            self._confirm_down(found, StillStoppingError(STILL_STOPPING) if timed_out else error)
         else:
             self._confirm_down(found, EngineRefusedError(STILL_UP))
 

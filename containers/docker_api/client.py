@@ -13,9 +13,9 @@ import docker.utils
 import requests
 from django.conf import settings
 
-from containers.call_limits import size_limit, time_limit
+from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
-from containers.docker_api.errors import GARBLED, EngineFailedError, translate_errors
+from containers.docker_api.errors import GARBLED, SLOW, EngineFailedError, is_timeout, translate_errors
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
 from containers.foreign_json import read_json
@@ -153,8 +153,17 @@ class Connection:
             _thread.is_reading = False
 
     @contextmanager
-    def call(self, seconds: float | None = None, *, size: int = ANSWER_SIZE) -> Iterator[DockerClient]:
-        """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`."""
+    def call(
+        self, seconds: float | None = None, *, size: int = ANSWER_SIZE, may_time_out: bool = False
+    ) -> Iterator[DockerClient]:
+        """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
+
+        `may_time_out`: the engine is not taken for silent where its answer does not come in time, because it cannot
+        come sooner. Neither is it where the caller had no time left to ask.
+        """
+        left = seconds_left()
+        if left is not None and left <= 0:
+            raise EngineUnavailableError(SLOW)
         state = self._states.setdefault(os.getpid(), _ProcessState())
         breaker = state.read_breaker if getattr(_thread, "is_reading", False) else state.breaker
         breaker.admit()
@@ -168,8 +177,11 @@ class Connection:
         except EngineFailedError:
             breaker.note_answer()
             raise
-        except EngineUnavailableError:
-            breaker.note_silence()
+        except EngineUnavailableError as error:
+            if may_time_out and is_timeout(error.__cause__ or error):
+                breaker.note_answer()
+            else:
+                breaker.note_silence()
             raise
         except EngineError:
             breaker.note_answer()

@@ -124,7 +124,9 @@ class ProjectViewSet(OwnProjectsViewSet):
         operation_id="delete_project",
         tags=["projects"],
         responses={
-            202: OpenApiResponse(ProjectDetailSerializer, description="The engine is silent: it goes when it answers."),
+            202: OpenApiResponse(
+                ProjectDetailSerializer, description="It is `deleting`: the engine is silent or the agent still ending."
+            ),
             204: OpenApiResponse(description="The container, its state and its secrets are gone."),
             **problems(401, 403, 404, 409, 429, 502),
         },
@@ -144,7 +146,8 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={
             200: ProjectDetailSerializer,
             202: OpenApiResponse(
-                ProjectDetailSerializer, description="The engine is silent: it stops when the engine answers."
+                ProjectDetailSerializer,
+                description="It is `stopping`, or `unknown` where the engine is silent. The stop is carried out all the same.",
             ),
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },

@@ -95,7 +95,7 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
         return _refused(request, "projects/show.html", describe_project(_find_project(request, project_id)), error)
     if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
-        messages.warning(request, f"The engine does not answer. “{project.name}” is stopped as soon as it does.")
+        messages.warning(request, f"“{project.name}” is being stopped. It may take a while.")
     else:
         messages.success(request, f"“{project.name}” {DONE[action]}.")
     return redirect("projects:show", project_id)

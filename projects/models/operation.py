@@ -93,6 +93,16 @@ class Claimable(models.Model):
             return None  # taken away again at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
 
+    def want(self, **values: Any) -> bool:
+        """Writes what is wanted and leaves it to the operation in flight, or to the watcher, to bring it about.
+
+        Returns False, and writes nothing, for a project that is being deleted.
+        """
+        if not self._row().exclude(desired=Desired.DELETED).update(**values):
+            return False
+        self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
+        return True
+
     def holds(self, claim: "Claim") -> bool:
         return self._row().filter(operation_id=claim.id).exists()
 

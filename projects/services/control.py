@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Actor, Plan, Project
 from projects.models.operation import Claim
@@ -14,6 +14,7 @@ from projects.services.observation import observe_now
 from projects.services.operations import (
     NO_FAILURES,
     ForeseenError,
+    Outcome,
     bring_up,
     claim_stop,
     command_deadline,
@@ -24,7 +25,9 @@ from projects.services.operations import (
     released_if_broken,
     take_down,
     time_allowed,
+    want_stopped,
 )
+from projects.services.places import COMMANDS, takes_place
 
 ATTEMPTS = 5
 """How often a start looks again because another operation began or ended while it looked."""
@@ -33,13 +36,13 @@ ATTEMPTS = 5
 def control_project(*, project: Project, action: Action, actor: Actor) -> Project:
     """Carries out the command and returns the project as it is then.
 
-    A stop that the engine cannot carry out now is recorded, and carried out when the engine answers: until then the
-    status is `unknown`. Raises `ProjectSuspendedError`, `NoCapacityError`, `OperationInProgressError`,
+    A stop that cannot be carried out now is recorded, and the watcher finishes it: where the engine is silent, where
+    the agent takes longer to end than an answer may, and where the actor has as many commands under way as may be.
+    Raises `NoPlaceError`, `ProjectSuspendedError`, `NoCapacityError`, `OperationInProgressError`,
     `OperationLostError`, `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """
     try:
-        with command_deadline(project.agent_type):
-            error = _stop(project, actor) if action == Action.STOP else _start(project, action, actor)
+        error = _stop(project, actor) if action == Action.STOP else _start(project, action, actor=actor)
     except Exception:
         # It was refused or lost to another command. No outcome was recorded, so the event stands alone.
         project.event(actor, action, "failed").save()
@@ -49,8 +52,14 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     return project
 
 
-def _start(project: Project, action: Action, actor: Actor) -> ForeseenError | None:
+@takes_place
+def _start(project: Project, action: Action, *, actor: Actor) -> ForeseenError | None:
     """Returns the error that was recorded as the outcome, if any."""
+    with command_deadline():
+        return _start_in_time(project, action, actor)
+
+
+def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenError | None:
     for _ in range(ATTEMPTS):
         observe_now(project)
         if _has_nothing_to_do(project, action):
@@ -75,7 +84,7 @@ def _claim_start(project: Project, action: Action) -> Claim | None:
         reserve_memory(project_id=project.pk, plan=_plan_of(project))
         return project.claim(
             Operation.RESTART if is_restart else Operation.START,
-            lasting=time_allowed(project),
+            lasting=time_allowed(),
             unchanged=True,
             desired=Desired.RUNNING,
             **NO_FAILURES,
@@ -102,14 +111,29 @@ def _has_nothing_to_do(project: Project, action: Action) -> bool:
 
 
 def _stop(project: Project, actor: Actor) -> ForeseenError | None:
-    """Returns the error that was recorded as the outcome, but for a silent engine: then the stop stands recorded."""
-    claim = claim_stop(project, desired=Desired.STOPPED, **NO_TROUBLE)
-    with released_if_broken(project, claim):
-        outcome = take_down(project, claim)
+    """Returns the error that was recorded as the outcome. There is none where the stop stands recorded."""
+    stopped = {"desired": Desired.STOPPED, **NO_TROUBLE}
+    if not COMMANDS.try_take(actor.label):
+        want_stopped(project, **stopped)
+        project.event(actor, Action.STOP, "recorded").save()
+        return None
+    try:
+        claim = claim_stop(project, **stopped)
+        if claim is None:
+            project.event(actor, Action.STOP, "recorded").save()
+            return None
+        with released_if_broken(project, claim), command_deadline():
+            outcome = take_down(project, claim)
+        return _record_stop(project, claim, outcome, actor)
+    finally:
+        COMMANDS.give_back(actor.label)
+
+
+def _record_stop(project: Project, claim: Claim, outcome: Outcome, actor: Actor) -> ForeseenError | None:
     match outcome.error:
         case None:
             record_outcome(project, claim, outcome, events=[project.event(actor, Action.STOP, "done")])
-        case EngineUnavailableError():
+        case EngineUnavailableError() | StillStoppingError():
             record_outcome(project, claim, outcome, events=[project.event(actor, Action.STOP, "recorded")])
             return None
         case EngineError() as error:

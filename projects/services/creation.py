@@ -30,6 +30,7 @@ from projects.services.operations import (
     record_outcome,
     time_allowed,
 )
+from projects.services.places import COMMANDS, takes_place
 
 log = logging.getLogger(__name__)
 
@@ -47,15 +48,16 @@ class NewProject:
     api_key: str = field(default="", repr=False)
 
 
+@takes_place
 @sensitive_variables("wanted")
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """Deploys a project and returns it. Where it raises, nothing of the project is left.
 
-    Raises `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`, `UnusableSettingsError`,
-    `OperationLostError` and `EngineError`.
+    Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
+    `UnusableSettingsError`, `OperationLostError` and `EngineError`.
     """
     check = _look_then_ask(owner=owner, wanted=wanted)
-    with command_deadline(wanted.agent_type):
+    with command_deadline():
         project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
         try:
             outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
@@ -86,7 +88,8 @@ def _deploy_events(
 @sensitive_variables("wanted")
 def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Checks what `create_project` checks and raises what it raises, but makes nothing."""
-    check = _look_then_ask(owner=owner, wanted=wanted)
+    with COMMANDS.take(owner.email):
+        check = _look_then_ask(owner=owner, wanted=wanted)
     check_bot(owner=owner, check=check, project_id=wanted.project_id)
     return check
 
@@ -94,7 +97,7 @@ def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
 @sensitive_variables("wanted")
 def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Asks Telegram and the provider, once nothing that is known here stands in the way."""
-    with command_deadline(wanted.agent_type):
+    with command_deadline():
         check_image(wanted.agent_type)
         learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
@@ -127,7 +130,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         operation=Operation.DEPLOY,
         operation_id=claim.id,
     )
-    project.operation_deadline = timezone.now() + time_allowed(project)
+    project.operation_deadline = timezone.now() + time_allowed()
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     build_spec(project)  # a row whose container cannot be described must never be written
     try:

@@ -3,18 +3,20 @@
 from collections.abc import Iterable
 from typing import Any
 
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Project
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.services.operations import Outcome, command_deadline, operation_in_progress, time_allowed
+from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
+from projects.services.places import COMMANDS
 
 
 def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) -> bool:
-    """Returns whether the project is gone. Where the engine is silent it is `deleting`, and goes when it answers.
+    """Returns whether the project is gone. It is `deleting`, and the watcher removes it, where the engine is silent,
+    the agent takes longer to end than an answer may, or the actor has as many commands under way as may be.
 
     Only staff delete a suspended project: its owner would get the bot and the place back, and staff could no longer see
     what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
@@ -26,17 +28,26 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     if claim is None:
         _record_refusal(project, actor)
         return False
-    with command_deadline(project.agent_type):
-        outcome = remove_container(project)
-    is_silent = isinstance(outcome.error, EngineUnavailableError)
+    if not COMMANDS.try_take(actor.label):
+        project.record(claim, events=[project.event(actor, "delete", "recorded")])
+        return False
+    try:
+        with command_deadline():
+            outcome = remove_container(project)
+    finally:
+        COMMANDS.give_back(actor.label)
+    is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
     word = "recorded" if is_silent else "failed" if outcome.error else "done"
     return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
 
 
-def claim_deletion(project: Project, *, unless_suspended: bool = False, **values: Any) -> Claim | None:
+def claim_deletion(
+    project: Project, *, seconds: float = ANSWER_WITHIN, unless_suspended: bool = False, **values: Any
+) -> Claim | None:
+    """Claims the project for a deletion that asks the engine for so many seconds."""
     return project.claim(
         Operation.DELETE,
-        lasting=time_allowed(project),
+        lasting=time_allowed(seconds=seconds),
         preempting=PREEMPTED_BY[Operation.DELETE],
         unless_suspended=unless_suspended,
         desired=Desired.DELETED,
@@ -76,6 +87,6 @@ def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events:
     if outcome.error is None:
         return project.record_deletion(claim, events=events)
     project.record(claim, events=events)
-    if not isinstance(outcome.error, EngineUnavailableError):
+    if not isinstance(outcome.error, EngineUnavailableError | StillStoppingError):
         raise outcome.error
     return False

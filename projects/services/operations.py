@@ -3,7 +3,6 @@
 Every operation has three steps: claim the project, act on the engine, and record the outcome with its event.
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError, SupersededError
+from containers.errors import (
+    EngineError,
+    EngineUnavailableError,
+    ImageMissingError,
+    NameTakenError,
+    StillStoppingError,
+    SupersededError,
+)
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Observation
 from projects.credentials.encryption import SecretUnreadableError
@@ -28,13 +34,11 @@ ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
 
 AFTER_STOP = 12.0
-"""Seconds beyond the stop timeout, where that is so long that the answer cannot come within 30."""
+"""Seconds that the watcher, for which nobody waits, has beyond the stop timeout of the agent."""
 
 RECORD_WITHIN = 3.0
 """Seconds to record the outcome. A claim ends this long after the engine's time, so that the watcher soon takes over
 what a killed process has left."""
-
-POLL_SECONDS = 0.1
 
 NO_FAILURES: dict[str, Any] = {
     "failure_code": "",
@@ -61,17 +65,18 @@ class Outcome:
     error: ForeseenError | None = None
 
 
-def time_allowed(project: Project) -> timedelta:
-    """How long an operation may hold the project."""
-    return timedelta(seconds=answer_within(project.agent_type) + RECORD_WITHIN)
+def time_allowed(*, seconds: float = ANSWER_WITHIN) -> timedelta:
+    """How long an operation that asks the engine for so many seconds may hold the project."""
+    return timedelta(seconds=seconds + RECORD_WITHIN)
 
 
-def command_deadline(agent_type: AgentType) -> AbstractContextManager[None]:
+def command_deadline(seconds: float = ANSWER_WITHIN) -> AbstractContextManager[None]:
     """Limits all engine calls inside together, so that an engine that is slow at each call delays nobody for long."""
-    return get_engine().deadline(answer_within(agent_type))
+    return get_engine().deadline(seconds)
 
 
-def answer_within(agent_type: AgentType) -> float:
+def repair_within(agent_type: AgentType) -> float:
+    """Seconds that a repair of the watcher may take, with an agent that uses all the time its type gives it to end."""
     return max(ANSWER_WITHIN, agent_type.stop_timeout + AFTER_STOP)
 
 
@@ -105,7 +110,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         )
     except SupersededError:
         raise operation_lost(project) from None
-    except EngineUnavailableError as error:
+    except (EngineUnavailableError, StillStoppingError) as error:
         # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
     except (SecretUnreadableError, UnusableSettingsError) as error:
@@ -125,22 +130,27 @@ def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
         raise
 
 
-def claim_stop(project: Project, **values: Any) -> Claim:
-    """Claims the project for a stop: a deploy, start or restart gives way at once, another stop is waited for.
+def claim_stop(project: Project, **values: Any) -> Claim | None:
+    """Claims the project for a stop, to which a deploy, start or restart gives way at once.
 
-    `values` are further fields to set with the claim. Raises `OperationInProgressError` for a project that is being
-    deleted.
+    Returns None where another stop is in flight: one request waits for the agent, and all others are done when `values`
+    are written. Those are further fields to set. Raises `OperationInProgressError` for a project that is being deleted.
     """
-    lasting = time_allowed(project)
-    until = time.monotonic() + answer_within(project.agent_type)
-    while True:
-        claim = project.claim(Operation.STOP, lasting=lasting, preempting=PREEMPTED_BY[Operation.STOP], **values)
-        if claim is not None:
-            return claim
+    lasting, preempting = time_allowed(), PREEMPTED_BY[Operation.STOP]
+    claim = project.claim(Operation.STOP, lasting=lasting, preempting=preempting, **values)
+    if claim is None:
+        want_stopped(project, **values)
+    return claim
+
+
+def want_stopped(project: Project, **values: Any) -> None:
+    """Writes `values`, and leaves the stop to the one in flight or to the watcher.
+
+    Raises `OperationInProgressError` for a project that is being deleted.
+    """
+    if not project.want(**values):
         project.refresh_from_db()
-        if project.desired == Desired.DELETED or time.monotonic() >= until:
-            raise operation_in_progress(project)
-        time.sleep(POLL_SECONDS)
+        raise operation_in_progress(project)
 
 
 def take_down(project: Project, claim: Claim) -> Outcome:
@@ -154,6 +164,8 @@ def take_down(project: Project, claim: Claim) -> Outcome:
                 keep_run(project, ended)
             engine.remove(project.container_key)
         return Outcome(values=_observed(project, engine.inspect(project.container_key)))
+    except StillStoppingError as error:
+        return Outcome(error=error, values=_inspect_after_failure(project))
     except EngineError as error:
         return Outcome(error=error)
 

@@ -1,14 +1,18 @@
 """Suspension by the staff: the container of a suspended project is down until the suspension is lifted."""
 
+from typing import Any
+
 from django.db import transaction
 from django.utils import timezone
 
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineUnavailableError, StillStoppingError
+from projects.errors import NoPlaceError
 from projects.models import Actor, Project
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project
-from projects.services.operations import claim_stop, command_deadline, record_outcome, take_down
+from projects.services.operations import claim_stop, command_deadline, record_outcome, take_down, want_stopped
+from projects.services.places import COMMANDS
 
 
 def suspend_project(*, project: Project, actor: Actor) -> Project:
@@ -16,10 +20,24 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
 
     Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
     """
-    claim = claim_stop(project, suspended_at=timezone.now(), **NO_TROUBLE)
-    with command_deadline(project.agent_type):
+    suspended = {"suspended_at": timezone.now(), **NO_TROUBLE}
+    try:
+        with COMMANDS.take(actor.label):
+            return _stop_suspended(project, actor, **suspended)
+    except NoPlaceError:
+        want_stopped(project, **suspended)
+        project.event(actor, "suspend", "recorded").save()
+        return project
+
+
+def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project:
+    claim = claim_stop(project, **suspended)
+    if claim is None:
+        project.event(actor, "suspend", "recorded").save()
+        return project
+    with command_deadline():
         outcome = take_down(project, claim)
-    is_silent = isinstance(outcome.error, EngineUnavailableError)
+    is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
     word = "recorded" if is_silent else "failed" if outcome.error else "done"
     record_outcome(project, claim, outcome, events=[project.event(actor, "suspend", word)])
     if outcome.error is not None and not is_silent:

@@ -19,6 +19,7 @@ from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, lock_owner
 from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.operations import operation_in_progress
+from projects.services.places import takes_place
 
 ATTEMPTS = 5
 """How often a change of the settings is merged again because another one came in between."""
@@ -41,12 +42,13 @@ class ProjectChange:
     api_key: str | None = field(default=None, repr=False)
 
 
+@takes_place
 @sensitive_variables("change")
 def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> Project:
     """Writes the change and returns the project.
 
-    Raises `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`, `SecretUnreadableError`,
-    `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
+    Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
+    `SecretUnreadableError`, `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
     """
     for _ in range(ATTEMPTS):
         _check_not_suspended(project)

@@ -5,9 +5,10 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from django.conf import settings
 from django.utils import timezone
@@ -21,7 +22,7 @@ from projects.models import Project
 from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.installation import find_conflicts, hold, observe_instance
-from projects.services.operations import command_deadline
+from projects.services.operations import command_deadline, repair_within
 from projects.watcher.crash_mail import open_cursor, send_crash_mails
 from projects.watcher.failures import FORESEEN, Confinement, concerns_all, note_failure, note_success
 from projects.watcher.observation import differs, record_observation
@@ -47,13 +48,24 @@ class Round:
     failed: list[str] = field(default_factory=list)
 
 
-def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, include_volumes: bool = True) -> Round:
+HandOver = Callable[[Project, Callable[[], object]], None]
+"""Does something with a project in another thread, now or never."""
+
+
+def reconcile(
+    *,
+    changed_keys: Collection[str] = (),
+    repair: bool = True,
+    include_volumes: bool = True,
+    hand_over: HandOver | None = None,
+) -> Round:
     """Looks at every container of this instance once.
 
     Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
     nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
-    `include_volumes` it also looks for volumes that a killed process has left without a container and without a row.
+    `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
+    volumes that a killed process has left without a container and without a row.
     """
     result = Round(at=timezone.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
@@ -73,7 +85,13 @@ def reconcile(*, changed_keys: Collection[str] = (), repair: bool = True, includ
             result.skipped += 1
             continue
         with confinement.of(project):
-            _reconcile_project(project, seen, result, inspect=project.container_key in changed_keys, repair=mend)
+            remedy = _reconcile_project(
+                project, seen, result, inspect=project.container_key in changed_keys, repair=mend
+            )
+            if remedy is not None and hand_over is not None:
+                hand_over(project, partial(_repair_later, project, remedy))
+            elif remedy is not None and _repair(project, remedy, result):
+                note_success(project)
     confinement.settle()
     if mend:
         _put_orphans_away(found, result, include_volumes=include_volumes)
@@ -97,35 +115,52 @@ def _put_orphans_away(found: Mapping[str, Sequence[Observation]], result: Round,
 
 def _reconcile_project(
     project: Project, seen: Observation | None, result: Round, *, inspect: bool, repair: bool
-) -> None:
+) -> Remedy | None:
+    """Brings the row up to date. Returns what is to be done."""
     # If an interrupted operation has removed the container, that did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
-        return
+        return None
     if inspect or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
         # A list that lacks a container is no proof of its absence.
         seen = get_engine().inspect(project.container_key)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at):
-            return  # an operation has begun since, and what was seen says nothing of what it does
+            return None  # an operation has begun since, and what was seen says nothing of what it does
         result.changed += 1
     if not repair:
         note_success(project)
-        return
+        return None
     remedy = choose_remedy(
         project.facts(),
         crash_count=project.crash_count,
         recreated_at=project.recreated_at,
         outdated=seen is not None and seen.generation < project.generation,
     )
-    if remedy is None or _repair(project, remedy, result):
+    if remedy is None:
         note_success(project)
+    return remedy
+
+
+def _repair_later(project: Project, remedy: Remedy) -> None:
+    """A repair outside of any round. What went wrong is noted in the row, as it is within a round."""
+    result = Round(at=timezone.now())
+    try:
+        if _repair(project, remedy, result):
+            note_success(project)
+    except ProjectGoneError:
+        return
+    except Exception as error:  # noqa: BLE001 - the boundary of the thread
+        if concerns_all(error):
+            log.warning("Could not %s %s: %s", remedy.value, project.container_name, error)
+        else:
+            note_failure(project, error, result.failed, doing=remedy.value)
 
 
 def _repair(project: Project, remedy: Remedy, result: Round) -> bool:
     """Returns whether it went well. Of what the engine refused, the outcome is in the row already."""
     name = f"{remedy.value}: {project.container_name}"
     try:
-        with command_deadline(project.agent_type):
+        with command_deadline(repair_within(project.agent_type)):
             is_repaired = carry_out(remedy, project)
     except FirewallMissingError as error:
         result.failed.append(f"{name}: {error}")

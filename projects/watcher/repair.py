@@ -1,5 +1,6 @@
 """Carries out the remedies that the rules choose. Each is an operation: claim, act, record with its event."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from projects.services.operations import (
     failure,
     record_outcome,
     released_if_broken,
+    repair_within,
     take_down,
     time_allowed,
 )
@@ -44,8 +46,12 @@ def carry_out(remedy: Remedy, project: Project) -> bool:
             return _declare_failed(project)
 
 
+def _time_allowed(project: Project) -> timedelta:
+    return time_allowed(seconds=repair_within(project.agent_type))
+
+
 def _finish_deletion(project: Project) -> bool:
-    claim = claim_deletion(project)
+    claim = claim_deletion(project, seconds=repair_within(project.agent_type))
     if claim is None:
         return False
     with released_if_broken(project, claim):
@@ -55,7 +61,7 @@ def _finish_deletion(project: Project) -> bool:
 
 def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
     """`values` are written with the claim, so that they hold even if the engine falls silent."""
-    claim = project.claim(Operation.STOP, lasting=time_allowed(project), unchanged=True, **values)
+    claim = project.claim(Operation.STOP, lasting=_time_allowed(project), unchanged=True, **values)
     if claim is None:
         return False
     with released_if_broken(project, claim):
@@ -71,7 +77,7 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
     # A container that has ended is started as it is, and not replaced: the whole engine may be about to end, and has
     # to find something that it can start when it comes back.
     renew = project.container_state != ContainerState.EXITED
-    claim = project.claim(Operation.START, lasting=time_allowed(project), unchanged=True, renew=renew)
+    claim = project.claim(Operation.START, lasting=_time_allowed(project), unchanged=True, renew=renew)
     if claim is None:
         return False
     with released_if_broken(project, claim):

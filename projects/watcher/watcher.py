@@ -16,6 +16,7 @@ from django.db import DatabaseError, close_old_connections
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
+from projects.watcher.background import Background
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
@@ -39,6 +40,7 @@ class Watcher:
         self._firewall_again_at = self._volumes_again_at = 0.0
         self._firewall_warning: str | None = None
         self._retention = Retention()
+        self._background = Background()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -61,6 +63,7 @@ class Watcher:
             self._wake.wait(LOOK_EVERY)
             self._stopped.wait(SETTLE)
             self._wake.clear()
+        self._background.stop()
         step_down(self.name)
 
     def _look(self) -> None:
@@ -71,7 +74,9 @@ class Watcher:
         changed_keys, self._changed_keys = self._changed_keys, set()
         include_volumes = time.monotonic() >= self._volumes_again_at
         try:
-            result = reconcile(changed_keys=changed_keys, include_volumes=include_volumes)
+            result = reconcile(
+                changed_keys=changed_keys, include_volumes=include_volumes, hand_over=self._background.hand_over
+            )
         except EngineError:
             self._changed_keys |= changed_keys
             raise

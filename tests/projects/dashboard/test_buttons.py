@@ -72,7 +72,7 @@ def test_a_start_on_a_silent_engine_is_a_503_and_a_stop_is_promised(
     assert press(dashboard, project, "restart").status_code == 503
     answer = press(dashboard, project, "stop")
     assert answer.status_code == 302
-    assert "is stopped as soon as it does" in text_of(dashboard.get(answer.url))
+    assert "is being stopped" in text_of(dashboard.get(answer.url))
     assert Project.objects.get().desired == Desired.STOPPED
 
 
