@@ -147,7 +147,7 @@ class ProjectViewSet(OwnProjectsViewSet):
             200: ProjectDetailSerializer,
             202: OpenApiResponse(
                 ProjectDetailSerializer,
-                description="It is `stopping`, or `unknown` where the engine is silent. The stop is carried out all the same.",
+                description="It is `stopping`, or `unknown` while the engine is silent, and is stopped all the same.",
             ),
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
