@@ -134,7 +134,8 @@ _CREDENTIALS = re.compile(
     rf"""
       (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                           # user and password in a URL
     | (?i:(?<=bearer\ ))(?!realm|error)[^\s"',]{{8,}}           # anything that was sent as a bearer token
-    | (?: {_OTHERS} | {_JWT} ) (?:(?::|%3[Aa]|\.)[\w*-]{{20,}})*
+    | (?: {_OTHERS} | {_JWT} )
+      (?: (?::|%3[Aa]|\.)[\w*-]{{20,}} | \.eyJ[\w*-]+(?:\.[\w*-]+)? )*
     """,
     re.VERBOSE,
 )

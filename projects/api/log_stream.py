@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
-from datetime import datetime
 
 from django.db import DatabaseError
 from django.http import HttpResponseBase, StreamingHttpResponse
@@ -17,7 +16,6 @@ from projects.api.long_requests import acquire_lease, renew
 from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectError
 from projects.models import Project
-from projects.services.logs import read_logs
 from projects.services.places import STREAMS
 
 
@@ -34,15 +32,13 @@ class AnyAccept(BaseContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
-def follow(
-    project: Project, *, tail: int | None, since: datetime | None, revalidation: Revalidation
-) -> HttpResponseBase:
-    """Returns a stream that ends with the container, the token or the project.
+def follow(project: Project, lines: Generator[str, None, None], *, revalidation: Revalidation) -> HttpResponseBase:
+    """Returns a stream that ends with the lines, the token or the project.
 
     Raises `TooManyStreamsError` or `EngineError` before it begins.
     """
     response = StreamingHttpResponse(
-        EventStream(project, tail=tail, since=since, revalidation=revalidation),
+        EventStream(project, lines, revalidation=revalidation),
         content_type="text/event-stream; charset=utf-8",
     )
     response["Cache-Control"] = "no-store"
@@ -56,14 +52,12 @@ class EventStream:
     It holds no database connection: it takes one for a moment, when it checks the token again.
     """
 
-    def __init__(
-        self, project: Project, *, tail: int | None, since: datetime | None, revalidation: Revalidation
-    ) -> None:
+    def __init__(self, project: Project, lines: Generator[str, None, None], *, revalidation: Revalidation) -> None:
         self._project = project
         self._revalidation = revalidation
         with ExitStack() as stack:
             self._lease = stack.enter_context(acquire_lease(project.owner, STREAMS))
-            self._lines = read_logs(project=project, tail=tail, since=since, follow=True)
+            self._lines = lines
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)
             self._resources = stack.pop_all()

@@ -28,7 +28,7 @@ FOLLOW = OpenApiParameter(
 RUN = OpenApiParameter(
     "run",
     {"type": "integer", "minimum": 1},
-    description="An earlier run by its number (see `/runs`); without it the current one. An ended run is not followed.",
+    description="An earlier run by its number (see `/runs`); without it the current one.",
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",

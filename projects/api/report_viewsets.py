@@ -1,7 +1,5 @@
 """What a project tells of itself under /api: its log, its runs, its use of the machine, and its events."""
 
-from collections.abc import Iterable
-
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
@@ -19,7 +17,6 @@ from projects.api.parameters import (
     read_run_number,
     read_since,
     read_tail,
-    refuse_parameter,
 )
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import EventSerializer, RunSerializer, UsageSerializer
@@ -86,14 +83,10 @@ class ProjectLogsView(OwnProjectsViewSet):
         """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
         project, tail, since = self.get_object(), read_tail(request), read_since(request)
         follows, run = read_flag(request, "follow"), read_run_number(request)
-        if run is not None and run != current_number(project):
-            if follows:
-                refuse_parameter("follow", "An ended run is not followed. Leave out follow or run.")
-            return _as_text(read_run(project=project, number=run, tail=tail, since=since))
+        if run is None or run == current_number(project):
+            lines = read_logs(project=project, tail=tail, since=since, follow=follows)
+        else:
+            lines = read_run(project=project, number=run, tail=tail, since=since)
         if follows:
-            return follow(project, tail=tail, since=since, revalidation=self.revalidation or Revalidation(request))
-        return _as_text(read_logs(project=project, tail=tail, since=since))
-
-
-def _as_text(lines: Iterable[str]) -> HttpResponse:
-    return HttpResponse("".join(f"{line}\n" for line in lines), content_type="text/plain; charset=utf-8")
+            return follow(project, lines, revalidation=self.revalidation or Revalidation(request))
+        return HttpResponse("".join(f"{line}\n" for line in lines), content_type="text/plain; charset=utf-8")

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -98,15 +98,17 @@ def current_number(project: Project) -> int:
     return (newest or 0) + 1
 
 
-def read_run(*, project: Project, number: int, tail: int | None = None, since: datetime | None = None) -> Iterator[str]:
-    """The lines of an ended run. Raises `UnknownRunError`, and `SecretUnreadableError`."""
+def read_run(
+    *, project: Project, number: int, tail: int | None = None, since: datetime | None = None
+) -> Generator[str, None, None]:
+    """Yields the lines of an ended run. Raises `UnknownRunError`, and `SecretUnreadableError`."""
     run = project.runs.filter(number=number).first()
     if run is None:
         kept = sorted(project.runs.values_list("number", flat=True))
         known = f"Runs {kept[0]} to {kept[-1]} are kept" if kept else "No earlier run is kept"
         raise UnknownRunError(f"There is no log of run {number}. {known}; without `run` you get the current one.")
     lines = [line for line in run.log.split("\n") if line and (since is None or _is_after(line, since))]
-    return redact_again(project, lines if tail is None else lines[max(len(lines) - tail, 0) :])
+    yield from redact_again(project, lines if tail is None else lines[max(len(lines) - tail, 0) :])
 
 
 def _store(project: Project, container_id: str, values: dict[str, Any]) -> None:

@@ -84,6 +84,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (drf.AuthenticationFailed(SENTENCE, "invalid_credentials"), 401, "invalid_credentials", {}),
     (drf.PermissionDenied(), 403, "permission_denied", {}),
     (PermissionDenied("internals"), 403, "permission_denied", {}),
+    (projects.UnknownRunError(SENTENCE), 404, "not_found", {}),
     (drf.NotFound(), 404, "not_found", {}),
     (Http404("internals"), 404, "not_found", {}),
     (drf.MethodNotAllowed("TRACE"), 405, "method_not_allowed", {"Allow": "GET, POST, HEAD, OPTIONS"}),

@@ -15,6 +15,7 @@ from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.commands import Change, Control
+from tests.projects.api.following import events_of, hang_up
 
 
 @pytest.fixture
@@ -155,10 +156,17 @@ def test_a_run_that_is_not_kept_is_a_404_that_says_which_are(
     assert "Runs 1 to 1 are kept" in answer.json()["detail"]
 
 
-def test_an_ended_run_is_not_followed(api: APIClient, project: Project, control: Control) -> None:
+def test_an_ended_run_that_is_followed_ends_after_its_last_line(
+    api: APIClient, project: Project, control: Control, log: Any
+) -> None:
+    log("the first run")
     control("restart")
-    answer = api.get(f"/api/projects/{project.id}/logs?run=1&follow=true")
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "follow")
+    answer: Any = api.get(f"/api/projects/{project.id}/logs?run=1&follow=true")
+    events = list(events_of(answer.streaming_content))
+    hang_up(answer)
+    assert [event.rpartition(" ")[2] for event in events[:1]] == ["run"]
+    assert events[1:] == ["event: end\ndata: the log has ended"]
+    assert api.get(f"/api/projects/{project.id}/logs?run=7&follow=true").status_code == 404
 
 
 def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: Control) -> None:
