@@ -57,6 +57,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
+    projects.CannotAdoptError: Row(409, "cannot_adopt"),
     projects.UnknownRunError: Row(404, "not_found"),
     projects.UnusableSettingsError: Row(409, "settings_unusable"),
     projects.TooManyStreamsError: Row(429, "throttled"),
