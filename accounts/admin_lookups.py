@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.admin.filters import FieldListFilter
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import get_fields_from_path
+from django.core.exceptions import BadRequest, ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from accounts import audit
 from accounts.text import has_control_characters
@@ -57,6 +59,19 @@ class DeclaredLookups(_Base):
         if has_control_characters(object_id):  # PostgreSQL takes no NUL
             return None
         return super().get_object(request, object_id, from_field)
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **options: Any
+    ) -> HttpResponse | None:
+        """Refuses a selection of what is no key, which is a 400. Django hands it to the database."""
+        for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.opts.pk.to_python(key)
+            except ValidationError:
+                raise BadRequest("The selection names a row by what is no key.") from None
+            if has_control_characters(key):
+                raise BadRequest("The selection names a row by what is no key.")
+        return super().response_action(request, queryset, *args, **options)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

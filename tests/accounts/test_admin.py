@@ -1,12 +1,15 @@
 """Who may do what in the admin with users and API keys."""
 
 import uuid
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
+from accounts.admin import UserForm
 from accounts.models import ApiKey, User
+from accounts.services.sign_in import set_password
 from tests.clients import Call
 from tests.factories import ApiKeyFactory, UserFactory, plain_key
 
@@ -101,6 +104,41 @@ def test_admins_give_and_take_roles(client: Client, ada: User, alice: User) -> N
     assert User.objects.get(pk=alice.pk).role == "admin"
     _save(client, alice)
     assert User.objects.get(pk=alice.pk).role == "user"
+
+
+def _meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Does it when the form has been found valid, before it is saved."""
+    full_clean = UserForm.full_clean
+
+    def clean_then_act(form: UserForm) -> None:
+        full_clean(form)
+        act()
+
+    monkeypatch.setattr(UserForm, "full_clean", clean_then_act)
+
+
+def test_a_form_writes_back_nothing_that_changed_meanwhile(
+    client: Client, sam: User, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new password and the end of all sessions stay."""
+    client.force_login(sam)
+    _meanwhile(monkeypatch, lambda: set_password(user=User.objects.get(pk=alice.pk), password="entirely new, it is"))
+
+    assert _save(client, alice, email="alice@example.org") == 302
+    saved = User.objects.get(pk=alice.pk)
+    assert saved.email == "alice@example.org"
+    assert saved.check_password("entirely new, it is")
+    assert saved.session_version > alice.session_version
+
+
+def test_a_form_for_a_user_who_becomes_an_admin_meanwhile_is_refused(
+    client: Client, sam: User, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(sam)
+    _meanwhile(monkeypatch, lambda: User.objects.filter(pk=alice.pk).update(is_staff=True, is_superuser=True))
+
+    assert _save(client, alice, email="taken-over@example.com") == 403
+    assert not User.objects.filter(email="taken-over@example.com").exists()
 
 
 def test_an_admin_is_always_staff(client: Client, ada: User, alice: User) -> None:

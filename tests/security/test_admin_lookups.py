@@ -301,6 +301,17 @@ def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: s
         assert client.get(f"{list_address(model_admin.model)}{key}/{page}/").status_code in {302, 403, 404}
 
 
+@every_admin
+@pytest.mark.parametrize("key", ["x", "\x00", "", "9" * 30, "-1", "%", "a" * 5000])
+def test_a_selection_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:
+    client = browser_of(ada)
+    request = RequestFactory().get("/")
+    request.user = ada
+    for action in (*model_admin.get_actions(request), "no_such_action"):
+        values = {"action": action, "_selected_action": key, "index": "0"}
+        assert client.post(list_address(model_admin.model), values).status_code in {200, 302, 400}, action
+
+
 # -- the walls themselves ---------------------------------------------------------------------------------------------
 
 
