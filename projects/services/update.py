@@ -48,7 +48,8 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     """Writes the change and returns the project.
 
     Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
-    `SecretUnreadableError`, `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being deleted.
+    `SecretUnreadableError`, `ProjectSuspendedError`, and `OperationInProgressError` for a project that is being
+    deleted.
     """
     for _ in range(ATTEMPTS):
         _check_not_suspended(project)
