@@ -54,7 +54,9 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
     form = FirstCodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            codes = enrol_second_factor(user=request.user, secret=secret, code=form.cleaned_data["code"])
+            codes = enrol_second_factor(
+                user=request.user, secret=secret, code=form.cleaned_data["code"], address=client_address(request)
+            )
         except WrongCodeError as error:
             form.add_error("code", str(error))
         except SecondFactorExistsError as error:

@@ -33,3 +33,17 @@ class RecoveryCode(models.Model):
 
     def __str__(self) -> str:
         return f"recovery code of {self.user_id}"
+
+
+class KnownNetwork(models.Model):
+    """A network from which its user has passed the second factor lately. See `throttling.known_networks`."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="known_networks")
+    network = models.CharField(max_length=64)
+    used_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "network"], name="known_network_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.network} of {self.user_id}"

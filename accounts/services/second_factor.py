@@ -14,7 +14,9 @@ from accounts.credentials.one_time_codes import digest_recovery_code, make_recov
 from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_secret
 from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.models import RecoveryCode, SecondFactor, User
-from accounts.throttling.login_attempts import check_code_limit, reset_code_attempts
+from accounts.services.code_alarm import send_code_alarm
+from accounts.throttling.known_networks import forget_networks, remember_network
+from accounts.throttling.login_attempts import are_codes_used_up, check_code_limit, reset_code_attempts
 
 RECOVERY_CODES = 10
 
@@ -24,7 +26,7 @@ def has_second_factor(user: User) -> bool:
 
 
 @sensitive_variables("secret", "code", "codes")
-def enrol_second_factor(*, user: User, secret: str, code: str) -> list[str]:
+def enrol_second_factor(*, user: User, secret: str, code: str, address: str | None = None) -> list[str]:
     """Returns the recovery codes, which are not stored. Ends all sessions; the caller keeps its own by renewing it.
 
     Raises WrongCodeError if the code does not prove that the app has the secret, and SecondFactorExistsError.
@@ -39,6 +41,7 @@ def enrol_second_factor(*, user: User, secret: str, code: str) -> list[str]:
         ciphertext = encrypt_secret(secret, user_id=locked.pk)
         SecondFactor.objects.create(user=locked, secret_ciphertext=ciphertext, last_step=step)
         codes = _replace_recovery_codes(locked)
+        remember_network(user=locked, address=address)
         locked.end_sessions()
         locked.save(update_fields=["session_version"])
     user.session_version = locked.session_version
@@ -53,7 +56,7 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
     Raises TooManyAttemptsError before anything is checked, WrongCodeError, and SecondFactorUnreadableError: then only
     recovery codes are accepted.
     """
-    check_code_limit(user=user)
+    check_code_limit(user=user, address=address)
     try:
         correct = _consume_recovery_code(user, code) or _consume_app_code(user, code)
     except SecondFactorUnreadableError:
@@ -61,8 +64,11 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
         raise
     if not correct:
         audit.record("second_factor_failed", level=logging.WARNING, user=user.pk, address=address or "unknown")
+        if are_codes_used_up(user=user, address=address):
+            send_code_alarm(user=user, address=address)
         raise WrongCodeError
-    reset_code_attempts(user=user)
+    reset_code_attempts(user=user, address=address)
+    remember_network(user=user, address=address)
 
 
 @sensitive_variables("codes")
@@ -131,3 +137,4 @@ def _remove(user: User) -> None:
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         SecondFactor.objects.filter(user=user).delete()
+        forget_networks(user=user)

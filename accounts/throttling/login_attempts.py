@@ -2,7 +2,8 @@
 
 A password: ten times in a row per account and client, then not for 15 minutes; and per client 100 failures in 15
 minutes, however many accounts they are spread over. A code: ten times per account, from anywhere. Only somebody who
-knows the password can try codes, and a million codes are few for an attacker with a thousand addresses.
+knows the password can try codes, and a million codes are few for an attacker with a thousand addresses. Networks from
+which the user has passed the second factor have ten of their own, so that a thief of the password locks nobody out.
 
 An attempt is counted before anything is checked, and by one conditional UPDATE, so that attackers who come at the same
 moment share the ten. The 15 minutes start again with each attempt: between two resets there are 15 minutes without
@@ -20,6 +21,7 @@ from accounts.errors import TooManyAttemptsError
 from accounts.http import client_network
 from accounts.models import LoginCounter, User
 from accounts.throttling import counters
+from accounts.throttling.known_networks import is_known_network
 
 LIMIT = 10
 WINDOW = timedelta(minutes=15)
@@ -48,14 +50,25 @@ def reset_attempts(*, email: str, address: str | None) -> None:
     counters.forget_before(scope=_ADDRESS_SCOPE, window=window)
 
 
-def check_code_limit(*, user: User) -> None:
+def check_code_limit(*, user: User, address: str | None) -> None:
     """Counts an attempt to give a code. Raises TooManyAttemptsError when none is left."""
-    _consume_attempt(_code_digest(user), _ANYWHERE)
+    _consume_attempt(_code_digest(user), _place(user, address))
 
 
-def reset_code_attempts(*, user: User) -> None:
-    """Clears the user's failures after a right code."""
-    _clear_attempts(_code_digest(user), _ANYWHERE)
+def are_codes_used_up(*, user: User, address: str | None) -> bool:
+    """Whether the attempt that was just counted was the last."""
+    counter = LoginCounter.objects.filter(account=_code_digest(user), address=_place(user, address))
+    return counter.filter(attempts__gte=LIMIT).exists()
+
+
+def reset_code_attempts(*, user: User, address: str | None) -> None:
+    """Clears the user's failures after a right code: those of this network, or those of all that are not known."""
+    _clear_attempts(_code_digest(user), _place(user, address))
+
+
+def _place(user: User, address: str | None) -> str:
+    """Returns where attempts to give a code count together: in a network that the user is known in, or anywhere."""
+    return client_network(address) if is_known_network(user=user, address=address) else _ANYWHERE
 
 
 def account_digest(email: str) -> str:

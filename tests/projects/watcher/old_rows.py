@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from accounts.credentials.dashboard_sessions import digest_session_key
-from accounts.models import LoginCounter, RevokedSession, UsageCounter, User
+from accounts.models import KnownNetwork, LoginCounter, RevokedSession, UsageCounter, User
 from projects.models import Event, IdempotencyRecord, LongRequest
 
 Add = Callable[[User, datetime], Any]
@@ -25,6 +25,10 @@ def usage(scope: str, seconds: int) -> Add:
 
 def login_attempts(user: User, at: datetime) -> LoginCounter:
     return LoginCounter.objects.create(account=uuid4().hex, address="192.0.2.1", attempts=1, last_attempt_at=at)
+
+
+def known_network(user: User, at: datetime) -> KnownNetwork:
+    return KnownNetwork.objects.create(user=user, network=uuid4().hex, used_at=at)
 
 
 def revoked_session(user: User, at: datetime) -> RevokedSession:
@@ -63,6 +67,8 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "failed sign-ins of an address": (usage("failed_logins", 900), 15 * MINUTE + MARGIN, NOW),
     "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
     "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
+    "alarms of a user": (usage("code-alarms", 86_400), DAY + MARGIN, NOW),
+    "networks that a user is known in": (known_network, 90 * DAY + MARGIN, 89 * DAY),
     "revoked sessions": (revoked_session, MARGIN, -MINUTE),
     "sessions of the dashboard": (dashboard_session, MINUTE, -MINUTE),
     "sessions of an earlier version": (undigested_session, NOW, -MINUTE),

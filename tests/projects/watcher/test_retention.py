@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import RevokedSession, UsageCounter, User
+from accounts.services.code_alarm import send_code_alarm
 from accounts.throttling.retention import WINDOW_SECONDS
 from projects.models import Event, EventCursor, LongRequest
 from projects.watcher import retention
@@ -172,9 +173,11 @@ def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.django_db
-def test_every_scope_that_is_counted_is_known(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_scope_that_is_counted_is_known(settings: Any, alice: User) -> None:
     """A scope whose window nobody knows would be kept for ever."""
     settings.BERTH_SIGNUP = "open"
+    settings.BERTH_SENDS_MAIL = True
+    send_code_alarm(user=alice, address=None)
     cache.clear()
     client = Client()
     client.post("/sign-up", {"email": "carol@example.org"})
