@@ -63,6 +63,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.OperationLostError(SENTENCE), 409, "superseded", {}),
     (projects.ProjectGoneError(), 404, "not_found", {}),
     (projects.UnusableSettingsError(SENTENCE), 409, "settings_unusable", {}),
+    (projects.NoCapacityError(SENTENCE), 503, "no_capacity", {"Retry-After": "60"}),
     (projects.CannotAdoptError(SENTENCE), 409, "cannot_adopt", {}),
     (projects.UnknownRunError(SENTENCE), 404, "not_found", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
