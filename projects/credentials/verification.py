@@ -7,9 +7,11 @@ No exception that leaves this module holds a URL: Telegram's URLs hold the token
 import logging
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import quote
 
 from django.conf import settings
+from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from containers.call_limits import time_limit
@@ -48,6 +50,11 @@ class CredentialCheck:
     bot_username: str = ""
     provider: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def unconfirmed_at(self) -> datetime | None:
+        """When Telegram was asked and did not answer; None where it did, or was not asked."""
+        return None if self.token_confirmed else timezone.now()
 
     @property
     def bot(self) -> Bot | None:

@@ -20,7 +20,7 @@ from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.reconciliation import Reconciled
 from projects.models.watcher import Watch
-from projects.rules.bot import Bot, describe_bot
+from projects.rules.bot import BOT_DENIED, Bot, describe_bot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import WATCHED_FOR, Desired, Facts
 from projects.rules.reasons import Reason, explain
@@ -67,6 +67,8 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
     api_key_ciphertext = models.TextField(blank=True, editable=False)
     api_key_hint = models.CharField(max_length=4, blank=True, editable=False)
     bot_id = models.BigIntegerField(null=True, editable=False)
+    bot_unconfirmed_at = models.DateTimeField(null=True, editable=False)
+    """When Telegram was last asked about the token and did not answer. None where it did, or is not to be asked."""
     bot_username = models.CharField(max_length=64, blank=True, editable=False)
     provider = models.CharField(max_length=20, blank=True, editable=False)
 
@@ -94,7 +96,9 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["bot_id"], condition=~Q(desired=Desired.DELETED), name="one_live_project_per_bot"
+                fields=["bot_id"],
+                condition=~Q(desired=Desired.DELETED) & Q(bot_unconfirmed_at=None),
+                name="one_confirmed_project_per_bot",
             ),
             models.UniqueConstraint(fields=["uid"], name="one_project_per_uid"),
             models.CheckConstraint(condition=Q(desired__in=Desired.values), name="project_desired_is_known"),
@@ -159,8 +163,14 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
             agent_state=self.agent_state,
             gave_up=self.gave_up_at is not None,
             failed=bool(self.failure_code),
-            is_watched=self.heartbeat_at is not None and now - self.heartbeat_at <= WATCHED_FOR,
+            is_watched=self._is_watched(now),
+            bot_denied=self.failure_code in BOT_DENIED,
         )
+
+    def _is_watched(self, now: datetime) -> bool:
+        """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
+        is_alive = self.heartbeat_at is not None and now - self.heartbeat_at <= WATCHED_FOR
+        return is_alive and not self.reconcile_failures
 
     @property
     def status(self) -> Status:

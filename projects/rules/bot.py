@@ -2,6 +2,12 @@
 
 from typing import TypedDict
 
+CLAIMED = "bot_claimed"
+"""The failure of a project whose bot another one proved to have."""
+
+BOT_DENIED = frozenset({CLAIMED, "telegram_token"})
+"""The failures that end a project's claim to its bot. Its container must not run until the owner starts it anew."""
+
 
 class Bot(TypedDict):
     """A Telegram bot on the wire. Its name and address are empty until Telegram has answered."""

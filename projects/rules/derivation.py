@@ -21,11 +21,19 @@ def derive_status(facts: Facts) -> Status:
         return WHILE_IN_FLIGHT[facts.operation]
     if facts.checked_at is None or facts.now - facts.checked_at > FRESH_FOR:
         return Status.UNKNOWN
-    if facts.suspended:
-        return Status.STOPPING if facts.is_up else Status.SUSPENDED
-    if facts.desired == Desired.STOPPED:
-        return Status.STOPPING if facts.is_up else Status.STOPPED
+    held = _status_when_held(facts)
+    if held is not None:
+        return Status.STOPPING if facts.is_up else held
     return _status_when_wanted(facts)
+
+
+def _status_when_held(facts: Facts) -> Status | None:
+    """The status of a project that is to be down, once it is; None for one that is to run."""
+    if facts.suspended:
+        return Status.SUSPENDED
+    if facts.desired == Desired.STOPPED:
+        return Status.STOPPED
+    return Status.FAILED if facts.bot_denied else None
 
 
 def _status_when_wanted(facts: Facts) -> Status:

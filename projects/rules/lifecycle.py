@@ -45,7 +45,8 @@ class Facts:
 
     `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
     engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
-    a watcher is at work, which starts again what has ended.
+    a watcher is at work, which starts again what has ended. `bot_denied` is a failure after which the container must
+    not run.
     """
 
     now: datetime
@@ -61,6 +62,7 @@ class Facts:
     gave_up: bool = False
     failed: bool = False
     is_watched: bool = False
+    bot_denied: bool = False
 
     @property
     def is_up(self) -> bool:

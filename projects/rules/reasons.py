@@ -36,6 +36,7 @@ SENTENCES = {
     "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
     "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
+    "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
     "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 }

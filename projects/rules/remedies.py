@@ -28,7 +28,7 @@ def choose_remedy(
         return None
     if facts.desired == Desired.DELETED:
         return Remedy.FINISH_DELETION
-    if facts.suspended or facts.desired == Desired.STOPPED or facts.gave_up:
+    if facts.suspended or facts.desired == Desired.STOPPED or facts.gave_up or facts.bot_denied:
         return Remedy.TAKE_DOWN if facts.is_up else None
     if facts.failed:
         return None

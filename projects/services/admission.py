@@ -4,12 +4,17 @@ is asked, which takes up to 24 s.
 
 from uuid import UUID
 
+from django.conf import settings
+
 from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
-from projects.errors import BotInUseError, InvalidFieldError, PlanLimitReachedError
+from projects.errors import BotInUseError, PlanLimitReachedError
 from projects.models import AgentType, Plan, Project, limit_of
+from projects.rules.bot import CLAIMED
+from projects.rules.reasons import SENTENCES
+from projects.services.bot_claims import evict_unconfirmed
 
 
 def check_image(agent_type: AgentType) -> None:
@@ -44,21 +49,37 @@ def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:
 
 
 def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
-    """Raises `BotInUseError` where any other project runs the bot, whosever it is.
+    """Raises `BotInUseError` where the bot is another project's.
 
-    That somebody else's project runs it is told only to those who hold the bot's token. Where Telegram did not confirm
-    the token, `InvalidFieldError` is raised instead: else anybody could find out which bots are deployed here.
+    That somebody else's project has it is told only to those who hold the bot's token. Where Telegram did not confirm
+    the token, nothing stands in the way, whether the bot is deployed here or not: else anybody could find that out.
+    Such a claim keeps nobody from the bot, and the watcher has it confirmed when Telegram answers.
     """
-    if check.bot_id is None or not Project.objects.live().exclude(pk=project_id).filter(bot_id=check.bot_id).exists():
+    if check.bot_id is None:
         return
     check_own_bots(owner=owner, bot_id=check.bot_id, project_id=project_id)
-    if not check.token_confirmed:
-        raise InvalidFieldError(
-            "Telegram did not answer, so the bot token could not be confirmed. Try again in a few minutes.",
-            field="telegramToken",
-            code="unverified",
-        )
-    raise _bot_in_use()
+    others = Project.objects.live().exclude(pk=project_id).filter(bot_id=check.bot_id)
+    if settings.BERTH_VERIFY_CREDENTIALS:
+        others = others.filter(bot_unconfirmed_at=None)
+    if check.token_confirmed and others.exists():
+        raise _bot_in_use()
+
+
+def claim_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
+    """Raises what `check_bot` raises, and takes the bot from claims that Telegram has not confirmed.
+
+    To be called in the transaction that writes the row.
+    """
+    check_bot(owner=owner, check=check, project_id=project_id)
+    if check.bot_id is not None and check.token_confirmed and settings.BERTH_VERIFY_CREDENTIALS:
+        evict_unconfirmed(bot_id=check.bot_id, keep=project_id)
+
+
+def check_claim(project: Project) -> None:
+    """Raises `BotInUseError` for a start of a project that has lost its bot, while the other one still has it."""
+    others = Project.objects.live().exclude(pk=project.pk).filter(bot_id=project.bot_id, bot_unconfirmed_at=None)
+    if others.exists():
+        raise BotInUseError(SENTENCES[CLAIMED])
 
 
 def _bot_in_use() -> BotInUseError:

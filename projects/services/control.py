@@ -7,8 +7,10 @@ from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Actor, Plan, Project
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
+from projects.rules.bot import CLAIMED
 from projects.rules.control import Verdict, judge_action
 from projects.rules.lifecycle import Action, Desired, Operation
+from projects.services.admission import check_claim
 from projects.services.capacity import learn_host_memory, reserve_memory
 from projects.services.observation import observe_now
 from projects.services.operations import (
@@ -101,6 +103,8 @@ def _plan_of(project: Project) -> Plan:
 def _has_nothing_to_do(project: Project, action: Action) -> bool:
     """Follows the control table. Raises what it has against the command."""
     facts = project.facts()
+    if action != Action.STOP and project.failure_code == CLAIMED:
+        check_claim(project)
     match judge_action(action, status=project.status, operation=facts.operation, suspended=facts.suspended):
         case Verdict.SUSPENDED:
             raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")

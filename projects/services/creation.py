@@ -18,7 +18,7 @@ from projects.models import Actor, AgentType, Event, Plan, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
-from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, lock_owner
+from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
@@ -124,6 +124,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         plan=wanted.plan,
         settings=wanted.settings,
         bot_id=check.bot_id,
+        bot_unconfirmed_at=check.unconfirmed_at,
         bot_username=check.bot_username,
         provider=check.provider,
         generation=claim.generation,
@@ -137,6 +138,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         with transaction.atomic():
             lock_owner(owner)
             check_plan_limit(owner=owner, plan=wanted.plan)
+            claim_bot(owner=owner, check=check, project_id=project.pk)
             reserve_memory(project_id=project.pk, plan=wanted.plan)
             project.uid = take_uid()
             project.save(force_insert=True)

@@ -7,7 +7,6 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
@@ -16,7 +15,7 @@ from projects.models.project import API_KEY, TELEGRAM_TOKEN
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import find_changed_names, merge_patch
 from projects.rules.own_settings import fits_schema
-from projects.services.admission import check_bot, check_own_bots, check_plan_limit, lock_owner
+from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.operations import operation_in_progress
 from projects.services.places import takes_place
@@ -78,6 +77,8 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
             stored = rows.select_for_update().values_list("settings", flat=True).first()
             if "settings" in values and stored is not None and stored != project.settings:
                 return False
+            if check is not None:
+                claim_bot(owner=project.owner, check=check, project_id=project.pk)
             if not rows.update(**values, updated_at=timezone.now()):
                 project.refresh_from_db()
                 _check_not_suspended(project)
@@ -166,20 +167,7 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
         values["provider"] = check.provider
         if change.telegram_token is not None:
             values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
-    return values | _encrypted_anew(project, telegram_token=change.telegram_token, api_key=change.api_key)
-
-
-@sensitive_variables()
-def _encrypted_anew(project: Project, **credentials: str | None) -> dict[str, Any]:
-    """The columns of those credentials that are not the stored ones."""
-    new = {field: value for field, value in credentials.items() if not _is_stored(project, field, value)}
-    row = Project(id=project.id)
-    return {column: getattr(row, column) for column in row.encrypt_credentials(**new)}
-
-
-@sensitive_variables()
-def _is_stored(project: Project, field: str, value: str | None) -> bool:
-    try:
-        return value is None or project.decrypt_credential(field) == value
-    except SecretUnreadableError:
-        return False
+            values["bot_unconfirmed_at"] = check.unconfirmed_at
+    # A credential that is sent counts as new. Nobody is to find out by the event whether it is the stored one.
+    encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
+    return values | {column: getattr(project, column) for column in encrypted}

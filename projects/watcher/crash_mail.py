@@ -18,6 +18,7 @@ from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
 from projects.rules.reasons import Reason
 from projects.rules.remedies import Remedy
+from projects.services.bot_claims import VERIFY
 from projects.services.observation import refresh
 from projects.watcher.failures import concerns_all
 
@@ -28,7 +29,8 @@ BATCH = 200
 """Events that a round reads at most."""
 
 NEEDS_THE_OWNER = {(Remedy.GIVE_UP.value, "done"), (Remedy.DECLARE_FAILED.value, "done")} | {
-    (remedy.value, "failed") for remedy in Remedy
+    *((remedy.value, "failed") for remedy in Remedy),
+    (VERIFY, "failed"),
 }
 """Action and outcome of the watcher's events that make a mail."""
 

@@ -17,6 +17,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
+from projects.watcher.bot_claims import BotClaims
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
@@ -41,6 +42,7 @@ class Watcher:
         self._firewall_warning: str | None = None
         self._retention = Retention()
         self._background = Background()
+        self._bot_claims = BotClaims()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -65,6 +67,7 @@ class Watcher:
             self._wake.clear()
         self._background.stop()
         step_down(self.name)
+        self._bot_claims.stop()
 
     def _look(self) -> None:
         close_old_connections()
@@ -84,6 +87,7 @@ class Watcher:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         beat(self.name, result.at)
         self._retention.step()
+        self._bot_claims.step()
 
     def _ensure_firewall(self) -> None:
         """Sets the firewall rules again, which a reboot or a flush removes. Logs once why they cannot be set."""

@@ -1,0 +1,82 @@
+"""To whom a Telegram bot belongs: the project whose token Telegram has confirmed.
+
+A token that could not be checked, because Telegram did not answer, is a claim that keeps nobody else from the bot. It
+is checked as soon as Telegram answers, and ends where that does not confirm it or somebody else has the bot.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from projects.credentials.verification import CredentialCheck, verify_credentials
+from projects.errors import InvalidFieldError
+from projects.models import Project
+from projects.models.event import SYSTEM
+from projects.models.project import TELEGRAM_TOKEN
+from projects.rules.bot import BOT_DENIED, CLAIMED
+from projects.rules.lifecycle import Desired
+
+VERIFY = "verify bot"
+"""The action of the events that tell of a claim."""
+
+
+def find_unconfirmed() -> QuerySet[Project]:
+    """The claims to ask Telegram about, those first that were asked about longest ago."""
+    return _unconfirmed().filter(instance=settings.BERTH_INSTANCE).order_by("bot_unconfirmed_at")
+
+
+def _unconfirmed() -> QuerySet[Project]:
+    """The claims of all instances that share the database: a bot belongs to one of them."""
+    rows = Project.objects.exclude(desired=Desired.DELETED).exclude(bot_unconfirmed_at=None)
+    return rows.exclude(failure_code__in=BOT_DENIED).exclude(telegram_token_ciphertext="")
+
+
+@sensitive_variables("token")
+def confirm_claim(project: Project) -> None:
+    """Asks Telegram about the project's token, and settles its claim where there is an answer.
+
+    Raises `SecretUnreadableError`.
+    """
+    rows = find_unconfirmed().filter(pk=project.pk, telegram_token_ciphertext=project.telegram_token_ciphertext)
+    rows.update(bot_unconfirmed_at=timezone.now())  # the others are asked about before this one comes again
+    token = project.decrypt_credential(TELEGRAM_TOKEN)
+    try:
+        check = verify_credentials(telegram_token=token, api_key="")
+    except InvalidFieldError:
+        with transaction.atomic():
+            _end_claims(rows, "telegram_token")
+        return
+    if check.token_confirmed:
+        _settle(project, rows, check)
+
+
+def _settle(project: Project, rows: QuerySet[Project], check: CredentialCheck) -> None:
+    """Gives the project the bot, or ends its claim where another one has it already."""
+    try:
+        with transaction.atomic():
+            if not rows.update(bot_unconfirmed_at=None, bot_username=check.bot_username):
+                return  # the token was changed meanwhile
+            evict_unconfirmed(bot_id=check.bot_id, keep=project.pk)
+            project.event(SYSTEM, VERIFY, "done").save()
+    except IntegrityError:
+        with transaction.atomic():
+            _end_claims(rows, CLAIMED)
+
+
+def evict_unconfirmed(*, bot_id: int | None, keep: UUID) -> None:
+    """Ends every other claim to the bot that Telegram has not confirmed. To be called in a transaction."""
+    _end_claims(_unconfirmed().filter(bot_id=bot_id).exclude(pk=keep), CLAIMED)
+
+
+def _end_claims(rows: QuerySet[Project], code: str) -> None:
+    """The watcher's next round stops their containers. A start that has read the row before does not count any more."""
+    now = timezone.now()
+    values: dict[str, Any] = {"failure_code": code, "failed_at": now, "updated_at": now}
+    for project in rows.select_for_update():
+        if rows.filter(pk=project.pk).update(**values, generation=F("generation") + 1):
+            project.event(SYSTEM, VERIFY, "failed", detail=code).save()
