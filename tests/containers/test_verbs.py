@@ -1,8 +1,12 @@
 """Stop, remove, inspect and observe, on every engine."""
 
+from contextlib import suppress
+
+import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from containers.errors import EngineUnavailableError, StillStoppingError
 from containers.vocabulary import ContainerState, Health, Observation
 from tests.containers.engine_fixtures import OWNER, EngineUnderTest, deploy, make_spec
 from tests.waiting import wait_until
@@ -59,6 +63,26 @@ def test_an_agent_that_ignores_sigterm_is_killed(under_test: EngineUnderTest) ->
     observation = inspect(under_test)
     assert (observation.state, observation.exit_code) == (ContainerState.EXITED, 137)
     assert observation.oom_killed is False
+
+
+def test_a_stop_that_takes_longer_than_its_caller_has_is_left_to_the_engine(under_test: EngineUnderTest) -> None:
+    """Nobody takes the engine for silent because of that: three of them would break it off for all others."""
+    deploy(under_test, mode="deaf")
+    for _ in range(3):
+        with under_test.engine.deadline(3.5), pytest.raises(StillStoppingError):
+            under_test.engine.stop(under_test.key, timeout=60)
+        assert inspect(under_test).state is ContainerState.RUNNING
+        under_test.engine.ping()
+    under_test.engine.stop(under_test.key, timeout=1)
+    assert inspect(under_test).state is ContainerState.EXITED
+
+
+def test_a_call_for_which_no_time_is_left_does_not_count_against_the_engine(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    for _ in range(5):
+        with under_test.engine.deadline(-1), suppress(EngineUnavailableError):
+            under_test.engine.inspect(under_test.key)
+    assert inspect(under_test).state is ContainerState.RUNNING
 
 
 @override_settings(BERTH_BOOT_FIREWALL="on")

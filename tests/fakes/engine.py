@@ -11,7 +11,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from containers.errors import EngineError, SupersededError
+from containers.call_limits import seconds_left, time_limit
+from containers.errors import EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, ContainerState, EngineEvent, Observation, Usage, Volume
 from tests.fakes.engine_dials import EngineDials
@@ -28,7 +29,7 @@ class MemoryEngine(EngineDials):
         return nullcontext()
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]:
-        return nullcontext()
+        return time_limit(seconds)
 
     def ensure_firewall(self) -> str | None:
         self._enter("ensure_firewall")
@@ -75,6 +76,9 @@ class MemoryEngine(EngineDials):
         self._enter("stop", key)
         with self._changed:
             for container in self._find_all(key):
+                left = seconds_left()
+                if container.is_up and container.name in self.ignores_sigterm and left is not None and left < timeout:
+                    raise StillStoppingError("The agent is still busy ending.")
                 self._stop(container)
         self._answer("stop")
 
