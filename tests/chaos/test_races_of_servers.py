@@ -32,7 +32,8 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
             lambda index: servers[index % 2].control(project, wishes[index]),  # noqa: B023
         )
         for wish, answer in zip(wishes, answers, strict=True):
-            assert answer.status in ({200} if wish == "stop" else {200, 409}), (wish, answer)
+            assert answer.status in ({200, 202} if wish == "stop" else {200, 409, 429}), (wish, answer)
+        servers[0].reconcile()  # it finishes the stops that were answered 202
         assert_server_consistent(servers[0], docker_instance)
         answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023
         assert {answer.status for answer in answers} <= {202, 204, 404}
