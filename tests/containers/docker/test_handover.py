@@ -11,6 +11,7 @@ import pytest
 
 from containers.agent_contract import AGENT_USER
 from containers.docker import handover
+from containers.docker.lookup import Lookup
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.hardening import HANDOVER_LABEL, handover_payload
 from containers.vocabulary import ContainerState
@@ -138,38 +139,68 @@ def test_an_agent_that_runs_keeps_its_user_until_its_next_deploy(old: DockerUnde
     assert set(everything_in_data(old).values()) == {(AGENT_USER, AGENT_USER)}
 
 
-def begin_and_give_up_waiting(under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def begin_and_give_up_waiting(
+    under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, *, script: str = "{}"
+) -> str:
+    """A deploy that waits no longer. Returns the id of the handover's container, which goes on once /go is there."""
+
+    def payload(*args: Any, **options: Any) -> dict[str, Any]:
+        made = handover_payload(*args, **options)
+        shell, option, original, *arguments = made["Entrypoint"]
+        waiting = "until test -e /go; do sleep 0.1; done; " + script.format(original)
+        return made | {"Entrypoint": [shell, option, waiting, *arguments]}
+
     with monkeypatch.context() as context:
         context.setattr(handover, "WAIT_LIMIT", 0.0)
+        context.setattr(handover, "handover_payload", payload)
         with pytest.raises(EngineUnavailableError, match="still being handed"):
             deploy(under_test, generation=2, user=USER)
+    [helper] = helpers(under_test)
+    return str(helper["Id"])
 
 
 def test_what_takes_long_goes_on_by_itself_and_starts_nothing(
     old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin_and_give_up_waiting(old, monkeypatch)
+    helper = begin_and_give_up_waiting(old, monkeypatch)
     assert old.id_of(old.name) is None
     assert f"{old.name}-data" in old.volumes(old.name)
+    old.run("touch", "/go", name=helper)
     wait_until(lambda: not helpers(old))
     monkeypatch.setattr(handover.Handover, "_make_helper", lambda _: pytest.fail("handed over again"))
     deploy(old, generation=2, user=USER)
     assert set(everything_in_data(old).values()) == {(USER, USER)}
 
 
-def test_a_handover_that_was_killed_is_taken_up_again(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed before its first step, and in the middle: some files are handed over, and the directory is not."""
-    half = "cd /data && find . -maxdepth 1 -name 'file-*' -exec chown -h {0}:{0} {{}} + && chown -hR {0} deep/d/d"
+def test_a_later_deploy_waits_for_the_one_that_goes_on(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = begin_and_give_up_waiting(old, monkeypatch)
+    read, is_let_go = Lookup.read, threading.Event()
 
-    def payload(*args: Any, **options: Any) -> dict[str, Any]:
-        made = handover_payload(*args, **options)
-        return made | {"Entrypoint": ["/bin/sh", "-c", half.format(USER) + "; exec sleep 1000"]}
+    def read_and_let_go(lookup: Lookup, name_or_id: str) -> Any:
+        if name_or_id == helper and not is_let_go.is_set():
+            old.run("touch", "/go", name=helper)
+            is_let_go.set()
+        return read(lookup, name_or_id)
 
-    with monkeypatch.context() as context:
-        context.setattr(handover, "handover_payload", payload)
-        begin_and_give_up_waiting(old, monkeypatch)
-    [helper] = helpers(old)
-    old.client.kill(helper["Id"])
+    monkeypatch.setattr(Lookup, "read", read_and_let_go)
+    deploy(old, generation=2, user=USER)
+    assert is_let_go.is_set()
+    assert set(everything_in_data(old).values()) == {(USER, USER)}
+    assert helpers(old) == []
+
+
+SOME_FILES = "cd /data && find . -maxdepth 1 -name 'file-*' -exec chown -h {0}:{0} {{{{}}}} + && chown -hR {0} deep/d/d"
+
+
+@pytest.mark.parametrize("half", ["true", SOME_FILES])
+def test_a_handover_that_was_killed_is_taken_up_again(
+    half: str, old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = begin_and_give_up_waiting(old, monkeypatch, script=half.format(USER) + "; touch /done; exec sleep 1000")
+    old.run("touch", "/go", name=helper)
+    wait_until(lambda: old.run("test", "-e", "/done", name=helper)[0] == 0)
+    old.client.kill(helper)
+    wait_until(lambda: not helpers(old))
     deploy(old, generation=2, user=USER)
     assert set(everything_in_data(old).values()) == {(USER, USER)}
     assert old.run("cat", "/data/note") == (0, "note\n")
@@ -225,15 +256,9 @@ def test_a_container_of_somebody_else_is_left_alone(old: DockerUnderTest) -> Non
 
 def test_it_is_no_agent_and_none_can_take_it_for_one(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is in no list of agents, so that nothing adopts, stops or removes it as one."""
-
-    def payload(*args: Any, **options: Any) -> dict[str, Any]:
-        return handover_payload(*args, **options) | {"Entrypoint": ["/bin/sh", "-c", "exec sleep 1000"]}
-
-    monkeypatch.setattr(handover, "handover_payload", payload)
-    begin_and_give_up_waiting(old, monkeypatch)
+    helper = begin_and_give_up_waiting(old, monkeypatch)
     assert [seen.name for seen in old.engine.observe({})] == []
-    [helper] = helpers(old)
-    confined = old.client.inspect_container(helper["Id"])
+    confined = old.client.inspect_container(helper)
     assert confined["HostConfig"]["NetworkMode"] == "none"
     assert confined["HostConfig"]["CapDrop"] == ["ALL"]
     assert sorted(confined["HostConfig"]["CapAdd"]) == ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
