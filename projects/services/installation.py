@@ -48,11 +48,11 @@ class Conflicts:
             (len(self.newer), "from later deploys than this database knows"),
             (len(self.foreign), "of projects of this database that carry the id of another installation"),
         )
-        found = " and ".join(f"{count} {what}" for count, what in parts if count)
+        found = " and ".join(f"{count} container{'s' * (count > 1)} {what}" for count, what in parts if count)
         if not found:
             return ""
         return (
-            f"Nothing is mended, because the engine has containers {found}. If this database is an older backup, stop "
+            f"Nothing is mended, because the engine has {found}. If this database is an older backup, stop "
             "Berth and restore the right one; to go on with this database, run `manage.py adopt`."
         )
 
