@@ -60,9 +60,10 @@ def wait_for_rounds(count: int = ROUNDS) -> None:
     def beat() -> Any:
         return Watch.objects.values_list("heartbeat_at", flat=True).first()
 
-    for _ in range(count):
-        before = beat()
-        wait_until(lambda before=before: beat() != before, within=WITHIN)
+    beats = {beat()}
+    while len(beats) <= count:
+        wait_until(lambda: beat() not in beats, within=WITHIN)
+        beats.add(beat())
 
 
 def lose_everything() -> None:

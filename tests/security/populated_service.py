@@ -8,17 +8,33 @@ from typing import Any
 from uuid import uuid4
 
 from django.apps import apps
+from django.conf import settings
 from django.contrib.sessions.models import Session
 
 from accounts.models import ApiKey, UsageCounter, User
+from containers.identity import container_name, own_labels
+from containers.vocabulary import ContainerState
 from projects.models import Project, Quarantined
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
 from tests.fakes.engine import MemoryEngine
 
-CHANGING_VERBS = {"deploy", "start", "stop", "remove"}
+CHANGING_VERBS = {"deploy", "start", "stop", "remove", "quarantine"}
 """The engine's verbs that change something."""
+
+
+def add_to_quarantine(engine: MemoryEngine, owner: User) -> Quarantined:
+    """What is left of an agent of this owner, which belongs to no project."""
+    key = str(uuid4())
+    labels = {**own_labels(), "berth.project": key, "berth.owner": str(owner.pk), "berth.quarantined": "2026-01-01"}
+    kept = engine.foreign(container_name(key), labels=labels)
+    kept.state = ContainerState.CREATED
+    engine.volumes.add(f"{kept.name}-data")
+    engine.volume_labels[f"{kept.name}-data"] = labels
+    return Quarantined.objects.create(
+        key=key, instance=settings.BERTH_INSTANCE, owner_key=str(owner.pk), container_name=kept.name, generation=1
+    )
 
 
 @dataclass
@@ -33,7 +49,7 @@ class PopulatedService:
     @classmethod
     def make(cls, engine: MemoryEngine) -> "PopulatedService":
         alice = make_person("alice")
-        Quarantined.objects.create(key=str(uuid4()), instance="berth", owner_key=str(alice.pk))
+        add_to_quarantine(engine, alice)
         return cls(
             alice=alice,
             staff=make_person("sam"),

@@ -5,7 +5,6 @@ Generated from the registered admins: a new action fails here until it asks, or 
 
 import re
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.admin import ModelAdmin, site
@@ -18,7 +17,7 @@ from tests.accounts.phone import Phone
 from tests.clients import api_of, browser_of
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
-from tests.security.populated_service import PopulatedService
+from tests.security.populated_service import PopulatedService, add_to_quarantine
 
 UNDONE_BY = {
     ("project", "start"): "stop",
@@ -122,7 +121,7 @@ def test_many_are_named_and_counted(service: PopulatedService, action: tuple[typ
     elif model is ApiKey:
         ApiKeyFactory.create(user=service.alice, name="The second")
     elif model is Quarantined:
-        Quarantined.objects.create(key=str(uuid4()), instance="berth")
+        add_to_quarantine(service.engine, service.alice)
     rows, visitor = list(model._default_manager.all()), browser_of(service.admin)
     before = everything(service)
     assert len(rows) > 1, f"Make a second {model.__name__} here."
