@@ -66,7 +66,7 @@ class DeclaredLookups(_Base):
         """Refuses a selection of what is no key, which is a 400. Django hands it to the database."""
         for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
             try:
-                self.opts.pk.to_python(key)
+                self.opts.pk.clean(key, None)
             except ValidationError:
                 raise BadRequest("The selection names a row by what is no key.") from None
             if has_control_characters(key):
