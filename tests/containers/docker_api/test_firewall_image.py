@@ -1,0 +1,65 @@
+"""The image that sets firewall rules through the engine: built where Berth cannot set them by itself."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from uuid import uuid4
+
+import docker
+import pytest
+from django.core.management import call_command
+
+from containers.docker_api import image_build
+from containers.docker_api.image_build import FIREWALL, BuildContext
+from containers.management.commands import build_images
+from tests.containers.engine_fixtures import DockerUnderTest
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker_under_test: DockerUnderTest) -> Iterator[str]:
+    """Its name, under which nobody else builds anything. There are no agent types."""
+    folder = tmp_path / "firewall"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")
+    context = BuildContext(folder=folder, name=f"trial-{uuid4().hex[:8]}")
+    monkeypatch.setattr(image_build, "IMAGES", tmp_path / "none")
+    monkeypatch.setattr(build_images, "FIREWALL", context)
+    yield context.image
+    with suppress(docker.errors.ImageNotFound):
+        docker_under_test.client.remove_image(context.image, force=True)
+
+
+def build(under_test: DockerUnderTest, *options: str) -> str:
+    printed = StringIO()
+    call_command("build_images", "--base-image", under_test.image, *options, stdout=printed, stderr=printed)
+    return printed.getvalue()
+
+
+def test_it_is_built_of_a_file_of_ours() -> None:
+    assert FIREWALL.image == "berth/firewall:latest"
+    assert "Dockerfile" in FIREWALL.files()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("by_itself", [True, False])
+def test_it_is_built_only_where_berth_needs_it(
+    image: str, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, by_itself: bool
+) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setattr(build_images, "can_set_rules", lambda: by_itself)
+    assert (f"{image} is built" in build(docker_under_test)) == (not by_itself)
+    assert bool(docker_under_test.client.images(image)) == (not by_itself)
+    name = image.removeprefix("berth/").removesuffix(":latest")
+    assert f"{image} is {'built' if by_itself else 'up to date'}" in build(docker_under_test, name)
+
+
+@pytest.mark.docker
+def test_its_failure_is_told_and_is_none_of_the_agents(
+    image: str, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(build_images, "can_set_rules", lambda: False)
+    (tmp_path / "firewall" / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo so && exit 7\n")
+    printed = build(docker_under_test)
+    assert "could not be built" in printed
+    assert "Until it is built, Berth cannot set the agents' firewall rules." in printed
