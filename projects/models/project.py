@@ -22,7 +22,7 @@ from projects.models.reconciliation import Reconciled
 from projects.models.watcher import Watch
 from projects.rules.bot import BOT_DENIED, Bot, describe_bot
 from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import WATCHED_FOR, Desired, Facts
+from projects.rules.lifecycle import BETWEEN_LEASES, Desired, Facts
 from projects.rules.reasons import Reason, explain
 from projects.rules.statuses import Status
 
@@ -48,8 +48,10 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(wanted, instance=django_settings.BERTH_INSTANCE)
 
     def with_heartbeat(self) -> Self:
-        watch = Watch.objects.filter(instance=OuterRef("instance")).values("heartbeat_at")
-        return self.annotate(heartbeat_at=Subquery(watch))
+        watch = Watch.objects.filter(instance=OuterRef("instance"))
+        return self.annotate(
+            heartbeat_at=Subquery(watch.values("heartbeat_at")), watched_until=Subquery(watch.values("lease_until"))
+        )
 
 
 class Project(Claimable, Observed, Reconciled, RunsAsUser):
@@ -83,6 +85,9 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
     noticed_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar[models.Manager["Project"]] = ProjectQuerySet.as_manager()
+
+    watched_until: datetime | None = None
+    """How long the lease of the present watcher lasts, where the query asked for it."""
 
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, where the query asked for it (`with_heartbeat`)."""
@@ -169,7 +174,7 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
-        is_alive = self.heartbeat_at is not None and now - self.heartbeat_at <= WATCHED_FOR
+        is_alive = self.watched_until is not None and now <= self.watched_until + BETWEEN_LEASES
         return is_alive and not self.reconcile_failures
 
     @property

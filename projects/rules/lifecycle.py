@@ -11,8 +11,8 @@ from containers.vocabulary import ContainerState, Health
 FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""
 
-WATCHED_FOR = timedelta(seconds=30)
-"""How old the watcher's heartbeat may be before nobody counts on it: longer than one slow operation."""
+BETWEEN_LEASES = timedelta(seconds=15)
+"""How long after the end of its lease a watcher may still be at work: it does not renew it during a long round."""
 
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import FirewallMissingError
 from projects.models import Event, Project, Watch
-from projects.watcher.leader import beat, become_leader
+from projects.watcher.leader import LEASE, become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
@@ -117,20 +117,21 @@ def test_a_run_between_two_looks_is_not_missed(project: Project, engine: MemoryE
 
 
 @pytest.mark.parametrize(
-    ("beat_ago", "exit_code", "status"),
-    [(0, 1, "restarting"), (0, 20, "crashed"), (29, 1, "restarting"), (31, 1, "crashed"), (None, 1, "crashed")],
+    ("looked_ago", "exit_code", "status"),
+    [(0, 1, "restarting"), (0, 20, "crashed"), (27, 1, "restarting"), (31, 1, "crashed"), (None, 1, "crashed")],
 )
 def test_it_waits_for_its_restart_only_while_there_is_a_watcher_to_do_it(
-    project: Project, engine: MemoryEngine, api: APIClient, beat_ago: int | None, exit_code: int, status: str
+    project: Project, engine: MemoryEngine, api: APIClient, looked_ago: int | None, exit_code: int, status: str
 ) -> None:
     engine.exit(project.container_name, exit_code)
     reconcile(repair=False)
-    if beat_ago is not None:
+    if looked_ago is not None:
         become_leader("w")
-        beat("w", timezone.now() - timedelta(seconds=beat_ago))
-        assert Watch.objects.get().heartbeat_at
+        Watch.objects.update(lease_until=timezone.now() + LEASE - timedelta(seconds=looked_ago))
     assert api.get(f"/api/projects/{project.id}").json()["status"] == status
     assert [row["status"] for row in api.get("/api/projects").json()] == [status]
+    step_down("w")
+    assert api.get(f"/api/projects/{project.id}").json()["status"] == "crashed"
 
 
 def test_restarts_are_counted_for_each_container(project: Project, engine: MemoryEngine, api: APIClient) -> None:
