@@ -8,7 +8,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.engine import Engine
-from containers.errors import NameTakenError
+from containers.errors import EngineRefusedError
 from containers.identity import container_name, former_name, group_by_key, is_labelled, network_name, own_labels
 from containers.vocabulary import (
     INSTALLATION_LABEL,
@@ -70,7 +70,7 @@ def test_no_verb_changes_what_carries_another_id(under_test: EngineUnderTest, ve
 def test_another_installation_cannot_deploy_what_is_ours(under_test: EngineUnderTest) -> None:
     """It would start a second agent of the same bot, without the memory of the first."""
     made = deploy(under_test)
-    with ELSEWHERE, pytest.raises(NameTakenError):
+    with ELSEWHERE, pytest.raises(EngineRefusedError):
         deploy(under_test, generation=2)
     assert under_test.id_of(under_test.name) == made.container_id
     assert under_test.is_running(under_test.name)
