@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable
 
 from containers.docker_api.client import Connection
-from containers.docker_api.image_build import inspect_image
+from containers.docker_api.image_build import PROGRESS_SIZE, inspect_image
 from containers.errors import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
 
@@ -49,7 +49,7 @@ def find_base(connection: Connection, *, pull: bool = True, tell: Callable[[str]
 def _pull(connection: Connection, image: str) -> bool:
     repository, _, tag = image.partition(":")
     try:
-        with connection.call(_PULL_LIMIT) as client:
+        with connection.call(_PULL_LIMIT, size=PROGRESS_SIZE) as client:
             response = client.open_pull(repository, tag, silence=_PULL_SILENCE)
             for _ in response.iter_content(64 * 1024):
                 pass

@@ -24,6 +24,9 @@ CONTEXT_LABEL = "berth.context"
 """The label that holds the digest of everything from which an image was built."""
 
 CERTIFICATES = "build-ca.crt"
+PROGRESS_SIZE = 64 * 1024 * 1024
+"""Bytes of what the engine reports while it builds or pulls an image, many times a second."""
+
 _BUILD_LIMIT = 1800.0
 _REMOVAL_LIMIT = 120.0
 _STEP_SILENCE = 600.0
@@ -105,7 +108,7 @@ def is_current(connection: Connection, context: BuildContext, digest: str) -> bo
 def build_image(connection: Connection, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
     """Builds the image and yields the lines of progress. Raises `EngineRefusedError` with the reason of a failure."""
     replaced = inspect_image(connection, context.image)
-    with connection.call(_BUILD_LIMIT) as client:
+    with connection.call(_BUILD_LIMIT, size=PROGRESS_SIZE) as client:
         answer = client.build(
             fileobj=context.pack(),
             custom_context=True,

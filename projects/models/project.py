@@ -8,13 +8,12 @@ from django.conf import settings as django_settings
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
-from django.views.decorators.debug import sensitive_variables
 
 from containers.identity import container_name
 from containers.vocabulary import ContainerState, Health, Observation
-from projects.credentials.encryption import decrypt_secret, encrypt_secret, hint_of
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
+from projects.models.credentials import Credentialed
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
@@ -25,9 +24,6 @@ from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import BETWEEN_LEASES, Desired, Facts
 from projects.rules.reasons import Reason, explain
 from projects.rules.statuses import Status
-
-TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - the name of a field
-API_KEY = "api_key"
 
 ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 """The observed fields that tell how a run ended."""
@@ -54,7 +50,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         )
 
 
-class Project(Claimable, Observed, Reconciled, RunsAsUser):
+class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -64,10 +60,6 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
     settings = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    telegram_token_ciphertext = models.TextField(blank=True, editable=False)
-    telegram_token_hint = models.CharField(max_length=4, blank=True, editable=False)
-    api_key_ciphertext = models.TextField(blank=True, editable=False)
-    api_key_hint = models.CharField(max_length=4, blank=True, editable=False)
     bot_id = models.BigIntegerField(null=True, editable=False)
     bot_unconfirmed_at = models.DateTimeField(null=True, editable=False)
     """When Telegram was last asked about the token and did not answer. None where it did, or is not to be asked."""
@@ -212,20 +204,3 @@ class Project(Claimable, Observed, Reconciled, RunsAsUser):
             outcome=outcome,
             detail=detail[:300],
         )
-
-    @sensitive_variables("telegram_token", "api_key")
-    def encrypt_credentials(self, *, telegram_token: str | None = None, api_key: str | None = None) -> list[str]:
-        """Encrypt the credentials that are given. Returns the names of the fields to save."""
-        changed = []
-        for field, value in ((TELEGRAM_TOKEN, telegram_token), (API_KEY, api_key)):
-            if value is not None:
-                ciphertext = encrypt_secret(project_id=self.id, field=field, value=value) if value else ""
-                setattr(self, f"{field}_ciphertext", ciphertext)
-                setattr(self, f"{field}_hint", hint_of(value))
-                changed += [f"{field}_ciphertext", f"{field}_hint"]
-        return changed
-
-    def decrypt_credential(self, field: str) -> str:
-        """The plaintext of `TELEGRAM_TOKEN` or `API_KEY`; empty where none is stored."""
-        ciphertext = getattr(self, f"{field}_ciphertext")
-        return decrypt_secret(project_id=self.id, field=field, ciphertext=ciphertext) if ciphertext else ""

@@ -16,8 +16,8 @@ from django.views.decorators.debug import sensitive_variables
 from projects.credentials.verification import CredentialCheck, verify_credentials
 from projects.errors import InvalidFieldError
 from projects.models import Project
+from projects.models.credentials import TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
-from projects.models.project import TELEGRAM_TOKEN
 from projects.rules.bot import BOT_DENIED, CLAIMED
 from projects.rules.lifecycle import Desired
 

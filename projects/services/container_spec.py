@@ -7,7 +7,7 @@ from containers.agent_contract import AGENT_USER, SecretFile, Variable
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
-from projects.models.project import API_KEY, TELEGRAM_TOKEN
+from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.own_settings import check_own_settings
 
 OWNER_LABEL = "berth.owner"

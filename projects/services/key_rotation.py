@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.credentials.encryption import uses_first_key
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Project
-from projects.models.project import API_KEY, TELEGRAM_TOKEN
+from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 
 _NOBODY = UUID(int=0)
 _FIELD = "canary"  # as the rows of every installation have it

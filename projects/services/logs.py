@@ -11,7 +11,7 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.redaction import Redactor
 from projects.models import Project
-from projects.models.project import API_KEY, TELEGRAM_TOKEN
+from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 
 TAIL = 20
 """Lines that explain a crash."""

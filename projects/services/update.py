@@ -10,8 +10,8 @@ from django.views.decorators.debug import sensitive_variables
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
+from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import DETAIL_LENGTH
-from projects.models.project import API_KEY, TELEGRAM_TOKEN
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import find_changed_names, merge_patch
 from projects.rules.own_settings import fits_schema
