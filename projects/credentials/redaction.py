@@ -21,7 +21,8 @@ SHORTEST = 8
 DISGUISED = "[redacted: this line held a credential in another form]"
 
 WINDOW = 12
-"""Letters and digits of one piece of a credential: any 23 of them in a row contain one whole piece."""
+LONG = 2 * WINDOW - 1
+"""Letters and digits. A text is looked at in steps of `WINDOW`: `LONG` of a credential in a row hold one whole step."""
 
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
 _HEX_PREFIX = re.compile(r"0x|\\x", re.IGNORECASE)
@@ -58,15 +59,23 @@ class Redactor:
         return sorted((part for part in parts if len(part) >= SHORTEST), key=len, reverse=True)
 
     @cached_property
-    def _pieces(self) -> frozenset[str]:
-        found = {piece for secret in self._secrets for form in _forms(secret) for piece in _cut(form)}
-        # Digits only as they stand: a bot's number is no secret.
-        return frozenset(found - {piece for secret in self._secrets for piece in _cut(secret) if piece.isdecimal()})
+    def _windows(self) -> frozenset[str]:
+        """Every window of every form of a credential. Digits only as they stand are a bot's number, and no secret."""
+        found = {window for secret in self._secrets for form in _forms(secret) for window in _cut(form)}
+        return frozenset(found - {window for secret in self._secrets for window in _cut(secret) if window.isdecimal()})
+
+    @cached_property
+    def _short_forms(self) -> frozenset[str]:
+        """The forms that are too short for windows."""
+        forms = {_alphanumeric(form) for secret in self._secrets for form in _forms(secret)}
+        return frozenset(form for form in forms if SHORTEST <= len(form) < LONG and not form.isdecimal())
 
     def _is_disguised_in(self, text: str) -> bool:
-        if not self._pieces:
-            return False
-        return any(piece in view for view in _views(text) for piece in self._pieces)
+        return bool(self._secrets) and any(self._is_in(view) for view in _views(text))
+
+    def _is_in(self, view: str) -> bool:
+        steps = (view[start : start + WINDOW] for start in range(0, len(view) - WINDOW + 1, WINDOW))
+        return not self._windows.isdisjoint(steps) or any(form in view for form in self._short_forms)
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -88,11 +97,8 @@ def _inner(encoded: bytes, *, bits: int, before: int, length: int) -> str:
 
 def _cut(form: str) -> Iterator[str]:
     letters = _alphanumeric(form)
-    ends = range(WINDOW, len(letters) + 1, WINDOW) if len(letters) >= WINDOW else [len(letters)]
-    for end in {*ends, len(letters)}:
-        piece = letters[max(0, end - WINDOW) : end]
-        if len(piece) >= SHORTEST:
-            yield piece
+    if len(letters) >= LONG:
+        yield from (letters[start : start + WINDOW] for start in range(len(letters) - WINDOW + 1))
 
 
 def _views(text: str) -> Iterator[str]:
