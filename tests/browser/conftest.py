@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
@@ -53,6 +54,12 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
     yield running
     running.close()
+
+
+@pytest.fixture(autouse=True)
+def _public_address(live_server: LiveServer, settings: Settings) -> None:
+    """The server's own, to which links in mails and in the admin lead."""
+    settings.BERTH_PUBLIC_URL, settings.BERTH_PORT = live_server.url, live_server.thread.port
 
 
 @pytest.fixture
