@@ -95,9 +95,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _touches_database(item: pytest.Item) -> bool:
-    """More than a page does, which looks the same over any database; its views are tested without a browser, too."""
+    """More than a page does, which looks the same over any database; its views are tested without a browser, too.
+
+    `one_database` marks tests that store something on their way to what they are about.
+    """
     if "browser" in item.path.parts:
         return False
     fixtures = set(getattr(item, "fixturenames", ()))
+    if item.get_closest_marker("one_database"):
+        return False
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
     return marked or bool(fixtures & {"db", "transactional_db", "live_server"})

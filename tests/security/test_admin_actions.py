@@ -19,6 +19,8 @@ from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
 from tests.security.populated_service import PopulatedService, add_to_quarantine
 
+pytestmark = pytest.mark.one_database
+
 UNDONE_BY = {
     ("project", "start"): "stop",
     ("project", "stop"): "start",

@@ -32,6 +32,8 @@ from tests.security.admin_columns import (
 from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, page_routes
 
+pytestmark = pytest.mark.one_database
+
 every_admin = pytest.mark.parametrize("model_admin", admins(), ids=lambda each: each.model._meta.label)
 AnyAdmin = Any  # ModelAdmin is generic for the type checker only
 HOSTILE = ("startswith", "regex", "")

@@ -39,6 +39,8 @@ from tests.fakes.telegram import FakeTelegram
 from tests.people import email_of
 from tests.security.whole_life import live_through
 
+pytestmark = pytest.mark.one_database
+
 VERBS = (
     "ping", "image_exists", "deploy", "deploy.create", "deploy.confirm", "deploy.start", "start", "stop", "remove",
     "inspect", "observe", "logs", "stats",

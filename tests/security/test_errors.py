@@ -11,6 +11,8 @@ from tests.config import probe_urls
 from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, every_route
 
+pytestmark = pytest.mark.one_database
+
 SECRET = "canary-of-an-exception-4711"
 PUBLIC = {"/api/schema"}
 """The same for everybody."""

@@ -12,6 +12,8 @@ from tests.clients import api_of, browser_of
 from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, every_route, page_routes
 
+pytestmark = pytest.mark.one_database
+
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
 

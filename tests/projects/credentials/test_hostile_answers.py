@@ -18,6 +18,8 @@ from tests.fakes.hostile_server import HostileServer
 from tests.memory import measure_memory
 from tests.problem_document import codes_of
 
+pytestmark = pytest.mark.one_database
+
 LIMIT = 0.15
 GUARD = 15.0
 """Seconds: far above the limit here, far below what the hostile answers would take without one."""

@@ -14,6 +14,7 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Actor, EngineHost, Event, IdempotencyRecord, Plan, Project
 from projects.services import lift_suspension, suspend_project
 from projects.services.capacity import ASK_EVERY, measure_capacity
+from projects.services.places import COMMANDS
 from projects.watcher.reconcile import reconcile
 from tests.chaos.racing import at_once
 from tests.clients import api_of, browser_of, make_person
@@ -288,11 +289,13 @@ def test_of_two_owners_one_gets_the_last_memory(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_gets_the_last_place(engine: MemoryEngine) -> None:
+def test_of_many_at_once_one_gets_the_last_place(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     engine.memory_of_host = 1 << 40
     alice = make_person("alice")
     alice.allowances.filter(plan="pro").update(max_projects=1)
     client = api_of(alice)
+    for bound in ("_total", "_each"):
+        monkeypatch.setattr(COMMANDS, bound, 1000)
     answers = at_once(6, lambda index: creates(client, index + 1)())
     assert sorted(answers) == [201] + [403] * 5
     assert Project.objects.count() == len(engine.containers) == 1
