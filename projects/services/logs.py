@@ -35,11 +35,11 @@ def read_logs(
     """Yields lines with their time in front, at most 1 MB. Raises `EngineError`.
 
     With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
-    none.
+    none. Without, the engine gets the two seconds of a read, so that a silent one holds no thread for long.
     """
     redactor = _redactor(project)
     sent = 0
-    lines = get_engine().logs(project.container_key, tail=tail, since=since, follow=follow)
+    lines = _open_logs(project, tail=tail, since=since, follow=follow)
     try:
         for line in lines:
             text = _show(line, redactor)
@@ -48,8 +48,36 @@ def read_logs(
                 return
             yield text
     finally:
-        if isinstance(lines, Generator):
-            lines.close()  # at once, because it holds a connection to the engine
+        _close(lines)
+
+
+def _open_logs(project: Project, *, tail: int | None, since: datetime | None, follow: bool) -> Iterator[bytes]:
+    engine = get_engine()
+    if follow:
+        return engine.logs(project.container_key, tail=tail, since=since, follow=True)
+    with engine.read_deadline():
+        # All at once: the deadline is the thread's, and must not go on while somebody else reads the lines.
+        lines = engine.logs(project.container_key, tail=tail, since=since)
+        return iter(list(_first_bytes(lines)))
+
+
+def _first_bytes(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """As many lines as are shown at most, and one more."""
+    size = 0
+    try:
+        for line in lines:
+            yield line
+            size += min(len(line), LINE_LIMIT)
+            if size > MAX_BYTES:
+                return
+    finally:
+        _close(lines)
+
+
+def _close(lines: Iterator[bytes]) -> None:
+    """At once, because it holds a connection to the engine."""
+    if isinstance(lines, Generator):
+        lines.close()
 
 
 @sensitive_variables()

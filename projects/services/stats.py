@@ -7,4 +7,6 @@ from projects.models import Project
 
 def read_usage(project: Project) -> Usage | None:
     """Returns what the container uses at this moment, or None while it does not run. Raises `EngineError`."""
-    return get_engine().stats(project.container_key)
+    engine = get_engine()
+    with engine.read_deadline():
+        return engine.stats(project.container_key)
