@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unwanted = [
         item
         for item in items
-        if (on_sqlite and item.get_closest_marker("postgres_only"))
+        if (on_sqlite and (item.get_closest_marker("postgres_only") or _is_for_postgresql(item)))
         or (config.getoption("--only-database") and not _touches_database(item))
     ]
     if unwanted:
@@ -97,12 +97,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _touches_database(item: pytest.Item) -> bool:
     """More than a page does, which looks the same over any database; its views are tested without a browser, too.
 
-    `one_database` marks tests that store something on their way to what they are about.
+    `one_database` marks tests that store something on their way to what they are about: SQLite is enough for them, or,
+    where they take long and PostgreSQL is the stricter one, that.
     """
     if "browser" in item.path.parts:
         return False
     fixtures = set(getattr(item, "fixturenames", ()))
     if item.get_closest_marker("one_database"):
-        return False
+        return _is_for_postgresql(item)
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
     return marked or bool(fixtures & {"db", "transactional_db", "live_server"})
+
+
+def _is_for_postgresql(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("one_database")
+    return marker is not None and marker.args == ("postgresql",)

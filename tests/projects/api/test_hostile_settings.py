@@ -55,6 +55,7 @@ def others_are_cared_for(bobs_project: Project, engine: MemoryEngine) -> Callabl
     return check
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setting_breaks_a_creation(
@@ -74,6 +75,7 @@ def test_no_setting_breaks_a_creation(
             assert api.delete(f"/api/projects/{project.pk}").status_code == 204
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setting_breaks_a_change(
@@ -88,6 +90,7 @@ def test_no_setting_breaks_a_change(
         assert api.get(path).json()["status"] == "running", kind
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize(
     "name", ["", "a.b", "__proto__", "constructor", "$ref", "settings", "MODEL", "\u202e", "x" * 5000]
@@ -103,6 +106,7 @@ def test_no_name_of_a_setting_breaks_anything(
         others_are_cared_for()
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("name", ["model", "allowed_users"])
 def test_no_text_breaks_the_form(
@@ -133,6 +137,7 @@ def test_every_schema_that_is_open_leaves_berths_own_settings_checked(
     assert "Entry 1 does not fit. Telegram user ids or @usernames" in page.content.decode()
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.parametrize("name", OWN)
 def test_what_was_stored_before_there_was_a_check_harms_nobody(
     api: APIClient,
@@ -207,6 +212,7 @@ def test_the_shipped_schema_asks_for_no_less_than_berth_itself(api: APIClient) -
     assert shipped["provider"]["enum"] == OWN_SETTINGS["properties"]["provider"]["enum"]
 
 
+@pytest.mark.one_database("postgresql")
 def test_staff_can_keep_no_schema_that_a_database_cannot(ada: Any) -> None:
     """The admin's form for an agent type, with every value as the schema and inside of one."""
     admin = browser_of(ada)

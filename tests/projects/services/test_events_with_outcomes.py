@@ -110,6 +110,7 @@ def test_an_event_that_cannot_be_written_takes_its_outcome_with_it(
     assert (has_ended(before, verb), events_of(verb)) == (False, 0)
 
 
+@pytest.mark.one_database("postgresql")
 @every_verb
 def test_wherever_the_process_is_killed_there_is_both_or_neither(
     verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine
