@@ -24,6 +24,13 @@ def before_load_schema(_context: Any, raw_schema: dict[str, Any]) -> None:
     new["properties"] |= offers["properties"]
     new["required"] += offers["required"]
     change["properties"] |= {name: what for name, what in offers["properties"].items() if name in change["properties"]}
+    change["properties"]["settings"] = _as_patch(offers["properties"]["settings"])
+
+
+def _as_patch(settings: dict[str, Any]) -> dict[str, Any]:
+    """A change merges settings (RFC 7396): any of them may be left out, and null removes one."""
+    nullable = {name: {"anyOf": [what, {"type": "null"}]} for name, what in settings["properties"].items()}
+    return {**settings, "properties": nullable, "required": []}
 
 
 @schemathesis.hook
