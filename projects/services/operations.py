@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from containers.agent_contract import AgentState
 from containers.errors import (
     EngineError,
     EngineUnavailableError,
@@ -20,7 +21,7 @@ from containers.errors import (
     SupersededError,
 )
 from containers.get_engine import get_engine
-from containers.vocabulary import ContainerState, Observation
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
@@ -203,10 +204,15 @@ def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
 
 
 def _as_started(seen: Observation) -> Observation:
-    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count."""
+    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count.
+
+    The engine calls what has ended unhealthy. A moment after its start it was neither that nor ready.
+    """
     if seen.state != ContainerState.EXITED:
         return seen
-    return replace(seen, state=ContainerState.RUNNING, exit_code=None, finished_at=None)
+    health = Health.NONE if seen.health == Health.NONE else Health.STARTING
+    report = AgentReport(state=AgentState.STARTING)
+    return replace(seen, state=ContainerState.RUNNING, health=health, exit_code=None, finished_at=None, report=report)
 
 
 def _inspect_after_failure(project: Project) -> dict[str, Any]:
