@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from tests.fakes.engine import MemoryEngine
+from tests.projects.api.following import hang_up
 from tests.waiting import wait_until
 
 AT_ONCE = 45
@@ -55,7 +56,9 @@ class Crowd:
 
     def _send(self, act: Act, index: int) -> None:
         try:
-            status = act(index).status_code
+            answer = act(index)
+            status = answer.status_code
+            hang_up(answer)
         finally:
             connection.close()
         with self._lock:
