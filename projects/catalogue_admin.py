@@ -27,7 +27,7 @@ class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for 
         return super().changelist_view(request, {**(extra_context or {}), **capacity})
 
 
-class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]
+class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is read-only after creation, because projects refer to it."""
         return ("slug",) if obj else ()
@@ -44,7 +44,7 @@ class AgentTypeAdmin(CatalogueAdmin):
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 
 
-class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]
+class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic for the type checker only
     """Takes an email in place of a list of all users."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]
         return found
 
 
-class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]
+class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
     user = UserByEmailField()
 
     class Meta:
@@ -67,7 +67,7 @@ class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Allowance)
-class AllowanceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]
+class AllowanceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Staff say what ordinary users may take; only admins say it of staff and admins."""
 
     form = AllowanceForm

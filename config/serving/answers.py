@@ -108,7 +108,7 @@ def _explain(worker: "BufferingWorker", connection: Connection, request: Any, er
     """gunicorn's own answer to what its parser refuses. It cannot make one where the headers make no sense together."""
     try:
         worker.handle_error(request, connection, connection.address, error)
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 - it fails in many ways
         _send_refusal(connection, 400)
 
 
