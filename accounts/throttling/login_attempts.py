@@ -11,8 +11,9 @@ any, so there are never more than ten checks in any 15 minutes. A refused attemp
 """
 
 import hashlib
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -87,8 +88,8 @@ def _consume_attempt(account: str, client: str) -> None:
         if _increment(account, client):
             return
         now = timezone.now()
-        fresh = LoginCounter(account=account, address=client, attempts=0, last_attempt_at=now)
-        LoginCounter.objects.bulk_create([fresh], ignore_conflicts=True)
+        if _start_counter(account, client, now):
+            return
         counter.filter(last_attempt_at__lte=now - WINDOW).update(attempts=0, last_attempt_at=now)
         if _increment(account, client):
             return
@@ -102,6 +103,16 @@ def _increment(account: str, client: str) -> bool:
     now = timezone.now()
     counter = LoginCounter.objects.filter(account=account, address=client, attempts__lt=LIMIT)
     return counter.filter(last_attempt_at__gt=now - WINDOW).update(attempts=F("attempts") + 1, last_attempt_at=now) > 0
+
+
+def _start_counter(account: str, client: str, now: datetime) -> bool:
+    """Counts the first attempt. Returns False if there is a counter already."""
+    try:
+        with transaction.atomic():
+            LoginCounter.objects.create(account=account, address=client, attempts=1, last_attempt_at=now)
+    except IntegrityError:
+        return False
+    return True
 
 
 def _clear_attempts(account: str, client: str) -> None:
