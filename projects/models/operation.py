@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import models, transaction
@@ -41,11 +41,6 @@ class Claimable(models.Model):
 
     class Meta:
         abstract = True
-
-    def operation_in_flight(self, now: datetime) -> Operation:
-        if self.operation_deadline is None or self.operation_deadline <= now:
-            return Operation.NONE
-        return Operation(self.operation)
 
     def claim(
         self,

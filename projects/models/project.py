@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 
 from containers.identity import container_name
-from containers.vocabulary import ContainerState, Health, Observation
+from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
@@ -18,12 +18,12 @@ from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.reconciliation import Reconciled
+from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
-from projects.rules.bot import BOT_DENIED, Bot, describe_bot
+from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import BETWEEN_LEASES, Desired, Facts
+from projects.rules.lifecycle import Desired, Facts
 from projects.rules.reasons import Reason, explain
-from projects.rules.statuses import Status
 
 ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 """The observed fields that tell how a run ended."""
@@ -50,7 +50,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         )
 
 
-class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser):
+class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser, RowFacts):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -79,10 +79,10 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser):
     objects: ClassVar[models.Manager["Project"]] = ProjectQuerySet.as_manager()
 
     watched_until: datetime | None = None
-    """How long the lease of the present watcher lasts, where the query asked for it."""
+    """How long the lease of the present watcher lasts, where the query asked for it (`with_heartbeat`)."""
 
     heartbeat_at: datetime | None = None
-    """The watcher's heartbeat, where the query asked for it (`with_heartbeat`)."""
+    """The watcher's heartbeat, likewise."""
 
     class Meta(Claimable.Meta, Observed.Meta, Reconciled.Meta, RunsAsUser.Meta):
         abstract = False
@@ -119,19 +119,6 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser):
     def is_suspended(self) -> bool:
         return self.suspended_at is not None or not self.owner.is_active
 
-    @property
-    def checked_at(self) -> datetime | None:
-        """The last moment at which the row was known to agree with the engine.
-
-        The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
-        nor about one whose operation has ended since then and may have changed the engine, nor about one at which the
-        watcher fails.
-        """
-        beat = self.heartbeat_at
-        if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
-            beat = None
-        return max((at for at in (self.observed_at, beat) if at), default=None)
-
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
         """As in `Observed`. How the last run ended is kept once its restarts are given up.
 
@@ -144,34 +131,6 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser):
             for field in ENDING:
                 values.pop(field, None)
         return values
-
-    def facts(self, now: datetime | None = None) -> Facts:
-        now = now or timezone.now()
-        return Facts(
-            now=now,
-            desired=Desired(self.desired),
-            suspended=self.is_suspended,
-            operation=self.operation_in_flight(now),
-            checked_at=self.checked_at,
-            state=ContainerState(self.container_state) if self.container_state else None,
-            health=Health(self.health),
-            exit_code=self.exit_code,
-            started_at=self.started_at,
-            agent_state=self.agent_state,
-            gave_up=self.gave_up_at is not None,
-            failed=bool(self.failure_code),
-            is_watched=self._is_watched(now),
-            bot_denied=self.failure_code in BOT_DENIED,
-        )
-
-    def _is_watched(self, now: datetime) -> bool:
-        """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
-        is_alive = self.watched_until is not None and now <= self.watched_until + BETWEEN_LEASES
-        return is_alive and not self.reconcile_failures
-
-    @property
-    def status(self) -> Status:
-        return derive_status(self.facts())
 
     @property
     def bot(self) -> Bot | None:

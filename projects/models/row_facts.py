@@ -1,0 +1,82 @@
+"""The facts that the columns of a project tell, for a model instance and for a row of a narrow query alike."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.utils import timezone
+
+from containers.vocabulary import ContainerState, Health
+from projects.rules.bot import BOT_DENIED
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import BETWEEN_LEASES, Desired, Facts, Operation
+from projects.rules.statuses import Status
+
+
+class RowFacts:
+    """The facts of a row that has the columns below, `is_suspended`, and the heartbeat where the query asked for it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # a model calls them fields, a row of a query has values
+        desired: Any
+        is_suspended: Any
+        operation: Any
+        operation_deadline: Any
+        updated_at: Any
+        observed_at: Any
+        reconcile_failures: Any
+        container_state: Any
+        health: Any
+        exit_code: Any
+        started_at: Any
+        agent_state: Any
+        gave_up_at: Any
+        failure_code: Any
+        heartbeat_at: Any
+        watched_until: Any
+
+    def operation_in_flight(self, now: datetime) -> Operation:
+        if self.operation_deadline is None or self.operation_deadline <= now:
+            return Operation.NONE
+        return Operation(self.operation)
+
+    @property
+    def checked_at(self) -> datetime | None:
+        """The last moment at which the row was known to agree with the engine.
+
+        The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
+        nor about one whose operation has ended since then and may have changed the engine, nor about one at which the
+        watcher fails.
+        """
+        beat = self.heartbeat_at
+        if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
+            beat = None
+        return max((at for at in (self.observed_at, beat) if at), default=None)
+
+    def facts(self, now: datetime | None = None) -> Facts:
+        now = now or timezone.now()
+        return Facts(
+            now=now,
+            desired=Desired(self.desired),
+            suspended=self.is_suspended,
+            operation=self.operation_in_flight(now),
+            checked_at=self.checked_at,
+            state=ContainerState(self.container_state) if self.container_state else None,
+            health=Health(self.health),
+            exit_code=self.exit_code,
+            started_at=self.started_at,
+            agent_state=self.agent_state,
+            gave_up=self.gave_up_at is not None,
+            failed=bool(self.failure_code),
+            is_watched=self._is_watched(now),
+            bot_denied=self.failure_code in BOT_DENIED,
+        )
+
+    def _is_watched(self, now: datetime) -> bool:
+        """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
+        is_alive = self.watched_until is not None and now <= self.watched_until + BETWEEN_LEASES
+        return is_alive and not self.reconcile_failures
+
+    @property
+    def status(self) -> Status:
+        return derive_status(self.facts())
