@@ -2,12 +2,15 @@
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 
-from containers.agent_contract import redact_credentials
+from containers.agent_contract import REDACTED, redact_credentials
 
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
 _AUDIT_FIELDS = ("event", "facts")
+# The token of a set-password link. Libraries log whole paths, and no route matches a link with a character too many.
+_LINK_TOKEN = re.compile(r"(?:(?<![0-9A-Za-z])|(?<=%2[Ff]))[0-9A-Za-z]{6,7}-[0-9A-Fa-f]{32}")
 
 
 class TextFormatter(logging.Formatter):
@@ -17,7 +20,7 @@ class TextFormatter(logging.Formatter):
         return _moment(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact_credentials(super().format(record))
+        return redact(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
@@ -28,21 +31,26 @@ class JsonFormatter(logging.Formatter):
             "at": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": redact_credentials(record.getMessage()),
-            "request_id": getattr(record, "request_id", "-"),
+            "message": redact(record.getMessage()),
+            "request_id": redact(getattr(record, "request_id", "-")),
         }
-        line |= {name: getattr(record, name) for name in _ACCESS_FIELDS if hasattr(record, name)}
+        line |= {name: _plain(getattr(record, name)) for name in _ACCESS_FIELDS if hasattr(record, name)}
         line |= {name: _plain(getattr(record, name)) for name in _AUDIT_FIELDS if hasattr(record, name)}
         if record.exc_info:
-            line["exception"] = redact_credentials(self.formatException(record.exc_info))
+            line["exception"] = redact(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
+
+
+def redact(text: str) -> str:
+    """The text without anything that looks like a credential or like the token of a set-password link."""
+    return _LINK_TOKEN.sub(REDACTED, redact_credentials(text))
 
 
 def _plain(value: object) -> object:
     """Keeps names and numbers as they are, because programs read this line, and redacts the texts."""
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
-    return value if value is None or isinstance(value, int | float) else redact_credentials(str(value))
+    return value if value is None or isinstance(value, int | float) else redact(str(value))
 
 
 def _moment(record: logging.LogRecord) -> str:

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 
+from config.log_format import redact
+
 Next = Callable[[HttpRequest], HttpResponse]
 
 access = logging.getLogger("berth.access")
@@ -17,14 +19,19 @@ _request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
 _HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
-# Names of path parameters that are credentials, such as the token of a set-password link.
-_SECRET_PARAMETERS = ("token",)
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 
 
 def current_request_id() -> str:
     """Returns the id of the request that this thread serves or served last, or `-` where there was none."""
     return _request_id.get()
+
+
+def begin_request(sent: str = "") -> str:
+    """Returns the id of the request that this thread serves from now on: the client's own if that is well-formed."""
+    request_id = sent if _WELL_FORMED_ID.fullmatch(sent) else uuid.uuid4().hex
+    _request_id.set(request_id)
+    return request_id
 
 
 def is_api_path(path: str) -> bool:
@@ -46,9 +53,8 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get("X-Request-ID", "")
         # Never reset: a streamed answer logs its lines after this method has returned.
-        _request_id.set(sent if _WELL_FORMED_ID.fullmatch(sent) else uuid.uuid4().hex)
+        begin_request(request.headers.get("X-Request-ID", ""))
         began = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-ID"] = current_request_id()
@@ -83,17 +89,8 @@ class PermissionsPolicyMiddleware:
 
 
 def _log_access(request: HttpRequest, status: int, milliseconds: float) -> None:
-    path = _loggable_path(request)
+    """Writes the path on one line, without its query and its credentials, whether a route matched it or not."""
+    path = redact(quote(request.path, safe="/:@"))
     level = logging.DEBUG if path in _HEALTH_CHECKS else logging.INFO
     fields = {"method": request.method, "path": path, "status": status, "ms": round(milliseconds, 1)}
     access.log(level, "%s %s %d %.1f ms", request.method, path, status, milliseconds, extra=fields)
-
-
-def _loggable_path(request: HttpRequest) -> str:
-    """Returns the path on one line, without its query and without the secrets that some paths hold."""
-    path = request.path
-    values = request.resolver_match.kwargs if request.resolver_match else {}
-    for name in _SECRET_PARAMETERS:
-        if secret := values.get(name):
-            path = path.replace(str(secret), "…")
-    return quote(path, safe="/…:@")

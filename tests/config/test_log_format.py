@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from config.log_format import JsonFormatter, TextFormatter
+from config.log_format import JsonFormatter, TextFormatter, redact
 from containers.agent_contract import redact_credentials
 
 SECRETS = [
@@ -102,6 +102,35 @@ def test_a_json_line_of_the_audit_keeps_the_event_and_its_facts_apart() -> None:
     line = json.loads(JsonFormatter().format(made))
     assert line["event"] == "key_issued"
     assert line["facts"] == {"user": str(UUID(int=1)), "days": 90, "note": "of [redacted]", "by": None}
+
+
+def test_no_field_of_a_json_line_holds_a_credential() -> None:
+    """The path once did: clients put keys and tokens into addresses, and into the id that they choose for a request."""
+    for secret in SECRETS:
+        made = record("GET %s", secret)
+        for name in ("request_id", "method", "path", "event"):
+            setattr(made, name, f"/{secret}/getMe")
+        made.status, made.ms, made.facts = 404, 1.5, {"one": [secret], "two": {"three": f"/{secret}"}}
+        line = JsonFormatter().format(made)
+        assert secret not in line
+        assert line.count("[redacted]") == 7
+        assert json.loads(line)["status"] == 404
+
+
+LINK_TOKEN = "diflw7-9e46cac05af20c24dd568b11e778aa67"
+
+
+@pytest.mark.parametrize("formatter", [JsonFormatter(), TextFormatter("{request_id} {message}", style="{")])
+@pytest.mark.parametrize("path", ["/set-password/OGY3/{}", "/set-password/OGY3/{}/", "//{}.", "/x%2F{}%20", "/a/{}a"])
+def test_the_token_of_a_link_is_redacted(formatter: logging.Formatter, path: str) -> None:
+    line = formatter.format(record(f"Forbidden: {path.format(LINK_TOKEN)}"))
+    assert LINK_TOKEN not in line
+    assert "[redacted]" in line
+
+
+def test_what_only_looks_a_little_like_one_is_left_alone() -> None:
+    for innocent in ("/projects/9e46cac0-5af2-4c24-9d56-8b11e778aa67/control", f"berth-{LINK_TOKEN[7:]}", "/a-b/c"):
+        assert redact(innocent) == innocent
 
 
 def test_a_line_that_is_no_audit_has_no_facts() -> None:
