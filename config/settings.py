@@ -111,11 +111,11 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
-    "config.hosts.LoopbackHostMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.hosts.LoopbackHostMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

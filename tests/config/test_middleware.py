@@ -65,11 +65,18 @@ def test_the_schema_may_be_cached(client: Client) -> None:
     assert "public" in client.get("/api/schema")["Cache-Control"]
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/nothing", "/nothing"])
-def test_every_answer_carries_the_security_headers(client: Client, path: str) -> None:
-    headers = client.get(path).headers
+OWN, OF_OTHERS = "localhost:8000", "evil.example"
+
+
+@pytest.mark.parametrize("host", [OWN, OF_OTHERS])
+@pytest.mark.parametrize("path", ["/healthz", "/api/nothing", "/nothing", "/static/nothing"])
+def test_every_answer_carries_the_security_headers(client: Client, path: str, host: str) -> None:
+    answer = client.get(path, headers={"host": host})
+    headers = answer.headers
+    assert (answer.status_code == 400) == (host != OWN)
+    assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["X-Frame-Options"] == "DENY"
+    assert host != OWN or path == "/static/nothing" or headers["X-Frame-Options"] == "DENY"
     assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert "camera=()" in headers["Permissions-Policy"]
