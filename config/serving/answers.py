@@ -9,9 +9,19 @@ from uuid import uuid4
 
 from django.conf import settings
 from gunicorn.http import get_parser
-from gunicorn.http.errors import NoMoreData
+from gunicorn.http.errors import (
+    ExpectationFailed,
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    NoMoreData,
+    ParseException,
+    UnsupportedTransferCoding,
+)
 from gunicorn.http.wsgi import FileWrapper, create
 
+from config.middleware import begin_request
 from config.serving.connections import Connection
 
 if TYPE_CHECKING:
@@ -26,8 +36,19 @@ _DETAILS = {
         "too_large",
         f"The body is larger than {_KIBIBYTES} KiB. Send a smaller one.",
     ),
+    414: ("address_too_long", "The address is too long. Send a shorter one."),
+    417: ("expectation_failed", "The header Expect names what there is not. Send it without."),
     431: ("headers_too_large", "The headers are too large. Send less of them."),
+    500: ("internal_error", "Something broke on our side. Try again, or report the `request_id`."),
+    501: ("not_implemented", "The body comes in an unknown transfer coding. Send it plainly, or in chunks."),
 }
+_STATUSES: dict[type[Exception], int] = {
+    LimitRequestLine: 414,
+    ExpectationFailed: 417,
+    LimitRequestHeaders: 431,
+    UnsupportedTransferCoding: 501,
+}
+_OUR_FAULTS = (InvalidResponseHeader, InvalidResponseHeaderName)
 
 
 def respond(worker: "BufferingWorker", connection: Connection, data: bytes) -> None:
@@ -43,21 +64,21 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes) -> N
         body = worker.wsgi(environ, response.start_response)
     except Exception as error:  # noqa: BLE001 - the boundary of the thread
         try:
-            _fail(worker, connection, request, response, error)
+            _fail(worker, connection, response, error)
         finally:
             worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=False))
         return
-    send = partial(_send, worker, connection, request, response, body)
+    send = partial(_send, worker, connection, response, body)
     if _is_event_stream(response):
         worker.streams.submit(copy_context().run, send)
     else:
         send()
 
 
-def refusal(status: int) -> bytes:
+def refusal(status: int, *, request_id: str = "") -> bytes:
     """A whole answer to a request that is not given to the application."""
     code, detail = _DETAILS[status]
-    request_id = uuid4().hex
+    request_id = request_id or uuid4().hex
     title = HTTPStatus(status).phrase
     document = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
     if status == HTTPStatus.BAD_REQUEST:
@@ -75,7 +96,7 @@ def refusal(status: int) -> bytes:
     return ("\r\n".join(headers) + "\r\n\r\n" + body).encode()
 
 
-def _send(worker: "BufferingWorker", connection: Connection, request: Any, response: Any, body: Any) -> None:
+def _send(worker: "BufferingWorker", connection: Connection, response: Any, body: Any) -> None:
     is_reusable = False
     try:
         try:
@@ -88,12 +109,12 @@ def _send(worker: "BufferingWorker", connection: Connection, request: Any, respo
                 body.close()
     except Exception as error:  # noqa: BLE001 - the boundary of the thread
         is_reusable = False
-        _fail(worker, connection, request, response, error)
+        _fail(worker, connection, response, error)
     finally:
         worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=is_reusable))
 
 
-def _fail(worker: "BufferingWorker", connection: Connection, request: Any, response: Any, error: Exception) -> None:
+def _fail(worker: "BufferingWorker", connection: Connection, response: Any, error: Exception) -> None:
     if isinstance(error, NoMoreData) and response is None:
         _send_refusal(connection, 400)
     elif isinstance(error, OSError):
@@ -101,20 +122,33 @@ def _fail(worker: "BufferingWorker", connection: Connection, request: Any, respo
     elif response is not None and response.headers_sent:
         worker.log.error("An answer broke off.", exc_info=error)
     else:
-        _explain(worker, connection, request, error)
+        _explain(worker, connection, error, is_for_us=response is not None)
 
 
-def _explain(worker: "BufferingWorker", connection: Connection, request: Any, error: Exception) -> None:
-    """gunicorn's own answer to what its parser refuses. It cannot make one where the headers make no sense together."""
+def _explain(worker: "BufferingWorker", connection: Connection, error: Exception, *, is_for_us: bool) -> None:
+    """Refuses what the parser refuses, and answers 500 to what broke outside of all that handles errors.
+
+    The log names the kind of the parser's error and not its text, which quotes the request: a header may be a
+    credential. gunicorn's own answers would quote it, too, and lack the headers that each answer of ours has.
+    """
+    request_id = begin_request()
+    if (isinstance(error, ParseException) and not isinstance(error, _OUR_FAULTS)) or not is_for_us:
+        status = next((_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES), 400)
+        worker.log.warning("Refused what is no request, from %s: %s", _host(connection), type(error).__name__)
+    else:
+        status = 500
+        worker.log.error("A request broke outside of what handles errors.", exc_info=error)
+    _send_refusal(connection, status, request_id=request_id)
+
+
+def _host(connection: Connection) -> str:
+    """The address of the client. A Unix socket has none."""
+    return str(connection.address[0]) if isinstance(connection.address, tuple) else "a socket"
+
+
+def _send_refusal(connection: Connection, status: int, *, request_id: str = "") -> None:
     try:
-        worker.handle_error(request, connection, connection.address, error)
-    except Exception:  # noqa: BLE001 - it fails in many ways
-        _send_refusal(connection, 400)
-
-
-def _send_refusal(connection: Connection, status: int) -> None:
-    try:
-        connection.sendall(refusal(status))
+        connection.sendall(refusal(status, request_id=request_id))
     except OSError:
         return
 
