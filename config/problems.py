@@ -62,7 +62,6 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.UnusableSettingsError: Row(409, "settings_unusable"),
     projects.TooManyStreamsError: Row(429, "throttled"),
     projects.NoPlaceError: Row(429, "throttled"),
-    projects.TooManyRequestsError: Row(429, "throttled"),
     projects.IdempotencyMismatchError: Row(422, "idempotency_mismatch"),
     encryption.SecretUnreadableError: Row(
         409, "secret_unreadable", "The stored credentials cannot be read. Set them again with PATCH, then start."

@@ -78,11 +78,3 @@ class TooManyStreamsError(ProjectError):
     """No lease is free for another long request."""
 
     retry_after = 5
-
-
-class TooManyRequestsError(ProjectError):
-    """The user's limit of this minute is used up; `retry_after` is in seconds."""
-
-    def __init__(self, *, retry_after: int) -> None:
-        super().__init__(f"Too many commands within a minute. Wait {retry_after} seconds, then go on.")
-        self.retry_after = retry_after

@@ -19,6 +19,19 @@ def for_signed_in(view: Page) -> Page:
     return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
 
 
+def counts_as(scope: str) -> Callable[[Page], Page]:
+    """Decorates a page whose forms count against this scope of BERTH_LIMITS. Without it they are commands.
+
+    A scope that has no limit is for what a thief of a session must not keep its owner from.
+    """
+
+    def decorate(view: Page) -> Page:
+        view.throttle_scope = scope  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
 def settings_form(view: Page) -> Page:
     """For a form of the settings page. A GET, as after signing in again, is redirected to that page."""
 

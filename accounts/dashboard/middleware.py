@@ -52,11 +52,15 @@ class SecondFactorRuleMiddleware:
 
 
 _COUNTED = frozenset({"accounts", "projects", "admin"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class PageLimitMiddleware:
-    """Counts the pages that a signed-in user reads, together with the reads of the API. Forms are counted by what they
-    ask for.
+    """Counts what a signed-in user asks of the pages, together with what they ask of the API, and as the API does.
+
+    Reads are counted as reads, by whatever method: many views of the admin answer any with their page. All else counts
+    against the view's `throttle_scope` (`counts_as`), or as a command, and so does a form that is filled in wrongly:
+    the answer to it is a whole page, too.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -65,13 +69,14 @@ class PageLimitMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+    def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         match = request.resolver_match
         is_page = match is not None and bool(_COUNTED & set(match.app_names)) and not match.route.startswith("api/")
         # Health checks never get here: who is signed in stands in the database.
-        if not is_page or request.method not in {"GET", "HEAD"} or not isinstance(request.user, User):
+        if not is_page or not isinstance(request.user, User):
             return None
-        state = count_request(request.META, user=request.user, scope="reads")
+        scope = "reads" if request.method in _READING else getattr(view, "throttle_scope", "commands")
+        state = count_request(request.META, user=request.user, scope=scope)
         if state is None or state.allowed:
             return None
         response = render(request, "429.html", {"seconds": state.reset}, status=429)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from accounts.dashboard import second_factor_views as second_factor
 from accounts.dashboard import views
+from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.set_password_views import set_password_page
 from accounts.dashboard.sign_up_views import sign_up
 
@@ -12,7 +13,7 @@ urlpatterns = [
     path("sign-in", views.SignInView.as_view(), name="sign-in"),
     path("sign-in/code", views.SignInCodeView.as_view(), name="sign-in-code"),
     path("sign-up", sign_up, name="sign-up"),
-    path("sign-out", views.SignOutView.as_view(), name="sign-out"),
+    path("sign-out", counts_as("signing out")(views.SignOutView.as_view()), name="sign-out"),
     path("set-password/<uidb64>/<token>", set_password_page, name="set-password"),
     path("settings", views.show_settings, name="settings"),
     path("settings/password", views.change_own_password, name="change-password"),
@@ -27,5 +28,5 @@ urlpatterns = [
     ),
     path("settings/second-factor/codes", second_factor.make_recovery_codes, name="recovery-codes"),
     path("settings/second-factor/off", second_factor.turn_off_second_factor, name="second-factor-off"),
-    path("settings/sign-out-everywhere", views.end_all_sessions, name="sign-out-everywhere"),
+    path("settings/sign-out-everywhere", counts_as("signing out")(views.end_all_sessions), name="sign-out-everywhere"),
 ]

@@ -6,10 +6,8 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.http import SignedInRequest
 from accounts.models import User
 from accounts.throttling.rate_limits import RateLimitState, count_request
-from projects.errors import TooManyRequestsError
 
 if TYPE_CHECKING:
     # The REST framework imports its default throttles, this module, while it makes APIView.
@@ -34,10 +32,3 @@ class UserThrottle(BaseThrottle):
 
     def wait(self) -> float | None:
         return self.state.reset if self.state else None
-
-
-def count_form(request: SignedInRequest, scope: str) -> None:
-    """Counts a form of the dashboard like a request of the API. Raises `TooManyRequestsError`."""
-    state = count_request(request.META, user=request.user, scope=scope)
-    if state is not None and not state.allowed:
-        raise TooManyRequestsError(retry_after=state.reset)

@@ -13,10 +13,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.views import APIView
 
+from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest, client_address
 from containers.errors import EngineError
 from projects.api.idempotency import answer_once
-from projects.api.throttling import count_form
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.dashboard.project_page import describe_project
@@ -46,6 +46,7 @@ def list_projects(request: SignedInRequest) -> HttpResponse:
     return render(request, "projects/list.html", {"snapshots": snapshots})
 
 
+@counts_as("deploys")
 @login_required
 @pages_and_forms
 @sensitive_post_parameters("telegram_token", "api_key")
@@ -56,7 +57,6 @@ def new_project(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/new.html", {"form": form}, status=400)
     try:
-        count_form(request, "deploys")
         project_id = _deploy_once(request, form)
     except REFUSALS as error:
         form.refuse(error)
@@ -89,7 +89,6 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         return render(request, "projects/show.html", describe_project(project), status=400)
     action = Action(form.cleaned_data["action"])
     try:
-        count_form(request, "commands")
         project = control_project(project=project, action=action, actor=_actor(request))
     except REFUSALS as error:
         messages.error(request, str(error))
@@ -113,7 +112,6 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/change.html", {**page, "form": form}, status=400)
     try:
-        count_form(request, "commands")
         if form.changes_something:
             project = update_project(project=project, change=form.build(), actor=_actor(request))
     except REFUSALS as error:
@@ -132,7 +130,6 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return render(request, "projects/delete.html", {"project": project, "form": form}, status=400)
     try:
-        count_form(request, "commands")
         gone = delete_project(project=project, actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)

@@ -68,7 +68,6 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.UnknownRunError(SENTENCE), 404, "not_found", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
     (projects.NoPlaceError(), 429, "throttled", {"Retry-After": "5"}),
-    (projects.TooManyRequestsError(retry_after=30), 429, "throttled", {"Retry-After": "30"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (containers.FirewallMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),

@@ -59,6 +59,41 @@ def test_every_page_is_counted(db: None, two_reads: None, path: str) -> None:
     assert "Wait 50 seconds" in refused.content.decode()
 
 
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE"])
+def test_they_are_by_every_method_that_reads(db: None, two_reads: None, method: str) -> None:
+    """Many views of the admin answer any method with their page, and none of these needs the token of a form."""
+    client = Client()
+    client.force_login(UserFactory.create(admin=True))
+    for _ in range(LIMIT):
+        client.get("/settings")
+    assert {path: client.generic(method, path).status_code for path in PAGES} == dict.fromkeys(PAGES, 429)
+
+
+ALWAYS = {"/sign-out", "/settings/sign-out-everywhere"}
+"""What a thief of a session must not keep its owner from."""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_every_form_is_counted(db: None, settings: Any, method: str) -> None:
+    settings.BERTH_LIMITS = {"reads": 1000, "commands": 0, "deploys": 0}
+    client = Client()
+    client.force_login(UserFactory.create(admin=True))
+    forms = [path for path in PAGES if path not in ALWAYS]
+    answers = {path: client.generic(method, path) for path in forms}
+    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(forms, 429)
+    scopes = {path: answer["RateLimit"].split('"')[1] for path, answer in answers.items()}
+    assert {path for path, scope in scopes.items() if scope != "commands"} == {"/projects/new"}
+    assert scopes["/projects/new"] == "deploys"
+
+
+@pytest.mark.parametrize("path", sorted(ALWAYS))
+def test_what_ends_a_session_is_possible_without_end(client: Client, alice: User, settings: Any, path: str) -> None:
+    settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
+    client.force_login(alice)
+    assert client.post(path).status_code == 302
+    assert "_auth_user_id" not in client.session
+
+
 def test_pages_and_the_api_share_one_count(client: Client, alice: User, two_reads: None) -> None:
     client.force_login(alice)
     headers = {"Authorization": f"Bearer {plain_key(ApiKeyFactory.create(user=alice))}"}

@@ -94,7 +94,21 @@ def test_forms_count_like_requests_of_the_api(dashboard: Client, project: Projec
     answer = dashboard.post(control, {"action": "start"})
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) > 0
-    assert "Too many commands within a minute." in answer.content.decode()
+    assert "Too many requests" in answer.content.decode()
+
+
+def test_a_form_that_is_filled_in_wrongly_counts_too(
+    dashboard: Client, project: Project, settings: Any, engine: MemoryEngine
+) -> None:
+    """The answer to it is a whole page, with the log of the agent."""
+    settings.BERTH_LIMITS = {"commands": 1, "deploys": 1}
+    control = f"{path_of(project)}/control"
+    assert dashboard.post(control, {"action": "dance"}).status_code == 400
+    before = len(engine.calls)
+    assert dashboard.post(control, {"action": "dance"}).status_code == 429
+    assert len(engine.calls) == before
+    assert dashboard.post("/projects/new", {}).status_code == 400
+    assert dashboard.post("/projects/new", {}).status_code == 429
 
 
 def test_a_secret_that_cannot_be_read_is_a_sentence(dashboard: Client, project: Project, settings: Any) -> None:
