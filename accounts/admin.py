@@ -17,12 +17,14 @@ from django.views.decorators.http import require_POST
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import InactiveUserError, UnknownKeyError
-from accounts.models import ApiKey, Role, User
+from accounts.models import ApiKey, OutgoingMail, Role, User
+from accounts.outbox_admin import OutgoingMailAdmin
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
 
 admin.site.unregister(Group)
+admin.site.register(OutgoingMail, OutgoingMailAdmin)
 
 _ROLE_FIELDS = ("is_staff", "is_superuser")
 

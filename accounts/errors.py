@@ -95,3 +95,8 @@ class UnknownKeyError(AccountError):
 
     def __init__(self) -> None:
         super().__init__("There is no such API key. List your keys to see which there are.")
+
+
+class OutboxFullError(AccountError):
+    def __init__(self) -> None:
+        super().__init__("Too many mails wait for the mail server. Try again later, or tell the staff.")

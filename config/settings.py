@@ -288,11 +288,12 @@ SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.
 _mail = env.mail("BERTH_EMAIL_URL")
 BERTH_SENDS_MAIL = bool(_mail)
 if _mail:
-    EMAIL_BACKEND = _mail["EMAIL_BACKEND"]
+    EMAIL_BACKEND = "config.mail_backend.DeadlineBackend"
     EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.get("EMAIL_USE_TLS", False), _mail.get("EMAIL_USE_SSL", False)
-EMAIL_TIMEOUT = 10
+# Seconds for all of a mail, from the look-up of the server's name to its last word.
+EMAIL_TIMEOUT = 30
 if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
     raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
 DEFAULT_FROM_EMAIL = env.text("BERTH_EMAIL_FROM", f"berth@{_public.hostname or 'localhost'}")

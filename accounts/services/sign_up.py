@@ -1,10 +1,6 @@
 """Lets people make their own accounts if `BERTH_SIGNUP` is open. A link in a mail proves that the address is theirs."""
 
-import logging
-from smtplib import SMTPException
-
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.http import HttpRequest
@@ -12,23 +8,26 @@ from django.template.loader import render_to_string
 
 from accounts import audit
 from accounts.emails import normalise_email
-from accounts.errors import TooManyAttemptsError
+from accounts.errors import OutboxFullError, TooManyAttemptsError
 from accounts.http import client_address, client_network
-from accounts.models import User
+from accounts.models import OutgoingMail, User
+from accounts.services.outbox import Letter, queue_mail
 from accounts.services.set_password_links import make_set_password_link
 from accounts.throttling import counters
 from accounts.throttling.login_attempts import account_digest
 
-logger = logging.getLogger(__name__)
-
+KIND = "sign-up"
 HOUR = 3600
 ASKED_PER_ADDRESS = 10
 MAILS_PER_ACCOUNT = 3
 """In an hour. Further requests get the same answer, but no mail is sent."""
 
+WHEN_FULL = 600
+"""Seconds after which somebody may ask again, where the mail server has not taken the mails of others."""
+
 
 def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
-    """Mails a set-password link to the account with this email, and creates the account if there is none.
+    """Leaves a mail with a set-password link to the account with this email, and creates the account if there is none.
 
     The caller cannot tell a known email from an unknown one, an inactive user, or one that has had its mails, not even
     by the time it takes: each kind of account costs one written row and one mail. Raises `TooManyAttemptsError`.
@@ -42,7 +41,10 @@ def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
         return
     user = _get_or_create(normalise_email(email))
     audit.record("sign_up_asked", user=user.pk, address=address or "unknown")
-    _send(user, make_set_password_link(user=user, by=user) if user.is_active else "")
+    try:
+        queue_mail(kind=KIND, user_id=user.pk, by_stranger=True)
+    except OutboxFullError:
+        raise TooManyAttemptsError(retry_after=WHEN_FULL) from None
 
 
 def _get_or_create(email: str) -> User:
@@ -57,10 +59,13 @@ def _get_or_create(email: str) -> User:
         return User.objects.get(email=email)
 
 
-def _send(user: User, link: str) -> None:
-    """Mails the link, or without one that the account is not active: only the owner of the mailbox learns that."""
-    text = render_to_string("accounts/sign_up_mail.txt", {"link": link, "public_url": settings.BERTH_PUBLIC_URL})
-    try:
-        send_mail("Your Berth account", text, None, [user.email])
-    except (SMTPException, OSError, ValueError) as error:
-        logger.warning("The sign-up mail for user %s could not be sent: %s", user.pk, type(error).__name__)
+def render_sign_up_mail(_mail: OutgoingMail, user: User) -> Letter | None:
+    """The link is made now, so that it is stored nowhere and as old as the mail.
+
+    Without a link the mail says that the account is not active: only the owner of the mailbox learns that.
+    """
+    if settings.BERTH_SIGNUP != "open":
+        return None
+    link = make_set_password_link(user=user, by=user) if user.is_active else ""
+    facts = {"link": link, "public_url": settings.BERTH_PUBLIC_URL}
+    return Letter(subject="Your Berth account", text=render_to_string("accounts/sign_up_mail.txt", facts))

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from accounts.models import KnownNetwork, LoginCounter, RevokedSession, UsageCounter
+from accounts.models import KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
+from accounts.models.outgoing_mail import ENDED_BADLY, ENDED_WELL, TRIED_FOR
 from accounts.throttling import counters
 from accounts.throttling.known_networks import KEPT_FOR
 from accounts.throttling.login_attempts import WINDOW
@@ -15,6 +16,11 @@ from accounts.throttling.rate_limits import PERIOD
 
 CLOCKS_DIFFER = timedelta(minutes=5)
 """A machine whose clock is behind still needs rows that have expired for the others."""
+
+SENT_KEPT_FOR = timedelta(days=7)
+UNSENT_KEPT_FOR = timedelta(days=30)
+MOST_ENDED = 10_000
+"""How long, and how many, mails that are sent or given up stay listed for the staff."""
 
 WINDOW_SECONDS = {
     "failed_logins": int(WINDOW.total_seconds()),
@@ -31,6 +37,13 @@ def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield LoginCounter.objects.filter(last_attempt_at__lte=now - WINDOW - CLOCKS_DIFFER)
     yield KnownNetwork.objects.filter(used_at__lte=now - KEPT_FOR - CLOCKS_DIFFER)
     yield RevokedSession.objects.filter(expires_at__lte=now - CLOCKS_DIFFER)
+    yield OutgoingMail.objects.filter(state__in=ENDED_WELL, ended_at__lte=now - SENT_KEPT_FOR)
+    yield OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__lte=now - UNSENT_KEPT_FOR)
+    # Waiting for so long are only those of a server that sends no mails any more.
+    yield OutgoingMail.objects.filter(ended_at=None, give_up_at__lte=now - TRIED_FOR - UNSENT_KEPT_FOR)
+    newest = OutgoingMail.objects.exclude(ended_at=None).order_by("-ended_at").values_list("ended_at", flat=True)
+    if (oldest_kept := newest[MOST_ENDED : MOST_ENDED + 1].first()) is not None:
+        yield OutgoingMail.objects.filter(ended_at__lte=oldest_kept)
 
 
 def _windows_over(at: datetime) -> Q:

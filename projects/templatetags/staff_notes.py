@@ -3,6 +3,7 @@
 from django import template
 from django.conf import settings
 
+from accounts.services.outbox import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 
@@ -19,4 +20,6 @@ def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
     warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
     notes = list(warnings.values_list("firewall_warning", flat=True))
+    if trouble := describe_trouble():
+        notes.append(trouble)
     return notes if restarts_by_engine() else [*notes, NOT_CLOSED_AT_BOOT]

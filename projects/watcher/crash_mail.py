@@ -5,14 +5,17 @@ It reads the events with a cursor of its own, so that no crash is forgotten when
 
 import logging
 from datetime import timedelta
-from smtplib import SMTPException
+from uuid import UUID
 
 from django.conf import settings
-from django.core.mail import send_mail
+from django.db import transaction
 from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from accounts.errors import OutboxFullError
+from accounts.models import OutgoingMail, User
+from accounts.services.outbox import Letter, queue_mail
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
@@ -24,6 +27,7 @@ from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)
 
+KIND = "agent"
 AT_MOST_EVERY = timedelta(hours=1)
 BATCH = 200
 """Events that a round reads at most."""
@@ -39,58 +43,67 @@ def open_cursor() -> EventCursor:
     return EventCursor.named(f"{settings.BERTH_INSTANCE} crash mail")
 
 
-def send_crash_mails(cursor: EventCursor) -> None:
-    """Reads on from the cursor and mails the owners. Without a mail server the events are passed over.
+def queue_crash_mails(cursor: EventCursor) -> None:
+    """Reads on from the cursor and leaves the owners' mails in the outbox. Without a mail server it passes over all.
 
-    A mail that cannot be sent is given up, and ends this round's mails: a silent mail server takes 10 s for each.
+    A mail and the step of the cursor are one transaction, so that a process that dies loses none and makes none twice.
+    Where the outbox is full the events wait.
     """
     if not settings.BERTH_SENDS_MAIL:
         cursor.advance(newest_event_id())
         return
     for event in cursor.unread(limit=BATCH):
-        can_go_on = not _needs_the_owner(event) or _try_to_notify(event)
-        cursor.advance(event.pk)
-        if not can_go_on:
+        try:
+            notice = _find_notice(event) if _needs_the_owner(event) else None
+            with transaction.atomic():
+                if notice is not None:
+                    _queue(*notice, event=event)
+                cursor.advance(event.pk)
+        except OutboxFullError as error:
+            log.warning("The crash notice for project %s waits: %s", event.project_id, error)
             return
+        except Exception as error:
+            if concerns_all(error):
+                raise
+            # Others get theirs.
+            log.exception("The crash notice for project %s broke; it is passed over.", event.project_id)
+            cursor.advance(event.pk)
 
 
-def _try_to_notify(event: Event) -> bool:
-    """As `_notify_owner`. A mail that breaks in a way that nobody foresaw is passed over, so that others get theirs."""
-    try:
-        return _notify_owner(event)
-    except Exception as error:
-        if concerns_all(error):
-            raise
-        log.exception("The crash notice for project %s broke; it is passed over.", event.project_id)
-        return True
+def render_crash_mail(mail: OutgoingMail, _user: User) -> Letter | None:
+    """The log is read now: what an agent printed lies in no second place. Of a deleted project there is no mail."""
+    project = Project.objects.filter(pk=UUID(mail.facts["project"]), owner_id=mail.user_id).first()
+    if project is None:
+        return None
+    facts = {
+        "project": project,
+        "reason": mail.facts["reason"],
+        "at": mail.facts["at"],
+        "link": f"{settings.BERTH_PUBLIC_URL}/projects/{project.pk}",
+    }
+    return Letter(subject=f"{project.name} needs you", text=render_to_string("projects/crash_mail.txt", facts))
 
 
 def _needs_the_owner(event: Event) -> bool:
     return event.source == SYSTEM.source and (event.action, event.outcome) in NEEDS_THE_OWNER
 
 
-def _notify_owner(event: Event) -> bool:
-    """Sends the reason and a link; at most one mail for each project and hour. Returns False where sending failed."""
+def _find_notice(event: Event) -> tuple[Project, Reason] | None:
+    """The project and why it needs its owner; None where it is gone or well again."""
     rows = Project.objects.filter(pk=event.project_id, instance=settings.BERTH_INSTANCE)
     project = rows.select_related("owner", "plan", "agent_type").first()
     if project is None:
-        return True
+        return None
     refresh([project])
     reason = project.reason
+    return None if reason is None else (project, reason)
+
+
+def _queue(project: Project, reason: Reason, *, event: Event) -> None:
+    """At most one mail for each project and hour. Raises `OutboxFullError`."""
     now = timezone.now()
-    due = rows.filter(Q(noticed_at=None) | Q(noticed_at__lte=now - AT_MOST_EVERY))
-    if reason is None or not due.update(noticed_at=now):
-        return True
-    return _send(project, reason)
-
-
-def _send(project: Project, reason: Reason) -> bool:
-    link = f"{settings.BERTH_PUBLIC_URL}/projects/{project.pk}"
-    text = render_to_string("projects/crash_mail.txt", {"project": project, "reason": reason, "link": link})
-    try:
-        send_mail(f"{project.name} needs you", text, None, [project.owner.email])
-    except (SMTPException, OSError) as error:
-        # The status tells it all the same.
-        log.warning("The crash notice for project %s could not be sent: %s", project.pk, type(error).__name__)
-        return False
-    return True
+    due = Project.objects.filter(Q(noticed_at=None) | Q(noticed_at__lte=now - AT_MOST_EVERY), pk=project.pk)
+    if due.update(noticed_at=now):
+        at = f"{event.at:%Y-%m-%d %H:%M}"
+        facts = {"project": str(project.pk), "reason": reason.message, "at": at}
+        queue_mail(kind=KIND, user_id=project.owner_id, facts=facts)

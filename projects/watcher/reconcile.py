@@ -23,7 +23,7 @@ from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.installation import find_conflicts, hold, observe_instance
 from projects.services.operations import command_deadline, repair_within
-from projects.watcher.crash_mail import open_cursor, send_crash_mails
+from projects.watcher.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.failures import FORESEEN, Confinement, concerns_all, note_failure, note_success
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.orphans import find_orphans, put_away
@@ -96,7 +96,7 @@ def reconcile(
     if mend:
         _put_orphans_away(found, result, include_volumes=include_volumes)
     if repair:
-        send_crash_mails(cursor)
+        queue_crash_mails(cursor)
     return result
 
 

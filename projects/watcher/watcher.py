@@ -19,6 +19,7 @@ from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
+from projects.watcher.outbox import Outbox
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
 
@@ -43,6 +44,7 @@ class Watcher:
         self._retention = Retention()
         self._background = Background()
         self._bot_claims = BotClaims()
+        self._outbox = Outbox()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -51,6 +53,7 @@ class Watcher:
     def run(self) -> None:
         listener = threading.Thread(target=self._listen, name="events", daemon=True)
         listener.start()
+        self._outbox.start()
         failing = False
         while not self._stopped.is_set():
             try:
@@ -68,6 +71,7 @@ class Watcher:
         self._background.stop()
         step_down(self.name)
         self._bot_claims.stop()
+        self._outbox.stop()
 
     def _look(self) -> None:
         close_old_connections()

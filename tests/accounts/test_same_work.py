@@ -9,11 +9,13 @@ from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from accounts.models import SecondFactor, User
+from accounts.models import OutgoingMail, SecondFactor, User
 from accounts.services import sign_up
 from tests.accounts.credentials.hashing import CountingHasher
 from tests.factories import UserFactory
+from tests.mailing import deliver
 
 EMAIL = "carol@example.org"
 
@@ -74,11 +76,15 @@ def work(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[
         User.objects.filter(email=EMAIL).delete()
         KINDS[kind]()
         hashed.clear()
+        OutgoingMail.objects.all().delete()
         mail.outbox.clear()
         with CaptureQueriesContext(
             connection,
         ) as captured:
             status = DOORS[door](client).status_code
+        OutgoingMail.objects.update(next_try_at=timezone.now())
+        deliver()
+        OutgoingMail.objects.all().delete()
         User.objects.filter(email=EMAIL).delete()
         verbs = tuple(query["sql"].split(maxsplit=1)[0].replace("INSERT", "UPDATE") for query in captured)
         return Work(len(hashed), len(mail.outbox), verbs, status)

@@ -7,6 +7,8 @@ from django.conf import settings as loaded
 from django.core import mail
 from django.test import Client
 
+from tests.mailing import deliver
+
 ELSEWHERE, HERE = "203.0.113.7", "127.0.0.1"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 PORTS = ("", ":8000")
@@ -101,6 +103,7 @@ def test_a_loopback_name_that_the_operator_names_is_an_ordinary_one(settings: An
 def test_a_link_in_a_mail_leads_to_the_public_address_only(settings: Any, host: str, address: str) -> None:
     settings.BERTH_SIGNUP = "open"
     Client().post("/sign-up", {"email": "new@example.org"}, headers={"host": host}, REMOTE_ADDR=address)
+    deliver()
     for message in mail.outbox:
         assert "https://berth.example/set-password/" in message.body
         assert host.partition(":")[0] not in message.body.replace("https://berth.example", "")

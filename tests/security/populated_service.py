@@ -1,5 +1,5 @@
 """A service that holds one of everything: people, an API key, a project whose agent runs, events, an agent in
-quarantine.
+quarantine, a mail that waits.
 """
 
 import copy
@@ -11,7 +11,7 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.sessions.models import Session
 
-from accounts.models import ApiKey, UsageCounter, User
+from accounts.models import ApiKey, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
 from projects.models import Project, Quarantined
@@ -50,6 +50,7 @@ class PopulatedService:
     def make(cls, engine: MemoryEngine) -> "PopulatedService":
         alice = make_person("alice")
         add_to_quarantine(engine, alice)
+        OutgoingMail.objects.create(kind="agent", user_id=alice.pk)
         return cls(
             alice=alice,
             staff=make_person("sam"),

@@ -27,6 +27,7 @@ UNDONE_BY = {
     ("project", "restart"): "nothing is lost: the agent comes back with its memory",
     ("project", "suspend"): "lift",
     ("project", "lift"): "suspend",
+    ("outgoingmail", "send_again"): "nothing is lost: what was sent is not sent again",
     ("quarantined", "adopt"): "the deletion of the stopped project that it makes",
 }
 """The actions that act at once, and what undoes them."""

@@ -36,6 +36,7 @@ from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.mailing import deliver
 from tests.people import email_of
 from tests.security.whole_life import live_through
 
@@ -63,6 +64,7 @@ def life(alice: User, sam: User, engine: MemoryEngine) -> Callable[[], None]:
 
 def look_everywhere(engine: MemoryEngine) -> Iterator[str]:
     """What the nets of the suite do not search."""
+    deliver()
     for model in apps.get_models():
         yield str(list(model._default_manager.values()))
     yield from (str(session.get_decoded()) for session in Session.objects.all())

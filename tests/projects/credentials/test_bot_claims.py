@@ -24,6 +24,7 @@ from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.telegram import FakeTelegram
+from tests.mailing import deliver
 from tests.ports import reserve_port
 from tests.problem_document import assert_problem
 from tests.projects.dashboard.pages import path_of, text_of
@@ -111,6 +112,7 @@ def test_a_token_that_telegram_refuses_ends_the_claim(
     reconcile()
     assert engine.containers[squatter.container_name].state == "exited"
     assert shown(bobs_api, squatter) == ("failed", "telegram_token")
+    deliver()
     assert [message.to for message in mail.outbox] == [["bob@example.com"]]
 
 

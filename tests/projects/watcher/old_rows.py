@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from accounts.credentials.dashboard_sessions import digest_session_key
-from accounts.models import KnownNetwork, LoginCounter, RevokedSession, UsageCounter, User
+from accounts.models import KnownNetwork, LoginCounter, MailState, OutgoingMail, RevokedSession, UsageCounter, User
 from projects.models import Event, IdempotencyRecord, LongRequest
 
 Add = Callable[[User, datetime], Any]
@@ -57,6 +57,14 @@ def event(user: User, at: datetime) -> Event:
     return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
 
 
+def mail(state: MailState) -> Add:
+    def add(user: User, at: datetime) -> OutgoingMail:
+        values = {"give_up_at": at} if state == MailState.WAITING else {"ended_at": at}
+        return OutgoingMail.objects.create(kind="agent", user_id=user.pk, state=state, **values)
+
+    return add
+
+
 NOW, MINUTE, DAY = timedelta(0), timedelta(minutes=1), timedelta(days=1)
 MARGIN = 6 * MINUTE
 """A little more than clocks may differ."""
@@ -74,5 +82,10 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "sessions of an earlier version": (undigested_session, NOW, -MINUTE),
     "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
     "leases of long requests": (long_request, MINUTE, -MINUTE),
+    "mails that were sent": (mail(MailState.SENT), 7 * DAY + MINUTE, 7 * DAY - MINUTE),
+    "mails that nobody needed": (mail(MailState.NOT_NEEDED), 7 * DAY + MINUTE, 7 * DAY - MINUTE),
+    "mails that the server refused": (mail(MailState.REFUSED), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
+    "mails that were given up": (mail(MailState.GIVEN_UP), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
+    "mails that nobody sends": (mail(MailState.WAITING), 33 * DAY + MINUTE, 33 * DAY - MINUTE),
     "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
 }

@@ -1,19 +1,23 @@
 """The mail to an owner whose agent needs them."""
 
 from datetime import timedelta
-from smtplib import SMTPServerDisconnected
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.utils import timezone
 
+from accounts.models import MailState, OutgoingMail
+from accounts.services import outbox
 from containers.errors import EngineRefusedError
-from projects.models import Project
+from projects.models import Event, EventCursor, Project
+from projects.models.event import SYSTEM
+from projects.services import delete_project
 from projects.watcher import crash_mail
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, find_canary
 from tests.fakes.engine import MemoryEngine
+from tests.mailing import deliver
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +30,7 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
     engine.log(project.container_name, f"token refused {CANARY_API_KEY}")
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
+    deliver()
     (message,) = mail.outbox
     assert message.to == ["alice@example.com"]
     assert message.subject == "Harbour pilot needs you"
@@ -38,6 +43,7 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
 def test_a_crash_that_the_engine_mends_is_not_told(project: Project, engine: MemoryEngine) -> None:
     engine.crash(project.container_name, exit_code=1, restarting=True)
     reconcile()
+    deliver()
     assert mail.outbox == []
 
 
@@ -46,10 +52,12 @@ def test_at_most_one_an_hour(project: Project, engine: MemoryEngine) -> None:
         Project.objects.update(gave_up_at=None)
         engine.crash(project.container_name, exit_code=20, restarting=True)
         reconcile()
+    deliver()
     assert len(mail.outbox) == 1
     Project.objects.update(gave_up_at=None, noticed_at=timezone.now() - timedelta(minutes=61))
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
+    deliver()
     assert len(mail.outbox) == 2
 
 
@@ -57,6 +65,7 @@ def test_what_could_not_be_made_again_is_told(project: Project, engine: MemoryEn
     engine.vanish(project.container_name)
     engine.fail("deploy.create", EngineRefusedError("The disk is full."))
     reconcile()
+    deliver()
     assert len(mail.outbox) == 1
 
 
@@ -64,37 +73,110 @@ def test_without_a_mail_server_nothing_is_sent(project: Project, engine: MemoryE
     settings.BERTH_SENDS_MAIL = False
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
+    deliver()
     assert mail.outbox == []
 
 
-def test_a_mail_server_that_is_down_keeps_nothing_from_being_mended(
-    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_round_says_nothing_to_the_mail_server(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*args: Any) -> None:
-        raise SMTPServerDisconnected("gone")
+        raise AssertionError("A round waits for nobody.")
 
-    monkeypatch.setattr(crash_mail, "send_mail", refuse)
+    monkeypatch.setattr(mail.EmailMessage, "send", refuse)
     engine.crash(project.container_name, exit_code=20, restarting=True)
     assert reconcile().repaired == [f"give up: {project.container_name}"]
-    assert "could not be sent" in caplog.text
+    assert OutgoingMail.objects.get().state == MailState.WAITING
+
+
+def test_of_a_project_that_was_deleted_meanwhile_there_is_no_mail(project: Project, engine: MemoryEngine) -> None:
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    reconcile()
+    delete_project(project=project, actor=SYSTEM)
+    deliver()
+    assert mail.outbox == []
+    assert OutgoingMail.objects.get().state == MailState.NOT_NEEDED
+    assert project.name not in str(OutgoingMail.objects.values().get())
+
+
+def test_what_the_agent_printed_lies_in_no_mail_that_waits(project: Project, engine: MemoryEngine) -> None:
+    engine.log(project.container_name, "a line of the log")
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    reconcile()
+    assert "a line of the log" in Project.objects.get().log_tail
+    assert "a line of the log" not in str(OutgoingMail.objects.values().get())
+
+
+def test_a_full_outbox_loses_no_notice(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "MOST_WAITING", 0)
+        engine.crash(project.container_name, exit_code=20, restarting=True)
+        reconcile()
+        assert "waits" in caplog.text
+        assert Project.objects.get().noticed_at is None
+    reconcile()
+    deliver()
+    assert len(mail.outbox) == 1
+
+
+def test_a_watcher_that_dies_between_the_mail_and_the_cursor_makes_one_mail(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        pass
+
+    def die(*_args: Any) -> None:
+        raise KilledError
+
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(EventCursor, "advance", die)
+        with pytest.raises(KilledError):
+            reconcile()
+    assert not OutgoingMail.objects.exists()
+    reconcile()
+    deliver()
+    assert len(mail.outbox) == 1
 
 
 @pytest.mark.parametrize(
     "error", [RuntimeError("a bug"), UnicodeEncodeError("idna", "x", 0, 1, "label too long"), ValueError("a header")]
 )
-def test_a_mail_that_breaks_is_passed_over_and_keeps_no_other_from_its_owner(
+def test_a_mail_that_breaks_keeps_no_other_from_its_owner(
     deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     first, second = deploy(name="First"), deploy(name="Second", telegramToken="7:another")
+    send = mail.EmailMessage.send
 
-    def break_for_the_first(subject: str, *args: Any) -> int:
-        if subject.startswith(first.name):
+    def break_for_the_first(message: mail.EmailMessage) -> int:
+        if message.subject.startswith(first.name):
             raise error
-        return mail.send_mail(subject, *args)
+        return send(message)
 
-    monkeypatch.setattr(crash_mail, "send_mail", break_for_the_first)
+    monkeypatch.setattr(mail.EmailMessage, "send", break_for_the_first)
     for project in (first, second):
         engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
+    deliver()
+    assert [message.subject for message in mail.outbox] == [f"{second.name} needs you"]
+
+
+def test_a_notice_that_breaks_is_passed_over_and_keeps_no_other_from_its_owner(
+    deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = deploy(name="First"), deploy(name="Second", telegramToken="7:another")
+    find = crash_mail._find_notice
+
+    def break_for_the_first(event: Event) -> Any:
+        if event.project_id == first.pk:
+            raise RuntimeError("a bug")
+        return find(event)
+
+    monkeypatch.setattr(crash_mail, "_find_notice", break_for_the_first)
+    for project in (first, second):
+        engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
+    deliver()
     assert [message.subject for message in mail.outbox] == [f"{second.name} needs you"]

@@ -1,0 +1,38 @@
+"""The outbox in the admin: what waits for the mail server, and what became of the rest."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+
+from accounts.admin_permissions import ReadableByStaff
+from accounts.models import OutgoingMail, User
+from accounts.services.outbox import try_again
+
+
+class OutgoingMailAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Shows what each mail is about, and for whom; its text is made when it is sent."""
+
+    fields = (
+        *("kind", "recipient", "state", "attempts", "next_try_at", "last_error"),
+        *("created_at", "give_up_at", "ended_at"),
+    )
+    list_display = ("created_at", "kind", "recipient", "state", "attempts", "next_try_at", "last_error", "ended_at")
+    list_filter = ("state", "kind")
+    date_hierarchy = "created_at"
+    actions = ("send_again",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OutgoingMail]:
+        rows: QuerySet[OutgoingMail] = super().get_queryset(request)
+        return rows.annotate(email=Subquery(User.objects.filter(pk=OuterRef("user_id")).values("email")))
+
+    @admin.display(description="to")
+    def recipient(self, mail: Any) -> str:
+        """The address by now. A mail goes to what it is when it is sent."""
+        return mail.email or "a user who is gone"
+
+    @admin.action(description="Try the selected mails again now, unless they were sent")
+    def send_again(self, request: HttpRequest, chosen: QuerySet[OutgoingMail]) -> None:
+        due = try_again(OutgoingMail.objects.filter(pk__in=chosen.values("pk")))
+        self.message_user(request, f"Due now: {due} of {chosen.count()}.", messages.SUCCESS)

@@ -1,0 +1,193 @@
+"""The outbox: whoever has something to tell puts a row into it, and a thread of the watcher sends what is due.
+
+A try is a conditional UPDATE, which moves the row to its next try, then the mail server, then the UPDATE that ends it.
+A process that dies in between therefore loses no mail. It sends one again only where it dies after the server has taken
+it and before the row says so, or where the server takes it and never says so: nobody can tell these from a failure. The
+second copy has the same Message-ID, by which mailboxes know it.
+"""
+
+import logging
+import re
+import smtplib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import DatabaseError
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from accounts.errors import OutboxFullError
+from accounts.models import MailState, OutgoingMail, User
+from accounts.models.outgoing_mail import ENDED_BADLY, LONGEST_PAUSE, give_up_time, pause_after
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING = 10_000
+"""Mails that may wait. What strangers can ask for gets half of it."""
+
+BATCH = 100
+"""Mails that one pass tries at most."""
+
+LATE_AFTER = timedelta(minutes=10)
+TOLD_FOR = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """What is sent. It goes to the user's address as it is at that moment."""
+
+    subject: str
+    text: str
+
+
+Renderer = Callable[[OutgoingMail, User], Letter | None]
+"""Makes the mail of a row; None where nobody needs it any more."""
+
+
+class _ServerError(Exception):
+    """The mail server does not work, for this mail or for any."""
+
+
+def queue_mail(*, kind: str, user_id: UUID, facts: Mapping[str, str] | None = None, by_stranger: bool = False) -> None:
+    """Leaves a mail to be sent. `facts` must hold neither a link that lets anybody in nor anything else that is secret.
+
+    Raises `OutboxFullError`.
+    """
+    most = MOST_WAITING // 2 if by_stranger else MOST_WAITING
+    if OutgoingMail.objects.filter(state=MailState.WAITING)[:most].count() >= most:
+        raise OutboxFullError
+    OutgoingMail.objects.create(kind=kind, user_id=user_id, facts=dict(facts or {}))
+
+
+def send_due(
+    *, renderers: Mapping[str, Renderer], is_stopped: Callable[[], bool] = lambda: False, limit: int = BATCH
+) -> bool:
+    """Tries the mails that are due, one after the other. Returns False where the mail server does not work.
+
+    It stops at the first mail with which the server fails. That one is not due any more, so that the next pass begins
+    with another, and no mail can hold up the rest.
+    """
+    for mail in find_due(timezone.now()).order_by("next_try_at")[:limit]:
+        if is_stopped():
+            break
+        if _claim(mail) and not _try(mail, renderers):
+            return False
+    return True
+
+
+def find_due(now: datetime) -> QuerySet[OutgoingMail]:
+    """A moment further ahead than any pause comes of a clock that was set back since, and does not count."""
+    is_due = Q(next_try_at__lte=now) | Q(next_try_at__gt=now + LONGEST_PAUSE + timedelta(minutes=1))
+    return OutgoingMail.objects.filter(is_due, state=MailState.WAITING)
+
+
+def try_again(chosen: QuerySet[OutgoingMail]) -> int:
+    """Makes these mails due now, for three more days, unless they were sent. Returns how many."""
+    unsent = chosen.filter(state__in=[MailState.WAITING, MailState.REFUSED, MailState.GIVEN_UP])
+    return unsent.update(
+        state=MailState.WAITING, next_try_at=timezone.now(), give_up_at=give_up_time(), attempts=0, ended_at=None
+    )
+
+
+def describe_trouble() -> str:
+    """What the staff have to know of the mails, in a sentence; empty where all is well."""
+    now = timezone.now()
+    late = OutgoingMail.objects.filter(state=MailState.WAITING, attempts__gt=0, created_at__lte=now - LATE_AFTER)
+    lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - TOLD_FOR)
+    waiting, unsent = late.count(), lost.count()
+    if not waiting + unsent:
+        return ""
+    newest = (late if waiting else lost).order_by("-next_try_at").values_list("last_error", flat=True).first()
+    return (
+        f"Mails to users: {waiting} wait for the mail server, {unsent} were refused or given up in the last week "
+        f"(at last: {newest or 'no answer'}). The list of outgoing mails names them, and has them tried again."
+    )
+
+
+def _claim(mail: OutgoingMail) -> bool:
+    """Takes the mail for one try. Returns False where another process has."""
+    mine = OutgoingMail.objects.filter(
+        pk=mail.pk, state=MailState.WAITING, attempts=mail.attempts, next_try_at=mail.next_try_at
+    )
+    again_at = timezone.now() + pause_after(mail.attempts + 1)
+    return bool(mine.update(attempts=F("attempts") + 1, next_try_at=again_at))
+
+
+def _try(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> bool:
+    """Returns False where the mail server does not work. Whatever else goes wrong concerns this mail only."""
+    try:
+        state = _send(mail, renderers)
+    except DatabaseError:
+        raise
+    except _ServerError as error:
+        _note_failure(mail, str(error))
+        return False
+    except (OSError, ValueError) as error:
+        _note_failure(mail, _describe(error), for_good=_is_refusal(error))
+    except Exception as error:
+        logger.exception("The mail %s (%s) broke.", mail.pk, mail.kind)
+        _note_failure(mail, type(error).__name__)
+    else:
+        _end(mail, state)
+    return True
+
+
+def _send(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> MailState:
+    user = User.objects.filter(pk=mail.user_id).first()
+    letter = renderers[mail.kind](mail, user) if user is not None else None
+    if user is None or letter is None:
+        return MailState.NOT_NEEDED
+    host = urlsplit(settings.BERTH_PUBLIC_URL).hostname or "localhost"
+    message = EmailMessage(
+        letter.subject, letter.text, None, [user.email], headers={"Message-ID": f"<{mail.pk}@{host}>"}
+    )
+    try:
+        message.send()
+    except smtplib.SMTPRecipientsRefused as error:
+        code, words = next(iter(error.recipients.values()))
+        raise smtplib.SMTPDataError(code, words) from None
+    except smtplib.SMTPDataError:
+        raise
+    except OSError as error:
+        raise _ServerError(_describe(error)) from None
+    return MailState.SENT
+
+
+def _note_failure(mail: OutgoingMail, what: str, *, for_good: bool = False) -> None:
+    logger.warning("The mail %s (%s) could not be sent: %s", mail.pk, mail.kind, what)
+    if for_good:
+        _end(mail, MailState.REFUSED, error=what)
+    elif timezone.now() >= mail.give_up_at:
+        _end(mail, MailState.GIVEN_UP, error=what)
+    else:
+        _waiting(mail).update(last_error=what)
+
+
+def _end(mail: OutgoingMail, state: MailState, *, error: str = "") -> None:
+    _waiting(mail).update(state=state, ended_at=timezone.now(), last_error=error)
+
+
+def _waiting(mail: OutgoingMail) -> QuerySet[OutgoingMail]:
+    return OutgoingMail.objects.filter(pk=mail.pk, state=MailState.WAITING)
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the server will not take this mail, however often it is tried, or there is nothing that it could take."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return 500 <= error.smtp_code < 600
+    return isinstance(error, ValueError)
+
+
+def _describe(error: Exception) -> str:
+    """The error's class and the server's numbers. Never its words, which may repeat the mail."""
+    if not isinstance(error, smtplib.SMTPResponseException):
+        return type(error).__name__
+    words = error.smtp_error if isinstance(error.smtp_error, bytes) else str(error.smtp_error).encode()
+    detail = re.match(rb"[245]\.\d{1,3}\.\d{1,3}(?!\d)", words)
+    numbers = f"{error.smtp_code} {detail[0].decode()}" if detail else f"{error.smtp_code}"
+    return f"{type(error).__name__} {numbers}"[:100]

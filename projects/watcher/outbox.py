@@ -1,0 +1,62 @@
+"""Sends the mails of the outbox in a thread of its own, so that no round and no request waits for a mail server."""
+
+import logging
+import threading
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from accounts.services import code_alarm, sign_up
+from accounts.services.outbox import Renderer, send_due
+from projects.watcher import crash_mail
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+"""Seconds between two looks at the outbox."""
+
+LONGEST_PAUSE = 60.0
+"""Seconds between two looks while the mail server does not work. Each pause is twice the one before, up to this."""
+
+END_WITHIN = 5.0
+"""Seconds that a mail under way gets when the watcher ends. The next watcher tries one again that takes longer."""
+
+RENDERERS: dict[str, Renderer] = {
+    sign_up.KIND: sign_up.render_sign_up_mail,
+    code_alarm.KIND: code_alarm.render_code_alarm,
+    crash_mail.KIND: crash_mail.render_crash_mail,
+}
+
+
+class Outbox:
+    """One thread, which looks at the outbox whatever becomes of the rounds: it needs no engine and no leader."""
+
+    def __init__(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns once the mail under way is sent, or after a few seconds."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(END_WITHIN)
+
+    def _run(self) -> None:
+        pause = EVERY
+        while not self._stopped.wait(pause):
+            pause = EVERY if self._send() else min(pause * 2, LONGEST_PAUSE)
+
+    def _send(self) -> bool:
+        """Returns False where it makes no sense to look again at once."""
+        try:
+            return not settings.BERTH_SENDS_MAIL or send_due(renderers=RENDERERS, is_stopped=self._stopped.is_set)
+        except DatabaseError as error:
+            log.warning("The outbox cannot be read: %s", type(error).__name__)
+        except Exception:
+            log.exception("The outbox broke; it is looked at again.")
+        finally:
+            connections.close_all()
+        return False
