@@ -12,10 +12,14 @@ from django.core import mail
 from rest_framework.test import APIClient
 
 from projects.credentials import verification
+from projects.credentials.verification import CredentialCheck
+from projects.errors import InvalidFieldError
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.services import bot_claims as service
+from projects.services import control
 from projects.services.bot_claims import confirm_claim
+from projects.services.capacity import learn_host_memory
 from projects.watcher import bot_claims
 from projects.watcher import watcher as loop
 from projects.watcher.bot_claims import BotClaims, confirm_claims
@@ -149,6 +153,79 @@ def test_of_two_who_hold_the_token_the_first_that_is_confirmed_has_the_bot(
     }
 
 
+def test_a_claim_that_is_confirmed_ends_the_others_at_once(
+    squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any]
+) -> None:
+    """Without Telegram being asked about them: it may fall silent again before that."""
+    mine = Project.objects.get(pk=api.post("/api/projects", body).json()["id"])
+    outage()
+    confirm_claim(mine)
+    assert Project.objects.get(pk=squatter.pk).failure_code == "bot_claimed"
+
+
+def test_each_claim_gets_its_turn(
+    squatter: Project, api: APIClient, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are, and however long Telegram says nothing of the first ones."""
+    api.post("/api/projects", body)
+    asked: list[str] = []
+
+    def say_nothing(*, telegram_token: str, api_key: str) -> CredentialCheck:
+        asked.append(telegram_token)
+        return CredentialCheck(token_confirmed=False)
+
+    monkeypatch.setattr(service, "verify_credentials", say_nothing)
+    monkeypatch.setattr(bot_claims, "BATCH", 1)
+    for _ in range(4):
+        confirm_claims()
+    assert asked == [WRONG_TOKEN, CANARY_TELEGRAM_TOKEN] * 2
+
+
+def test_a_claim_that_is_lost_is_not_asked_about_again(
+    squatter: Project, outage: Outage, telegram: FakeTelegram
+) -> None:
+    outage()
+    confirm_claims()
+    asked = len(telegram.requests)
+    confirm_claims()
+    assert len(telegram.requests) == asked > 0
+    assert Event.objects.filter(project_id=squatter.pk, action=service.VERIFY).count() == 1
+
+
+@pytest.mark.parametrize("change", [{"desired": "deleted"}, {"instance": "another"}])
+def test_of_what_is_being_deleted_or_anothers_telegram_is_not_asked(
+    squatter: Project, outage: Outage, telegram: FakeTelegram, change: dict[str, str]
+) -> None:
+    Project.objects.filter(pk=squatter.pk).update(**change)
+    outage()
+    confirm_claims()
+    assert telegram.requests == []
+    assert Project.objects.filter(pk=squatter.pk, failure_code="").exists()
+
+
+def test_a_start_that_looked_before_the_bot_was_lost_does_not_count(
+    squatter: Project,
+    outage: Outage,
+    api: APIClient,
+    bobs_api: APIClient,
+    body: dict[str, Any],
+    engine: MemoryEngine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = f"/api/projects/{squatter.pk}/control"
+    assert bobs_api.post(path, {"action": "stop"}).status_code == 200
+    outage()
+
+    def lose_it() -> None:
+        monkeypatch.setattr(control, "learn_host_memory", learn_host_memory)
+        assert api.post("/api/projects", body).status_code == 201
+
+    monkeypatch.setattr(control, "learn_host_memory", lose_it)
+    assert_problem(bobs_api.post(path, {"action": "start"}), 409, "bot_in_use")
+    assert engine.containers[squatter.container_name].state == "exited"
+    assert Project.objects.get(pk=squatter.pk).failure_code == "bot_claimed"
+
+
 def test_while_telegram_is_silent_nobody_learns_which_bots_are_here(
     api: APIClient,
     bobs_api: APIClient,
@@ -211,6 +288,20 @@ def test_a_token_that_is_changed_while_telegram_is_asked_is_not_judged_by_the_ol
     assert (now.failure_code, now.bot_username, now.bot_unconfirmed_at) == ("", "other_bot", None)
 
 
+def test_nor_is_one_that_telegram_says_nothing_of(
+    squatter: Project, bobs_api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change_meanwhile(**credentials: Any) -> Any:
+        bobs_api.patch(f"/api/projects/{squatter.pk}", {"telegramToken": CANARY_OTHER_TELEGRAM_TOKEN})
+        raise InvalidFieldError("Telegram refused the old token.", field="telegramToken", code="rejected")
+
+    monkeypatch.setattr(service, "verify_credentials", change_meanwhile)
+    confirm_claims()
+    now = Project.objects.get(pk=squatter.pk)
+    assert now.bot_id == int(CANARY_OTHER_TELEGRAM_TOKEN.partition(":")[0])
+    assert (now.failure_code, now.bot_unconfirmed_at is None) == ("", False)
+
+
 def test_one_claim_that_breaks_keeps_no_other_from_being_confirmed(
     squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,13 +312,33 @@ def test_one_claim_that_breaks_keeps_no_other_from_being_confirmed(
     assert Project.objects.get(pk=mine).bot_username == NAME
 
 
-def test_nobody_is_asked_where_credentials_are_not_verified(
-    squatter: Project, outage: Outage, settings: Any, telegram: FakeTelegram
+def test_nor_does_one_that_breaks_in_a_way_that_nobody_foresaw(
+    squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    mine = api.post("/api/projects", body).json()["id"]
+
+    def break_at_the_first(project: Project) -> None:
+        if project.pk == squatter.pk:
+            raise ZeroDivisionError
+        confirm_claim(project)
+
+    monkeypatch.setattr(bot_claims, "confirm_claim", break_at_the_first)
     outage()
-    settings.BERTH_VERIFY_CREDENTIALS = False
-    BotClaims().step()
-    assert telegram.requests == []
+    confirm_claims()
+    assert Project.objects.get(pk=mine).bot_username == NAME
+
+
+@pytest.mark.parametrize("verifies", [True, False])
+def test_nobody_is_asked_where_credentials_are_not_verified(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, verifies: bool
+) -> None:
+    settings.BERTH_VERIFY_CREDENTIALS = verifies
+    passes: list[object] = []
+    monkeypatch.setattr(bot_claims, "confirm_claims", lambda **_: passes.append(None))
+    claims = BotClaims()
+    claims.step()
+    claims.stop()
+    assert len(passes) == int(verifies)
 
 
 def test_a_pass_has_one_deadline(
