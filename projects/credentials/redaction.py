@@ -27,7 +27,9 @@ LONG = 2 * WINDOW - 1
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
 _HEX_PREFIX = re.compile(r"0x|\\x", re.IGNORECASE)
 _CHARACTER_CODES = re.compile(r"\d{2,3}(?:[^0-9A-Za-z]{1,3}\d{2,3}){7,}")
-_ESCAPED = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3}))")
+_ESCAPED = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ux]\{([0-9a-fA-F]{1,8})\}|([0-7]{3})|[abefnrtv])"
+)
 _NESTED = 3
 """How often one encoding may stand inside another, such as %2541."""
 
@@ -79,15 +81,25 @@ class Redactor:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The credential as it is, in ROT13, in base 16, and in base 64 and base 32 at each place of a longer text."""
+    """The credential as it is, in ROT13, in base 16, and in base 64 and base 32 at each place of a longer text.
+
+    Base 64 also of UTF-16, as PowerShell has it, and twice, as in a Kubernetes secret that holds an encoded header.
+    """
     yield secret
     yield codecs.encode(secret, "rot13")
+    for once in _in_base64(secret.encode()):
+        yield from _in_base64(once.encode())
+    yield from _in_base64(secret.encode("utf-16-le"))
     for raw in (secret.encode(), secret[::-1].encode()):
         yield raw.hex()
-        for before in range(3):
-            yield _inner(base64.b64encode(bytes(before) + raw), bits=6, before=before, length=len(raw))
+        yield from _in_base64(raw)
         for before in range(5):
             yield _inner(base64.b32encode(bytes(before) + raw), bits=5, before=before, length=len(raw))
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
+    for before in range(3):
+        yield _inner(base64.b64encode(bytes(before) + raw), bits=6, before=before, length=len(raw))
 
 
 def _inner(encoded: bytes, *, bits: int, before: int, length: int) -> str:
@@ -120,9 +132,9 @@ def _decode(text: str) -> str:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    octal = match[4]
-    code = int(octal, 8) if octal else int(match[1] or match[2] or match[3], 16)
-    return chr(code) if code <= 0x10FFFF else ""
+    """The character, and nothing for one that is not seen, such as a line break."""
+    digits, base = (match[5], 8) if match[5] else (match[1] or match[2] or match[3] or match[4] or "0", 16)
+    return chr(code) if 0 < (code := int(digits, base)) <= 0x10FFFF else ""
 
 
 def _read_codes(match: re.Match[str]) -> str:
