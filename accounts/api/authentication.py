@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, Q, Value
+from django.db.models import Exists, Value
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -16,6 +16,7 @@ from accounts.credentials.session_tokens import read_session
 from accounts.errors import InvalidTokenError
 from accounts.http import Credential, client_address
 from accounts.models import ApiKey, RevokedSession, Scope, User
+from accounts.moments import is_recent, not_recent
 
 _LAST_USE_GRAIN = timedelta(minutes=1)
 
@@ -71,10 +72,9 @@ def _from_key(token: str, request: Request) -> tuple[User, Credential]:
 def _record_use(key: ApiKey, address: str | None) -> None:
     """Writes when and from where the key was used, at most once a minute. The request goes on if this fails."""
     now = timezone.now()
-    due = now - _LAST_USE_GRAIN
-    if key.last_used_at is not None and key.last_used_at > due:
+    if is_recent(key.last_used_at, within=_LAST_USE_GRAIN, now=now):
         return
-    stale = ApiKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=due), pk=key.pk)
+    stale = ApiKey.objects.filter(not_recent("last_used_at", within=_LAST_USE_GRAIN, now=now), pk=key.pk)
     with suppress(DatabaseError), transaction.atomic():
         recorded = stale.update(last_used_at=now, last_used_ip=address)
         if recorded and key.last_used_at is None:

@@ -6,16 +6,19 @@ this module is the setting SESSION_ENGINE.
 
 import hashlib
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
+
+from accounts.moments import over
 
 DIGEST_LENGTH = 40
 """In hexadecimal digits, which is 160 bits: as long as the column. A key has 165 random bits, so it needs no salt."""
@@ -30,7 +33,8 @@ class SessionStore(db.SessionStore):
     """`session_key` is the key itself, as in the cookie; every query is by its digest."""
 
     def _get_session_from_db(self) -> Session | None:
-        rows = Session.objects.filter(expire_date__gt=timezone.now())
+        ended = over("expire_date", at_most=_longest(), now=timezone.now())
+        rows = Session.objects.exclude(ended)
         found = rows.filter(session_key=digest_session_key(self.session_key or "")).first()
         if found is None:
             self._session_key = None
@@ -64,7 +68,12 @@ class SessionStore(db.SessionStore):
         await sync_to_async(self.delete)(session_key)
 
 
+def _longest() -> timedelta:
+    """One that lasts longer was begun by a clock that has stepped back since. Nothing tells when it ends."""
+    return timedelta(seconds=settings.SESSION_COOKIE_AGE)
+
+
 def find_dead_sessions(now: datetime) -> Iterator[QuerySet[Session]]:
     """Yields the sessions that have expired, and those of an earlier version, which stored the keys themselves."""
-    yield Session.objects.filter(expire_date__lte=now)
+    yield Session.objects.filter(over("expire_date", at_most=_longest(), now=now))
     yield Session.objects.alias(length=Length("session_key")).exclude(length=DIGEST_LENGTH)

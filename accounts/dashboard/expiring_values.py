@@ -1,20 +1,27 @@
 """Values that a session holds for a limited time. They stay on the server; the cookie only names the session."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 
+from accounts.moments import lasts
+
 
 def set_with_expiry(session: SessionBase, name: str, value: Any, *, lifetime: timedelta) -> None:
-    session[name] = {"value": value, "until": (timezone.now() + lifetime).timestamp()}
+    now = timezone.now().timestamp()
+    session[name] = {"value": value, "at": now, "until": now + lifetime.total_seconds()}
 
 
 def get_unexpired(session: SessionBase, name: str) -> Any:
-    """Returns the value, or None if there is none or it has expired."""
-    entry = session.get(name)
-    return entry["value"] if entry and timezone.now().timestamp() < entry["until"] else None
+    """Returns the value, or None if there is none, it has expired, or the clock has stepped back since."""
+    entry, now = session.get(name), timezone.now()
+    if not entry:
+        return None
+    until = datetime.fromtimestamp(entry["until"], UTC)
+    lifetime = entry["until"] - entry.get("at", now.timestamp())  # an older version stored no beginning
+    return entry["value"] if lasts(until, at_most=timedelta(seconds=lifetime), now=now) else None
 
 
 def discard(session: SessionBase, name: str) -> None:

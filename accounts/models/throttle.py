@@ -1,8 +1,13 @@
 """The rows by which requests are refused: revoked sessions, failed sign-ins, and usage."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import models
+
+REVOCATIONS_KEPT_FOR = timedelta(days=2)
+"""How long after its end a revoked session is remembered. A clock that was ahead for a day and steps back makes the
+token valid again, but not the session.
+"""
 
 
 class RevokedSession(models.Model):

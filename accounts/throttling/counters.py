@@ -7,9 +7,9 @@ is kept, so there are as many rows as users, and an old row counts for nothing. 
 from datetime import datetime
 from math import ceil
 
-from django.db.models import F
-from django.utils import timezone
+from django.db.models import F, Q
 
+from accounts import clock
 from accounts.models import UsageCounter
 
 
@@ -20,12 +20,12 @@ def window_at(moment: datetime, length: int) -> int:
 
 def current_window(length: int) -> int:
     """Returns the window of `length` seconds that it is now in."""
-    return window_at(timezone.now(), length)
+    return window_at(clock.now(), length)
 
 
 def seconds_until_end(window: int, length: int) -> int:
     """Returns the seconds until the window of `length` seconds ends, rounded up, at least 1."""
-    return max(1, ceil((window + 1) * length - timezone.now().timestamp()))
+    return max(1, ceil((window + 1) * length - clock.now().timestamp()))
 
 
 def consume(*, subject: str, scope: str, window: int, limit: int, amount: int = 1) -> bool:
@@ -34,10 +34,10 @@ def consume(*, subject: str, scope: str, window: int, limit: int, amount: int = 
     A machine whose clock is behind counts in the window that the others are in already.
     """
     counter = UsageCounter.objects.filter(subject=subject, scope=scope)
-    room = counter.filter(window__gte=window, spent__lte=limit - amount)
+    room = counter.filter(_current(window), spent__lte=limit - amount)
     if room.update(spent=F("spent") + amount):
         return True
-    if amount <= limit and counter.filter(window__lt=window).update(window=window, spent=amount):
+    if amount <= limit and counter.exclude(_current(window)).update(window=window, spent=amount):
         return True
     fresh = UsageCounter(subject=subject, scope=scope, window=window, spent=0)
     UsageCounter.objects.bulk_create([fresh], ignore_conflicts=True)
@@ -52,10 +52,17 @@ def give_back(*, subject: str, scope: str, window: int, amount: int = 1) -> None
 
 def count_spent(*, subject: str, scope: str, window: int) -> int:
     """Returns how much has been consumed in this window, or in a later one that others are in already."""
-    counter = UsageCounter.objects.filter(subject=subject, scope=scope, window__gte=window)
+    counter = UsageCounter.objects.filter(_current(window), subject=subject, scope=scope)
     return counter.values_list("spent", flat=True).first() or 0
 
 
 def forget_before(*, scope: str, window: int) -> None:
     """Deletes old counters of subjects that may never come again, such as addresses."""
     UsageCounter.objects.filter(scope=scope, window__lt=window).delete()
+
+
+def _current(window: int) -> Q:
+    """This window, or the next, in which a machine may be whose clock is ahead. One beyond was never: the clock that
+    counted there has stepped back.
+    """
+    return Q(window__gte=window, window__lte=window + 1)

@@ -6,10 +6,10 @@ owner keeps tries of their own where they have signed in before. So there are at
 
 from datetime import timedelta
 
-from django.utils import timezone
-
+from accounts import clock
 from accounts.http import client_network
 from accounts.models import KnownNetwork, User
+from accounts.moments import LIMITS_DIFFER, future, recent
 
 MOST = 5
 KEPT_FOR = timedelta(days=90)
@@ -19,8 +19,9 @@ def remember_network(*, user: User, address: str | None) -> None:
     """Notes that the user was there, and forgets all but the last `MOST`. An unknown address is no place."""
     if address is None:
         return
-    network = client_network(address)
-    KnownNetwork.objects.update_or_create(user=user, network=network, defaults={"used_at": timezone.now()})
+    network, now = client_network(address), clock.now()
+    KnownNetwork.objects.filter(future("used_at", now=now, ahead=LIMITS_DIFFER), user=user).delete()
+    KnownNetwork.objects.update_or_create(user=user, network=network, defaults={"used_at": now})
     kept = KnownNetwork.objects.filter(user=user).order_by("-used_at", "-pk").values_list("pk", flat=True)[:MOST]
     KnownNetwork.objects.filter(user=user).exclude(pk__in=list(kept)).delete()
 
@@ -29,7 +30,7 @@ def is_known_network(*, user: User, address: str | None) -> bool:
     if address is None:
         return False
     known = KnownNetwork.objects.filter(user=user, network=client_network(address))
-    return known.filter(used_at__gt=timezone.now() - KEPT_FOR).exists()
+    return known.filter(recent("used_at", within=KEPT_FOR, now=clock.now(), ahead=LIMITS_DIFFER)).exists()
 
 
 def forget_networks(*, user: User) -> None:

@@ -14,13 +14,14 @@ import hashlib
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
-from django.utils import timezone
+from django.db.models import F, Q
 
+from accounts import clock
 from accounts.emails import normalise_email
 from accounts.errors import TooManyAttemptsError
 from accounts.http import client_network
 from accounts.models import LoginCounter, User
+from accounts.moments import LIMITS_DIFFER, not_recent, recent
 from accounts.throttling import counters
 from accounts.throttling.known_networks import is_known_network
 
@@ -87,22 +88,24 @@ def _consume_attempt(account: str, client: str) -> None:
     for _ in range(_ROUNDS):
         if _increment(account, client):
             return
-        now = timezone.now()
+        now = clock.now()
         if _start_counter(account, client, now):
             return
-        counter.filter(last_attempt_at__lte=now - WINDOW).update(attempts=0, last_attempt_at=now)
+        counter.filter(_is_over(now)).update(attempts=0, last_attempt_at=now)
         if _increment(account, client):
             return
         last = counter.filter(attempts__gte=LIMIT).values_list("last_attempt_at", flat=True).first()
         if last is not None:
-            raise TooManyAttemptsError(max(1, round((last + WINDOW - now).total_seconds())))
+            left = min(last + WINDOW - now, WINDOW)
+            raise TooManyAttemptsError(max(1, round(left.total_seconds())))
     raise TooManyAttemptsError(1)
 
 
 def _increment(account: str, client: str) -> bool:
-    now = timezone.now()
+    now = clock.now()
     counter = LoginCounter.objects.filter(account=account, address=client, attempts__lt=LIMIT)
-    return counter.filter(last_attempt_at__gt=now - WINDOW).update(attempts=F("attempts") + 1, last_attempt_at=now) > 0
+    counts = recent("last_attempt_at", within=WINDOW, now=now, ahead=LIMITS_DIFFER)
+    return counter.filter(counts).update(attempts=F("attempts") + 1, last_attempt_at=now) > 0
 
 
 def _start_counter(account: str, client: str, now: datetime) -> bool:
@@ -117,4 +120,8 @@ def _start_counter(account: str, client: str, now: datetime) -> bool:
 
 def _clear_attempts(account: str, client: str) -> None:
     LoginCounter.objects.filter(account=account, address=client).delete()
-    LoginCounter.objects.filter(last_attempt_at__lte=timezone.now() - WINDOW).delete()
+    LoginCounter.objects.filter(_is_over(clock.now())).delete()
+
+
+def _is_over(now: datetime) -> Q:
+    return not_recent("last_attempt_at", within=WINDOW, now=now, ahead=LIMITS_DIFFER)

@@ -1,7 +1,7 @@
 """Which rows of accounts count for nothing any more, so that they may be deleted."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -9,12 +9,14 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
 from accounts.models.outgoing_mail import ENDED_BADLY, ENDED_WELL, TRIED_FOR
+from accounts.models.throttle import REVOCATIONS_KEPT_FOR
+from accounts.moments import LIMITS_DIFFER, future
 from accounts.throttling import counters
 from accounts.throttling.known_networks import KEPT_FOR
 from accounts.throttling.login_attempts import WINDOW
 from accounts.throttling.rate_limits import PERIOD
 
-CLOCKS_DIFFER = timedelta(minutes=5)
+CLOCKS_DIFFER = LIMITS_DIFFER
 """A machine whose clock is behind still needs rows that have expired for the others."""
 
 SENT_KEPT_FOR = timedelta(days=7)
@@ -36,7 +38,9 @@ def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield UsageCounter.objects.filter(_windows_over(now - CLOCKS_DIFFER))
     yield LoginCounter.objects.filter(last_attempt_at__lte=now - WINDOW - CLOCKS_DIFFER)
     yield KnownNetwork.objects.filter(used_at__lte=now - KEPT_FOR - CLOCKS_DIFFER)
-    yield RevokedSession.objects.filter(expires_at__lte=now - CLOCKS_DIFFER)
+    yield RevokedSession.objects.filter(expires_at__lte=now - REVOCATIONS_KEPT_FOR)
+    yield LoginCounter.objects.filter(future("last_attempt_at", now=now, ahead=LIMITS_DIFFER))
+    yield KnownNetwork.objects.filter(future("used_at", now=now, ahead=LIMITS_DIFFER))
     yield OutgoingMail.objects.filter(state__in=ENDED_WELL, ended_at__lte=now - SENT_KEPT_FOR)
     yield OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__lte=now - UNSENT_KEPT_FOR)
     # Waiting for so long are only those of a server that sends no mails any more.

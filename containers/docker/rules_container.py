@@ -109,5 +109,6 @@ def _remove_left_behind(connection: Connection) -> None:
     with connection.call() as client, understand_answer():
         found = [(row["Id"], row["Created"]) for row in client.containers(all=True, filters=filters)]
     for container_id, created in found:
-        if datetime.now(UTC) - datetime.fromtimestamp(created, UTC) > _LEFT_BEHIND:
+        # The engine's clock may differ from ours, in either direction.
+        if abs(datetime.now(UTC) - datetime.fromtimestamp(created, UTC)) > _LEFT_BEHIND:
             _remove(connection, container_id)

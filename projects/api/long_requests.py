@@ -6,19 +6,18 @@ all users, and keeps the last of them for users who have none.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
 from django.db import transaction
-from django.utils import timezone
 
+from accounts import clock
 from accounts.models import User
+from accounts.moments import over
 from projects.errors import NoPlaceError, TooManyStreamsError
 from projects.models import LongRequest
+from projects.models.long_request import HELD_FOR
 from projects.services.places import Places
 
 PER_USER = 5
-HELD_FOR = timedelta(seconds=60)
-"""How long a lease counts without being renewed, which its holder does every few seconds."""
 
 
 @contextmanager
@@ -37,14 +36,14 @@ def acquire_lease(owner: User, places: Places) -> Iterator[LongRequest]:
 
 def renew(lease: LongRequest) -> None:
     """Keeps the lease for `HELD_FOR` from now on."""
-    LongRequest.objects.filter(pk=lease.pk).update(held_until=timezone.now() + HELD_FOR)
+    LongRequest.objects.filter(pk=lease.pk).update(held_until=clock.now() + HELD_FOR)
 
 
 def _acquire(owner: User) -> LongRequest:
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)  # so that two requests cannot both take the last lease
-        LongRequest.objects.filter(owner=owner, held_until__lte=now).delete()
+        LongRequest.objects.filter(over("held_until", at_most=HELD_FOR, now=now), owner=owner).delete()
         if LongRequest.objects.filter(owner=owner).count() >= PER_USER:
             raise _no_lease_left()
         return LongRequest.objects.create(owner=owner, held_until=now + HELD_FOR)

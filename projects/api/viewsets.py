@@ -4,10 +4,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.urls import reverse
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 
+from accounts import clock
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest, client_address
 from projects.api.idempotency import answer_once
@@ -47,7 +47,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         page = self.paginate_queryset(self.get_queryset())
         projects = page if page is not None else list(self.get_queryset())
         refresh(projects)
-        row, now = ProjectSerializer(), timezone.now()
+        row, now = ProjectSerializer(), clock.now()
         data = [row.to_representation(take_snapshot(project, now=now)) for project in projects]
         return Response(data) if page is None else self.get_paginated_response(data)
 

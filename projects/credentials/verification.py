@@ -11,9 +11,9 @@ from datetime import datetime
 from urllib.parse import quote
 
 from django.conf import settings
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import clock
 from containers.call_limits import time_limit
 from projects.credentials.outside import ask
 from projects.errors import InvalidFieldError
@@ -54,7 +54,7 @@ class CredentialCheck:
     @property
     def unconfirmed_at(self) -> datetime | None:
         """When Telegram was asked and did not answer; None where it did, or was not asked."""
-        return None if self.token_confirmed else timezone.now()
+        return None if self.token_confirmed else clock.now()
 
     @property
     def bot(self) -> Bot | None:

@@ -8,11 +8,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.views import APIView
 
+from accounts import clock
 from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest, client_address
 from containers.errors import EngineError
@@ -41,7 +41,7 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 def list_projects(request: SignedInRequest) -> HttpResponse:
     projects = list(_own_projects(request))
     refresh(projects)
-    now = timezone.now()
+    now = clock.now()
     snapshots = [take_snapshot(project, now=now) for project in projects]
     return render(request, "projects/list.html", {"snapshots": snapshots})
 

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 from django.db import models
-from django.utils import timezone
 
+from accounts import clock
+from accounts.moments import is_recent
 from projects.models.event import Event
 
 GAP_CLOSES_WITHIN = timedelta(seconds=10)
@@ -35,9 +36,9 @@ class EventCursor(models.Model):
         """
         found: list[Event] = []
         expected = self.last_event_id + 1
-        settled = timezone.now() - GAP_CLOSES_WITHIN
+        now = clock.now()
         for event in Event.objects.filter(pk__gt=self.last_event_id).order_by("pk")[:limit]:
-            if event.pk != expected and event.at > settled:
+            if event.pk != expected and is_recent(event.at, within=GAP_CLOSES_WITHIN, now=now):
                 break
             found.append(event)
             expected = event.pk + 1

@@ -1,7 +1,12 @@
 """Leases of long requests: those that follow a log or wait for a status."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import models
+
+HELD_FOR = timedelta(seconds=60)
+"""How long a lease counts without being renewed, which its holder does every few seconds."""
 
 
 class LongRequest(models.Model):

@@ -3,17 +3,18 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from accounts import clock, moments
 from projects.errors import ProjectGoneError
 from projects.models.event import Event
 from projects.models.idempotency import GONE, IdempotencyRecord
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Claimable(models.Model):
 
         Raises `ProjectGoneError`.
         """
-        now = timezone.now()
+        now = clock.now()
         claim_id = uuid.uuid4()
         values |= {
             "operation": operation,
@@ -80,7 +81,7 @@ class Claimable(models.Model):
             rows = rows.filter(generation=self.generation)
         if unless_suspended:
             rows = rows.filter(suspended_at=None)
-        contested = _seize(rows, values, over=Q(operation_deadline__lte=now) | Q(operation__in=preempting))
+        contested = _seize(rows, values, over=_expired(now) | Q(operation__in=preempting))
         if contested is None:
             return None
         self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
@@ -133,7 +134,7 @@ class Claimable(models.Model):
         Returns False where it has ended or was renewed since this object was read.
         """
         written = values | _at_rest()
-        rows = self._row().filter(operation_id=self.operation_id, operation_deadline__lte=timezone.now())
+        rows = self._row().filter(_expired(clock.now()), operation_id=self.operation_id)
         if not rows.update(**written):
             return False
         for field, value in written.items():
@@ -164,13 +165,17 @@ def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> 
             return None
 
 
+def _expired(now: datetime) -> Q:
+    return moments.over("operation_deadline", at_most=LONGEST_CLAIM, now=now)
+
+
 def _at_rest() -> dict[str, Any]:
     """The fields of a row without an operation, as of now."""
     return {
         "operation": Operation.NONE,
         "operation_id": None,
         "operation_deadline": None,
-        "updated_at": timezone.now(),
+        "updated_at": clock.now(),
     }
 
 

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 
+from accounts import clock
 from containers.identity import container_name
 from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
@@ -155,6 +156,7 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser, RowFact
         """An event of this project, to be saved together with the outcome that it tells of."""
         return Event(
             project_id=self.pk,
+            at=clock.now(),
             owner_id=self.owner_id,
             actor=actor.label,
             source=actor.source[:100],

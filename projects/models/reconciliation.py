@@ -5,6 +5,8 @@ from typing import Any
 
 from django.db import models
 
+from accounts.moments import lasts
+
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=10)
 
@@ -33,7 +35,7 @@ class Reconciled(models.Model):
 
     def is_skipped(self, now: datetime) -> bool:
         """Whether a round at `now` leaves the project alone, because earlier ones failed at it."""
-        return self.reconcile_again_at is not None and now < self.reconcile_again_at
+        return lasts(self.reconcile_again_at, at_most=LONGEST_PAUSE, now=now)
 
     def trouble_after(self, error: Exception, *, now: datetime) -> dict[str, Any]:
         """Returns the fields to write after one more failure. They hold the error's class, and nothing that it says."""

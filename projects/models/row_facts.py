@@ -3,12 +3,11 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.utils import timezone
-
+from accounts import clock, moments
 from containers.vocabulary import ContainerState, Health
 from projects.rules.bot import BOT_DENIED
 from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import BETWEEN_LEASES, Desired, Facts, Operation
+from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, Desired, Facts, Operation
 from projects.rules.statuses import Status
 
 
@@ -36,13 +35,12 @@ class RowFacts:
         watched_until: Any
 
     def operation_in_flight(self, now: datetime) -> Operation:
-        if self.operation_deadline is None or self.operation_deadline <= now:
+        if not moments.lasts(self.operation_deadline, at_most=LONGEST_CLAIM, now=now):
             return Operation.NONE
         return Operation(self.operation)
 
-    @property
-    def checked_at(self) -> datetime | None:
-        """The last moment at which the row was known to agree with the engine.
+    def last_checked(self, now: datetime) -> datetime | None:
+        """The last moment at which the row was known to agree with the engine. One in the future says nothing.
 
         The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
         nor about one whose operation has ended since then and may have changed the engine, nor about one at which the
@@ -51,16 +49,21 @@ class RowFacts:
         beat = self.heartbeat_at
         if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
             beat = None
-        return max((at for at in (self.observed_at, beat) if at), default=None)
+        known = (at for at in (self.observed_at, beat) if at and not moments.is_future(at, now=now))
+        return max(known, default=None)
+
+    def has_future_moments(self, now: datetime) -> bool:
+        """Whether the row was written before the clock stepped back, so that nothing tells how old it is."""
+        return any(moments.is_future(at, now=now) for at in (self.observed_at, self.updated_at))
 
     def facts(self, now: datetime | None = None) -> Facts:
-        now = now or timezone.now()
+        now = now or clock.now()
         return Facts(
             now=now,
             desired=Desired(self.desired),
             suspended=self.is_suspended,
             operation=self.operation_in_flight(now),
-            checked_at=self.checked_at,
+            checked_at=self.last_checked(now),
             state=ContainerState(self.container_state) if self.container_state else None,
             health=Health(self.health),
             exit_code=self.exit_code,
@@ -74,7 +77,8 @@ class RowFacts:
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
-        is_alive = self.watched_until is not None and now <= self.watched_until + BETWEEN_LEASES
+        until = self.watched_until and self.watched_until + BETWEEN_LEASES
+        is_alive = moments.lasts(until, at_most=LEASE + BETWEEN_LEASES, now=now)
         return is_alive and not self.reconcile_failures
 
     @property

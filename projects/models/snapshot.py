@@ -48,7 +48,7 @@ class Snapshot:
     @cached_property
     def last_known_status(self) -> Status:
         """The status as of `checked_at`, which is what there is to say while the engine is silent."""
-        return derive_status(self.project.facts(self.checked_at or self.facts.now))
+        return derive_status(self.project.facts(self.checked_at or self.project.observed_at or self.facts.now))
 
 
 def take_snapshot(project: Project, *, now: datetime | None = None) -> Snapshot:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from accounts.moments import is_future, is_recent
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
 from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
@@ -19,7 +20,7 @@ def derive_status(facts: Facts) -> Status:
         return Status.DELETING
     if facts.operation:
         return WHILE_IN_FLIGHT[facts.operation]
-    if facts.checked_at is None or facts.now - facts.checked_at > FRESH_FOR:
+    if not is_recent(facts.checked_at, within=FRESH_FOR, now=facts.now):
         return Status.UNKNOWN
     held = _status_when_held(facts)
     if held is not None:
@@ -61,5 +62,11 @@ def _status_when_up(facts: Facts) -> Status:
         return Status.RUNNING
     if facts.health == Health.STARTING:
         return Status.STARTING
-    settled = facts.started_at is not None and facts.now - facts.started_at >= SETTLING
-    return Status.RUNNING if settled else Status.STARTING
+    return Status.RUNNING if _has_settled(facts) else Status.STARTING
+
+
+def _has_settled(facts: Facts) -> bool:
+    """Also where the engine's clock is ahead of ours, and nothing tells how long ago the start was."""
+    if facts.started_at is None:
+        return False
+    return facts.now - facts.started_at >= SETTLING or is_future(facts.started_at, now=facts.now)

@@ -5,14 +5,21 @@ from datetime import datetime, timedelta
 
 from django.db.models import TextChoices
 
+from accounts.moments import is_recent
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
 
 FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""
 
+LEASE = timedelta(seconds=15)
+"""How long a watcher is the only one without renewing its lease."""
+
 BETWEEN_LEASES = timedelta(seconds=15)
 """How long after the end of its lease a watcher may still be at work: it does not renew it during a long round."""
+
+LONGEST_CLAIM = timedelta(seconds=75)
+"""How long an operation may hold a project at most: a repair of an agent that uses its whole stop timeout."""
 
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
@@ -78,9 +85,9 @@ PREEMPTED_BY = {
 
 def count_crashes(*, since: datetime | None, count: int, more: int, now: datetime) -> tuple[datetime, int]:
     """Returns the start of the crash window and its count after `more` crashes. A window that is over starts anew."""
-    if since is None or now - since > CRASH_WINDOW:
-        return now, more
-    return since, count + more
+    if since is not None and is_recent(since, within=CRASH_WINDOW, now=now):
+        return since, count + more
+    return now, more
 
 
 def is_crash_loop(*, exit_code: int | None, count: int) -> bool:

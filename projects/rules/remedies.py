@@ -3,6 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
+from accounts.moments import lasts
 from containers.vocabulary import ContainerState
 from projects.rules.lifecycle import CRASH_LIMIT, CRASH_WINDOW, Desired, Facts, is_crash_loop
 
@@ -33,7 +34,8 @@ def choose_remedy(
     if facts.failed:
         return None
     if facts.state is None:
-        recently = recreated_at is not None and facts.now - recreated_at < CRASH_WINDOW
+        until = recreated_at and recreated_at + CRASH_WINDOW
+        recently = lasts(until, at_most=CRASH_WINDOW, now=facts.now)
         return Remedy.DECLARE_FAILED if recently else Remedy.RECREATE
     return _remedy_when_wanted(facts, crash_count=crash_count, outdated=outdated)
 

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
-from django.utils import timezone
+from django.db.models import Case, F, QuerySet, When
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import clock, moments
 from projects.credentials.verification import CredentialCheck, verify_credentials
 from projects.errors import InvalidFieldError
 from projects.models import Project
@@ -27,7 +27,8 @@ VERIFY = "verify bot"
 
 def find_unconfirmed() -> QuerySet[Project]:
     """The claims to ask Telegram about, those first that were asked about longest ago."""
-    return _unconfirmed().filter(instance=settings.BERTH_INSTANCE).order_by("bot_unconfirmed_at")
+    never = Case(When(moments.future("bot_unconfirmed_at", now=clock.now()), then=0), default=1)
+    return _unconfirmed().filter(instance=settings.BERTH_INSTANCE).order_by(never, "bot_unconfirmed_at")
 
 
 def _unconfirmed() -> QuerySet[Project]:
@@ -43,7 +44,7 @@ def confirm_claim(project: Project) -> None:
     Raises `SecretUnreadableError`.
     """
     rows = find_unconfirmed().filter(pk=project.pk, telegram_token_ciphertext=project.telegram_token_ciphertext)
-    rows.update(bot_unconfirmed_at=timezone.now())  # the others are asked about before this one comes again
+    rows.update(bot_unconfirmed_at=clock.now())  # the others are asked about before this one comes again
     token = project.decrypt_credential(TELEGRAM_TOKEN)
     try:
         check = verify_credentials(telegram_token=token, api_key="")
@@ -75,7 +76,7 @@ def evict_unconfirmed(*, bot_id: int | None, keep: UUID) -> None:
 
 def _end_claims(rows: QuerySet[Project], code: str) -> None:
     """The watcher's next round stops their containers. A start that has read the row before does not count any more."""
-    now = timezone.now()
+    now = clock.now()
     values: dict[str, Any] = {"failure_code": code, "failed_at": now, "updated_at": now}
     for project in rows.select_for_update():
         if rows.filter(pk=project.pk).update(**values, generation=F("generation") + 1):

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet, Sum
-from django.utils import timezone
 
+from accounts import clock
+from accounts.moments import lasts
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import NoCapacityError
@@ -36,8 +37,9 @@ def learn_host_memory() -> None:
 
     Call it before a transaction, never inside one.
     """
-    now = timezone.now()
-    if EngineHost.objects.filter(instance=settings.BERTH_INSTANCE, ask_again_at__gt=now).exists():
+    now = clock.now()
+    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
+    if host is not None and lasts(host.ask_again_at, at_most=ASK_EVERY, now=now):
         return
     try:
         with get_engine().read_deadline():

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import clock
 from accounts.models import User
 from containers.errors import EngineError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
@@ -114,7 +114,7 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
 @sensitive_variables("wanted")
 def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) -> tuple[Project, Claim]:
     """Inserts the row, already claimed by the deploy."""
-    claim = Claim(id=uuid4(), generation=1, contested=False)
+    claim, now = Claim(id=uuid4(), generation=1, contested=False), clock.now()
     project = Project(
         id=wanted.project_id,
         owner=owner,
@@ -130,8 +130,10 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         generation=claim.generation,
         operation=Operation.DEPLOY,
         operation_id=claim.id,
+        operation_deadline=now + time_allowed(),
+        created_at=now,
+        updated_at=now,
     )
-    project.operation_deadline = timezone.now() + time_allowed()
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     build_spec(project)  # a row whose container cannot be described must never be written
     try:

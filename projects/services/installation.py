@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
+from accounts import clock
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, is_labelled, is_ours
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, QUARANTINE_LABEL, Observation
@@ -83,7 +83,7 @@ def hold(conflicts: Conflicts) -> None:
     installation = read_installation()
     if installation.held_because == because:
         return
-    since = timezone.now() if because else None
+    since = clock.now() if because else None
     Installation.objects.filter(pk=installation.pk).update(held_because=because, held_since=since)
     if because:
         log.error("%s", because)
@@ -135,7 +135,7 @@ def _take_on_id(conflicts: Conflicts) -> str:
 def _take_over(pk: UUID, generation: int, actor: Actor) -> bool:
     with transaction.atomic():
         rows = Project.objects.filter(pk=pk, generation__lt=generation, operation="")
-        if not rows.update(generation=generation, updated_at=timezone.now()):
+        if not rows.update(generation=generation, updated_at=clock.now()):
             return False
         Project.objects.get(pk=pk).event(actor, "adopt", "done", detail=f"deploy {generation}").save()
     return True

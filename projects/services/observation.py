@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.utils import timezone
 
+from accounts import clock
+from accounts.moments import is_future, is_recent
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.identity import group_by_key
@@ -27,12 +28,12 @@ def is_fresh(project: Project, now: datetime) -> bool:
     """Whether the row alone tells the status, so that the engine need not be asked."""
     if project.operation_in_flight(now):
         return True  # the status follows from the operation
-    return project.checked_at is not None and now - project.checked_at <= FRESH_FOR - ANSWERING
+    return is_recent(project.last_checked(now), within=FRESH_FOR - ANSWERING, now=now)
 
 
 def refresh(projects: Sequence[Project]) -> None:
     """Updates the objects in memory. Where the engine is silent they stay as they are."""
-    now = timezone.now()
+    now = clock.now()
     stale = [project for project in projects if not is_fresh(project, now)]
     if not stale:
         return
@@ -84,11 +85,13 @@ def _labels(projects: Sequence[Project]) -> dict[str, str]:
 
 
 def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> None:
-    if project.observed_at is None or project.observed_at < at:
+    """What the row knows from the future is no newer: the clock has stepped back since."""
+    known = project.observed_at
+    if known is None or known < at or is_future(known, now=clock.now()):
         project.apply_observation(observation, at=at)
 
 
 def observe_now(project: Project) -> None:
     """Asks the engine about one container, even if the row is fresh. Raises `EngineError`."""
     observation = get_engine().inspect(project.container_key)
-    project.apply_observation(observation, at=timezone.now())
+    project.apply_observation(observation, at=clock.now())

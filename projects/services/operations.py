@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
-
+from accounts import clock
 from containers.agent_contract import AgentState
 from containers.errors import (
     EngineError,
@@ -183,7 +182,7 @@ def record_outcome(
 
 
 def failure(code: str) -> dict[str, Any]:
-    return {"failure_code": code, "failed_at": timezone.now()}
+    return {"failure_code": code, "failed_at": clock.now()}
 
 
 def operation_lost(project: Project) -> OperationLostError:
@@ -191,8 +190,8 @@ def operation_lost(project: Project) -> OperationLostError:
 
 
 def operation_in_progress(project: Project) -> OperationInProgressError:
-    deadline = project.operation_deadline or timezone.now()
-    left = int((deadline - timezone.now()).total_seconds())
+    deadline = project.operation_deadline or clock.now()
+    left = int((deadline - clock.now()).total_seconds())
     return OperationInProgressError(
         f"Another command is being carried out on “{project.name}”. Try again in a few seconds.",
         retry_after=min(max(left, 1), 5),
@@ -200,7 +199,7 @@ def operation_in_progress(project: Project) -> OperationInProgressError:
 
 
 def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
-    return project.observed_values(seen) | {"observed_at": timezone.now()}
+    return project.observed_values(seen) | {"observed_at": clock.now()}
 
 
 def _as_started(seen: Observation) -> Observation:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
+from accounts import clock
 from accounts.models import User
 from containers.get_engine import get_engine
 from containers.identity import is_labelled
@@ -52,7 +52,9 @@ def put_in_quarantine(key: str, *, actor: Actor) -> bool:
     }
     # The row first: a process that is killed now leaves one that says what the next round goes on with.
     with transaction.atomic():
-        _, is_new = Quarantined.objects.update_or_create(key=key, defaults=values)
+        _, is_new = Quarantined.objects.update_or_create(
+            key=key, defaults=values, create_defaults={**values, "since": clock.now()}
+        )
         if is_new:
             _record(key, remains.owner_key, actor, "quarantine")
     get_engine().quarantine(key, timeout=STOP_TIMEOUT)
@@ -100,7 +102,7 @@ def adopt_from_quarantine(
         plan=plan or _default(Plan),
         desired=Desired.STOPPED,
         generation=entry.generation + 1,
-        observed_at=timezone.now(),
+        observed_at=clock.now(),
     )
     # The next start makes a container. Where this fails, the entry stays, and so does the state.
     get_engine().stop(entry.key, timeout=STOP_TIMEOUT)
@@ -133,7 +135,7 @@ def _record(key: str, owner_key: str, actor: Actor, action: str) -> None:
         Event.objects.create(
             project_id=project_id,
             owner_id=owner_id,
-            at=timezone.now(),
+            at=clock.now(),
             actor=actor.label,
             source=actor.source[:100],
             address=actor.address,

@@ -3,8 +3,8 @@
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
+from accounts import clock
 from containers.errors import EngineUnavailableError, StillStoppingError
 from projects.errors import NoPlaceError
 from projects.models import Actor, Project
@@ -20,7 +20,7 @@ def suspend_project(*, project: Project, actor: Actor) -> Project:
 
     Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
     """
-    suspended = {"suspended_at": timezone.now(), **NO_TROUBLE}
+    suspended = {"suspended_at": clock.now(), **NO_TROUBLE}
     try:
         with COMMANDS.take(actor.label):
             return _stop_suspended(project, actor, **suspended)
@@ -48,7 +48,7 @@ def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project
 def lift_suspension(*, project: Project, actor: Actor) -> Project:
     """Gives the project back to its owner, and starts it where it was wanted running."""
     with transaction.atomic():
-        Project.objects.filter(pk=project.pk).update(suspended_at=None, updated_at=timezone.now())
+        Project.objects.filter(pk=project.pk).update(suspended_at=None, updated_at=clock.now())
         project.event(actor, "lift suspension", "done").save()
     project.refresh_from_db()
     if project.desired == Desired.RUNNING and not project.is_suspended:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import clock
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
@@ -79,7 +79,7 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
-            if not rows.update(**values, updated_at=timezone.now()):
+            if not rows.update(**values, updated_at=clock.now()):
                 project.refresh_from_db()
                 _check_not_suspended(project)
                 raise operation_in_progress(project)

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.template.loader import render_to_string
-from django.utils import timezone
 
+from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.models import OutgoingMail, User
+from accounts.moments import not_recent
 from accounts.services.outbox import Letter, queue_mail
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
@@ -101,8 +101,8 @@ def _find_notice(event: Event) -> tuple[Project, Reason] | None:
 
 def _queue(project: Project, reason: Reason, *, event: Event) -> None:
     """At most one mail for each project and hour. Raises `OutboxFullError`."""
-    now = timezone.now()
-    due = Project.objects.filter(Q(noticed_at=None) | Q(noticed_at__lte=now - AT_MOST_EVERY), pk=project.pk)
+    now = clock.now()
+    due = Project.objects.filter(not_recent("noticed_at", within=AT_MOST_EVERY, now=now), pk=project.pk)
     if due.update(noticed_at=now):
         at = f"{event.at:%Y-%m-%d %H:%M}"
         facts = {"project": str(project.pk), "reason": reason.message, "at": at}

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import DatabaseError, connection
-from django.utils import timezone
 
+from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
@@ -74,7 +74,7 @@ def concerns_all(error: Exception) -> bool:
 
 def note_failure(project: Project, error: Exception, failed: list[str], *, doing: str) -> None:
     """Counts the failure and lets later rounds skip the project, for longer after each one in a row."""
-    values = project.trouble_after(error, now=timezone.now())
+    values = project.trouble_after(error, now=clock.now())
     Project.objects.filter(pk=project.pk).update(**values)
     said = str(error) if isinstance(error, FORESEEN) else type(error).__name__
     failed.append(f"{doing}: {project.container_name}: {said}")

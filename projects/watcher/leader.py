@@ -1,29 +1,29 @@
 """Leader election: a lease in the database, so that one watcher at a time is active, and its heartbeat."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db.models import Q
-from django.utils import timezone
 
+from accounts import clock
+from accounts.moments import over
 from projects.models import Watch
-
-LEASE = timedelta(seconds=15)
+from projects.rules import lifecycle
 
 
 def become_leader(holder: str) -> bool:
     """Takes or renews the lease for 15 seconds. Returns whether `holder` has it."""
-    now = timezone.now()
+    now = clock.now()
     Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
-    free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(holder=holder)
+    free = Q(lease_until=None) | over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(holder=holder)
     mine = Watch.objects.filter(free, instance=settings.BERTH_INSTANCE)
-    return bool(mine.update(holder=holder, lease_until=now + LEASE))
+    return bool(mine.update(holder=holder, lease_until=now + lifecycle.LEASE))
 
 
 def beat(holder: str, at: datetime) -> None:
     """Records that every change on the engine up to `at` is in the rows, and renews the lease."""
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(
-        heartbeat_at=at, lease_until=timezone.now() + LEASE
+        heartbeat_at=at, lease_until=clock.now() + lifecycle.LEASE
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from accounts import clock, moments
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
@@ -14,8 +15,9 @@ from projects.services.logs import read_log_tail
 
 
 def differs(project: Project, seen: Observation | None) -> bool:
-    """Whether the row says something else than the observation."""
-    return any(getattr(project, name) != value for name, value in project.observed_values(seen).items())
+    """Whether the row says something else than the observation, or was written in what is now the future."""
+    values = project.observed_values(seen)
+    return project.has_future_moments(clock.now()) or any(getattr(project, name) != values[name] for name in values)
 
 
 def record_observation(project: Project, seen: Observation | None, *, at: datetime) -> bool:
@@ -23,7 +25,8 @@ def record_observation(project: Project, seen: Observation | None, *, at: dateti
 
     Returns False, and writes nothing, where the row knows something newer or an operation has begun since it was read.
     """
-    if project.observed_at is not None and project.observed_at >= at:
+    now = clock.now()
+    if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
         return False
     crashes = _count_crashes_between(project, seen)
     values = _crash_values(project, crashes, at=at) if crashes else {}
@@ -31,6 +34,8 @@ def record_observation(project: Project, seen: Observation | None, *, at: dateti
         pk=project.pk, observed_at=project.observed_at, generation=project.generation, operation=""
     )
     values |= {field: getattr(project, field) for field in project.apply_observation(seen, at=at)}
+    if moments.is_future(project.updated_at, now=now):
+        values["updated_at"] = project.updated_at = at  # or the heartbeat would say nothing of the row until then
     with transaction.atomic():
         if not rows.update(**values):
             return False

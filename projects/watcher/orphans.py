@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from accounts.moments import future, is_recent
 from containers.errors import EngineRefusedError
 from containers.get_engine import get_engine
 from containers.hardening import SECRETS
@@ -37,7 +38,7 @@ def find_orphans(
     due = {each.key for each in containers if _is_old(each, now) and not _is_kept(each)}
     if include_volumes:
         volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-        _forget_what_is_gone({each.key for each in containers} | {volume.key for volume in volumes})
+        _forget_what_is_gone({each.key for each in containers} | {volume.key for volume in volumes}, now)
         with_container = {each.key for each in containers}
         due |= {
             volume.key
@@ -82,7 +83,8 @@ def _deleted_among(keys: Collection[str]) -> set[str]:
 
 
 def _is_old(each: Observation | Volume, now: datetime) -> bool:
-    return each.created_at is not None and now - each.created_at >= ORPHAN_AGE
+    """Also where the clock of the engine is so far ahead of ours that nothing tells how old it is."""
+    return each.created_at is not None and not is_recent(each.created_at, within=ORPHAN_AGE, now=now, ahead=ORPHAN_AGE)
 
 
 def _is_kept(container: Observation) -> bool:
@@ -105,7 +107,8 @@ def _without_project(volumes: Iterable[Volume]) -> list[Volume]:
     return [volume for volume in ours if volume.key not in known]
 
 
-def _forget_what_is_gone(on_engine: set[str]) -> None:
+def _forget_what_is_gone(on_engine: set[str], now: datetime) -> None:
+    Quarantined.objects.filter(future("since", now=now), instance=settings.BERTH_INSTANCE).update(since=now)
     for key in Quarantined.objects.filter(instance=settings.BERTH_INSTANCE).values_list("key", flat=True):
         project_id = as_uuid(key)
         if key not in on_engine or (project_id and Project.objects.filter(pk=project_id).exists()):

@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import partial
 
 from django.conf import settings
-from django.utils import timezone
 
+from accounts import clock
 from containers.errors import EngineUnavailableError, FirewallMissingError
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, group_by_key, is_ours
@@ -67,7 +67,7 @@ def reconcile(
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row.
     """
-    result = Round(at=timezone.now())
+    result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
     forget_installation_id()  # an operator may have adopted another one
     observed = observe_instance()
@@ -143,7 +143,7 @@ def _reconcile_project(
 
 def _repair_later(project: Project, remedy: Remedy) -> None:
     """A repair outside of any round. What went wrong is noted in the row, as it is within a round."""
-    result = Round(at=timezone.now())
+    result = Round(at=clock.now())
     try:
         if _repair(project, remedy, result):
             note_success(project)

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
+from accounts import clock
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import ContainerState
 from projects.models import Event, Project
@@ -37,11 +37,11 @@ def carry_out(remedy: Remedy, project: Project) -> bool:
         case Remedy.TAKE_DOWN:
             return _stop(project, remedy)
         case Remedy.GIVE_UP:
-            return _stop(project, remedy, gave_up_at=timezone.now())
+            return _stop(project, remedy, gave_up_at=clock.now())
         case Remedy.BRING_BACK:
             return _start(project, remedy)
         case Remedy.RECREATE:
-            return _start(project, remedy, recreated_at=timezone.now())
+            return _start(project, remedy, recreated_at=clock.now())
         case Remedy.DECLARE_FAILED:
             return _declare_failed(project)
 

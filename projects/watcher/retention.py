@@ -8,12 +8,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Min, QuerySet
-from django.utils import timezone
 
+from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
+from accounts.moments import over
 from accounts.throttling.retention import find_expired
 from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
 from projects.models.idempotency import KEPT_FOR
+from projects.models.long_request import HELD_FOR
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ class Retention:
 
 def prune() -> Iterator[int]:
     """Deletes what is too old and yields the size of each batch. An error in one table is logged, and ends its turn."""
-    now = timezone.now()
+    now = clock.now()
     for rows in (*find_expired(now), *find_dead_sessions(now), *_find_expired(now)):
         try:
             yield from _delete_in_batches(rows)
@@ -49,7 +51,7 @@ def prune() -> Iterator[int]:
 
 def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
-    yield LongRequest.objects.filter(held_until__lte=now)
+    yield LongRequest.objects.filter(over("held_until", at_most=HELD_FOR, now=now))
     # Without a cursor nobody reads the events, and none has to wait for its reader.
     passed = EventCursor.objects.aggregate(least=Min("last_event_id"))["least"]
     events = Event.objects.filter(at__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))

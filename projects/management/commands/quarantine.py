@@ -2,8 +2,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
+from accounts import clock
 from accounts.models import User
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
@@ -66,7 +66,7 @@ class Command(BaseCommand):
     def _delete(self, options: dict[str, Any]) -> None:
         chosen = {entry.pk: entry for entry in (_find(Quarantined, key) for key in options["project"])}
         if options["expired"]:
-            now = timezone.now()
+            now = clock.now()
             chosen |= {entry.pk: entry for entry in Quarantined.objects.all() if entry.kept_until <= now}
         if not chosen:
             raise CommandError("Name the projects to delete, or say --expired for all that were kept for 30 days.")

@@ -74,11 +74,11 @@ def install() -> None:
     from containers.docker_api.client import DockerClient
     from projects.models import Project
     from projects.models.project import ProjectQuerySet
+    from projects.rules import lifecycle
     from projects.services import creation
-    from projects.watcher import leader
 
     if seconds := os.environ.get("CHAOS_LEASE"):
-        leader.LEASE = timedelta(seconds=int(seconds))
+        lifecycle.LEASE = timedelta(seconds=int(seconds))
     keep_history(Project)
     for name in ("claim", "record"):
         surround(Project, name)

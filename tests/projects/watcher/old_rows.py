@@ -42,7 +42,7 @@ def dashboard_session(user: User, at: datetime) -> Session:
 def undigested_session(user: User, at: datetime) -> Session:
     """One of the past is under its key, as an earlier version stored it. It goes however long it would have lived."""
     key = uuid4().hex if at < timezone.now() else digest_session_key(uuid4().hex)
-    return Session.objects.create(session_key=key, session_data="", expire_date=timezone.now() + DAY)
+    return Session.objects.create(session_key=key, session_data="", expire_date=timezone.now() + DAY / 4)
 
 
 def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
@@ -77,7 +77,7 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
     "alarms of a user": (usage("code-alarms", 86_400), DAY + MARGIN, NOW),
     "networks that a user is known in": (known_network, 90 * DAY + MARGIN, 89 * DAY),
-    "revoked sessions": (revoked_session, MARGIN, -MINUTE),
+    "revoked sessions": (revoked_session, 2 * DAY + MINUTE, DAY),
     "sessions of the dashboard": (dashboard_session, MINUTE, -MINUTE),
     "sessions of an earlier version": (undigested_session, NOW, -MINUTE),
     "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),

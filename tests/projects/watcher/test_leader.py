@@ -10,7 +10,8 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Watch
-from projects.watcher.leader import LEASE, beat, become_leader, step_down
+from projects.rules.lifecycle import LEASE
+from projects.watcher.leader import beat, become_leader, step_down
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,7 +21,7 @@ from projects.watcher import retention
 from projects.watcher import watcher as loop
 from projects.watcher.retention import Retention, prune
 from projects.watcher.watcher import Watcher
-from tests.projects.watcher.old_rows import MARGIN, TABLES, Add, event, long_request, revoked_session
+from tests.projects.watcher.old_rows import DAY, MINUTE, TABLES, Add, event, long_request, revoked_session
 from tests.settings import REAL_LIMITS
 
 every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
@@ -71,7 +71,7 @@ def test_no_statement_deletes_more_than_a_batch(
 
 @pytest.mark.django_db
 def test_a_batch_is_500_rows() -> None:
-    long_ago = timezone.now() - timedelta(days=1)
+    long_ago = timezone.now() - timedelta(days=3)
     sessions = [RevokedSession(jti=str(number), expires_at=long_ago) for number in range(1001)]
     RevokedSession.objects.bulk_create(sessions)
     with deleted_rows() as batches:
@@ -81,11 +81,11 @@ def test_a_batch_is_500_rows() -> None:
 
 def test_a_row_that_is_used_again_meanwhile_stays(alice: User) -> None:
     """It is renewed between the look and the deletion."""
-    lease = long_request(alice, timezone.now() - MARGIN)
+    lease = long_request(alice, timezone.now() - MINUTE)
 
     def renew(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("DELETE"):
-            LongRequest.objects.update(held_until=timezone.now() + MARGIN)
+            LongRequest.objects.update(held_until=timezone.now() + MINUTE)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(renew):
@@ -134,14 +134,14 @@ def test_a_step_deletes_one_batch_and_a_run_comes_once_an_hour(alice: User, monk
     clock = [10_000.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     for _ in range(2):
-        revoked_session(alice, timezone.now() - MARGIN)
+        revoked_session(alice, timezone.now() - 3 * DAY)
     kept = Retention()
     left = []
     for _ in range(4):
         kept.step()
         left.append(RevokedSession.objects.count())
     assert left == [2, 1, 0, 0]  # the first step only begins
-    revoked_session(alice, timezone.now() - MARGIN)
+    revoked_session(alice, timezone.now() - 3 * DAY)
     kept.step()
     kept.step()
     assert RevokedSession.objects.count() == 1
@@ -154,7 +154,7 @@ def test_a_step_deletes_one_batch_and_a_run_comes_once_an_hour(alice: User, monk
 @pytest.mark.django_db(transaction=True)
 def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    RevokedSession.objects.create(jti="old", expires_at=timezone.now() - MARGIN)
+    RevokedSession.objects.create(jti="old", expires_at=timezone.now() - 3 * DAY)
     watcher = Watcher()
     gone = threading.Event()
     monkeypatch.setattr(loop, "beat", lambda name, at: gone.set() if not RevokedSession.objects.exists() else None)

@@ -1,0 +1,75 @@
+"""The present moment, by the one clock that all processes share.
+
+Where several machines meet in one PostgreSQL, that is the database's: a machine whose own clock is wrong writes and
+reads the same moments as the others. SQLite is on one machine, whose clock is the only one there.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+ASK_EVERY = 10.0
+"""Seconds after which the database is asked again. At once where the clock of this machine has stepped."""
+
+STEP = 0.2
+"""Seconds that the clock may gain or lose against the monotonic one before it counts as stepped."""
+
+SAME = timedelta(seconds=0.25)
+"""A smaller difference is as much the way to the database as the clocks."""
+
+_NONE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """`ahead`: how much the database's clock is ahead of ours. `asked_at` and `stepped` are in seconds."""
+
+    ahead: timedelta
+    asked_at: float
+    stepped: float
+
+    def holds(self, monotonic: float, stepped: float) -> bool:
+        return 0 <= monotonic - self.asked_at < ASK_EVERY and abs(stepped - self.stepped) < STEP
+
+
+_lock = threading.Lock()
+_known: dict[str, _Comparison] = {}
+
+
+def now() -> datetime:
+    """Costs a query every `ASK_EVERY` seconds in each process, and none on SQLite."""
+    if connection.vendor != "postgresql":
+        return timezone.now()
+    monotonic = time.monotonic()
+    stepped = time.time() - monotonic
+    known = _known.get(connection.alias)
+    if known is None or not known.holds(monotonic, stepped):
+        known = _compare(known, monotonic, stepped)
+    return timezone.now() + known.ahead
+
+
+def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Comparison:
+    """Asks the database. Where it does not answer, what was known holds on; a later query says what is wrong."""
+    try:
+        at = _ask()
+    except DatabaseError:
+        return known or _Comparison(_NONE, monotonic, stepped)
+    ahead = at - datetime.fromtimestamp(time.time(), UTC)
+    found = _Comparison(ahead if abs(ahead) > SAME else _NONE, monotonic, stepped)
+    with _lock:
+        _known[connection.alias] = found
+    return found
+
+
+def _ask() -> datetime:
+    """The database's clock. Not that of the transaction, which stands still."""
+    connection.ensure_connection()
+    # psycopg's own cursor: the question belongs to no request that counts or times its queries.
+    with connection.wrap_database_errors, connection.connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at: datetime = cursor.fetchone()[0]
+    return at
