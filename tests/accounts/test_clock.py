@@ -1,0 +1,78 @@
+"""The present moment is the database's where several machines meet."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from accounts import clock
+
+STEPS = [timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1)]
+NEAR = timedelta(seconds=5)
+"""A guard for slow machines; far below any of the steps."""
+
+
+@pytest.fixture(autouse=True)
+def _forgets() -> Iterator[None]:
+    clock._known.clear()
+    yield
+    clock._known.clear()
+
+
+def step(patch: pytest.MonkeyPatch, by: timedelta) -> None:
+    """The clock of this machine steps; the monotonic one, and the database's, do not."""
+    real = time.time
+    patch.setattr(time, "time", lambda: real() + by.total_seconds())
+    patch.setattr(timezone, "now", lambda: datetime.fromtimestamp(time.time(), UTC))
+
+
+@pytest.mark.django_db
+@pytest.mark.postgres_only
+@pytest.mark.parametrize("by", STEPS, ids=str)
+def test_a_machine_whose_clock_is_wrong_uses_the_databases(by: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = timezone.now()
+    step(monkeypatch, by)
+    assert before - NEAR < clock.now() < before + NEAR
+
+
+@pytest.mark.django_db
+@pytest.mark.postgres_only
+@pytest.mark.parametrize("by", STEPS, ids=str)
+def test_a_step_is_noticed_at_once(by: timedelta, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = clock.now()
+    step(monkeypatch, by)
+    assert before - NEAR < clock.now() < before + NEAR
+
+
+@pytest.mark.django_db
+@pytest.mark.postgres_only
+def test_clocks_that_agree_are_left_alone_and_the_database_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    ask = clock._ask
+    monkeypatch.setattr(clock, "_ask", lambda: asked.append(1) or ask())
+    monkeypatch.setattr(clock, "SAME", timedelta(seconds=30))
+    times = [moment for _ in range(50) for moment in (timezone.now(), clock.now())]
+    assert times == sorted(times)
+    assert len(asked) <= 1 + (times[-1] - times[0]).total_seconds() // clock.ASK_EVERY
+
+
+@pytest.mark.django_db
+@pytest.mark.postgres_only
+def test_a_database_that_does_not_answer_leaves_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> datetime:
+        raise DatabaseError
+
+    clock.now()
+    monkeypatch.setattr(clock, "_ask", refuse)
+    step(monkeypatch, timedelta(days=1))
+    assert abs(clock.now() - timezone.now()) < NEAR
+
+
+@pytest.mark.django_db
+def test_nothing_is_asked_of_sqlite() -> None:
+    if connection.vendor == "sqlite":
+        clock.now()
+        assert not clock._known

@@ -1,0 +1,102 @@
+"""A clock that steps back makes nothing lie: every stored moment, 10 minutes and a day away, before its reader.
+
+A new column is one more row of the table below: the reader that compares it with the present, or the word `SHOWN` where
+none does.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db.models import DateTimeField
+from rest_framework.test import APIClient
+
+from accounts import clock
+from accounts.models import User
+from projects.models import Project
+from tests.deploying import deploy_project
+from tests.fakes.engine import MemoryEngine
+from tests.moments import of_accounts, of_projects
+from tests.moments.world import World
+
+Reader = Callable[[World, datetime, timedelta], None]
+SHOWN = None
+"""Nothing follows from the moment, or only from whether there is one."""
+
+SHIFTS = [timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1)]
+
+COLUMNS: dict[str, Reader | None] = {
+    "accounts.ApiKey.created_at": SHOWN,
+    "accounts.ApiKey.expires_at": of_accounts.key_expires_at,
+    "accounts.ApiKey.last_used_at": of_accounts.last_used_at,
+    "accounts.ApiKey.revoked_at": SHOWN,
+    "accounts.KnownNetwork.used_at": of_accounts.known_network_used_at,
+    "accounts.LoginCounter.last_attempt_at": of_accounts.last_attempt_at,
+    "accounts.RevokedSession.expires_at": of_accounts.revocation_expires_at,
+    "accounts.SecondFactor.enrolled_at": SHOWN,
+    "accounts.User.date_joined": SHOWN,
+    "accounts.User.last_login": SHOWN,
+    "admin.LogEntry.action_time": SHOWN,
+    "projects.EngineHost.ask_again_at": of_projects.ask_again_at,
+    "projects.Event.at": of_projects.event_at,
+    "projects.IdempotencyRecord.created_at": of_projects.idempotency_created_at,
+    "projects.Installation.created_at": SHOWN,
+    "projects.Installation.held_since": SHOWN,
+    "projects.LongRequest.held_until": of_projects.held_until,
+    "projects.Project.bot_unconfirmed_at": of_projects.bot_unconfirmed_at,
+    "projects.Project.crashes_since": of_projects.crashes_since,
+    "projects.Project.created_at": SHOWN,
+    "projects.Project.failed_at": SHOWN,
+    "projects.Project.finished_at": SHOWN,
+    "projects.Project.gave_up_at": SHOWN,
+    "projects.Project.noticed_at": of_projects.noticed_at,
+    "projects.Project.observed_at": of_projects.observed_at,
+    "projects.Project.operation_deadline": of_projects.operation_deadline,
+    "projects.Project.reconcile_again_at": of_projects.reconcile_again_at,
+    "projects.Project.reconcile_failed_at": SHOWN,
+    "projects.Project.recreated_at": of_projects.recreated_at,
+    "projects.Project.started_at": of_projects.started_at,
+    "projects.Project.suspended_at": SHOWN,
+    "projects.Project.updated_at": of_projects.updated_at,
+    "projects.Quarantined.since": of_projects.quarantined_since,
+    "projects.Run.ended_at": SHOWN,
+    "projects.Run.started_at": SHOWN,
+    "projects.Watch.heartbeat_at": of_projects.heartbeat_at,
+    "projects.Watch.lease_until": of_projects.lease_until,
+    "sessions.Session.expire_date": of_accounts.session_expire_date,
+}
+ELSEWHERE: dict[str, Reader] = {
+    "windows of usage": of_accounts.usage_window,
+    "session tokens": of_accounts.token_issued_at,
+    "set-password links": of_accounts.link_made_at,
+    "containers on the engine": of_projects.orphan_created_at,
+}
+"""Moments that are no column of that kind."""
+
+READERS = {name: reader for name, reader in (COLUMNS | ELSEWHERE).items() if reader is not None}
+
+
+@pytest.mark.one_database
+def test_every_stored_moment_is_in_the_table() -> None:
+    stored = {
+        f"{model._meta.app_label}.{model.__name__}.{field.name}"
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, DateTimeField)
+    }
+    assert stored == COLUMNS.keys()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_moment_in_the_future_counts_as_never_written(
+    name: str, api: APIClient, alice: User, engine: MemoryEngine, settings: Any
+) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    settings.BERTH_PUBLIC_URL = "https://berth.example"
+    for shift in SHIFTS:
+        Project.objects.all().delete()
+        engine.reset()
+        world = World(api, alice, engine, deploy_project(api).pk)
+        READERS[name](world, clock.now() + shift, shift)

@@ -1,0 +1,190 @@
+"""Readers of the moments that projects store.
+
+Each is shown a moment that is `shift` away from now, and must take one in the future for never written.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.utils import timezone
+
+from accounts import clock
+from containers.identity import own_labels
+from containers.vocabulary import PROJECT_LABEL, Health
+from projects.api.long_requests import PER_USER, acquire_lease
+from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Quarantined, Watch
+from projects.models.reconciliation import LONGEST_PAUSE
+from projects.rules.lifecycle import CRASH_LIMIT, Operation
+from projects.services.bot_claims import find_unconfirmed
+from projects.services.capacity import learn_host_memory
+from projects.services.places import Places
+from projects.watcher.leader import become_leader
+from projects.watcher.reconcile import reconcile
+from tests.deploying import PROJECT
+from tests.fakes.engine import MemoryEngine
+from tests.moments.world import LONG_AGO, World
+
+
+def observed_at(world: World, at: datetime, shift: timedelta) -> None:
+    """An agent is killed: the next read says so, and the next round notes it."""
+    world.rows.update(observed_at=at)
+    world.engine.crash(world.name)
+    assert world.status() != "running"
+    reconcile(repair=False)
+    assert world.project().container_state == "exited"
+    assert world.project().observed_at <= clock.now()  # type: ignore[operator]
+
+
+def updated_at(world: World, at: datetime, shift: timedelta) -> None:
+    """One round brings the row back to the present, so that the heartbeat vouches for it again."""
+    world.rows.update(updated_at=at, observed_at=LONG_AGO)
+    world.engine.crash(world.name)
+    _beat(clock.now())
+    assert world.status() != "running" or shift < timedelta(0)
+    world.engine.restart_once_more(world.name)
+    _beat(reconcile().at)
+    assert world.project().updated_at <= clock.now()
+    world.engine.unavailable = True
+    assert world.status() != "unknown"
+
+
+def heartbeat_at(world: World, at: datetime, shift: timedelta) -> None:
+    world.rows.update(observed_at=LONG_AGO, updated_at=LONG_AGO)
+    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"heartbeat_at": at})
+    world.engine.vanish(world.name)
+    assert world.status() != "running"
+
+
+def lease_until(world: World, at: datetime, shift: timedelta) -> None:
+    """A dead watcher's lease keeps no other one away, and starts no agent again."""
+    Watch.objects.all().delete()
+    assert become_leader("dead")
+    Watch.objects.update(lease_until=at)
+    world.engine.exit(world.name, 3)
+    world.rows.update(observed_at=LONG_AGO)
+    assert world.status() == "crashed"
+    assert become_leader("next")
+
+
+def operation_deadline(world: World, at: datetime, shift: timedelta) -> None:
+    """What a killed server has left is taken over, by an owner's command and by the watcher."""
+    held = {"operation": Operation.RESTART, "operation_id": uuid4(), "operation_deadline": at}
+    world.rows.update(**held)
+    assert world.status() == "running"
+    assert world.api.post(f"{world.path}/control", {"action": "restart"}).status_code == 200
+    world.rows.update(**held)
+    reconcile()
+    assert world.project().operation == ""
+
+
+def started_at(world: World, at: datetime, shift: timedelta) -> None:
+    """The engine's clock may be ahead of ours for a day: an agent without a health check does not start for a day."""
+    world.rows.update(started_at=at, health=Health.NONE, agent_state="", observed_at=clock.now())
+    world.engine.unavailable = True
+    assert world.status() == "running"
+
+
+def recreated_at(world: World, at: datetime, shift: timedelta) -> None:
+    world.rows.update(recreated_at=at)
+    world.engine.vanish(world.name)
+    reconcile()
+    assert world.name in world.engine.containers
+    assert world.status() == "running"
+
+
+def crashes_since(world: World, at: datetime, shift: timedelta) -> None:
+    """The crashes of a window that is over, or has not begun, count no more."""
+    world.rows.update(crashes_since=at, crash_count=CRASH_LIMIT - 1)
+    world.engine.crash(world.name, restarting=True)
+    reconcile()
+    assert world.project().crash_count == 1
+    assert world.project().gave_up_at is None
+
+
+def noticed_at(world: World, at: datetime, shift: timedelta) -> None:
+    """The mail that was sent in the future keeps none back. One of ten minutes ago does."""
+    world.rows.update(noticed_at=at)
+    world.engine.crash(world.name, exit_code=20, restarting=True)
+    reconcile()
+    told = world.project().noticed_at
+    assert (told == at) == (shift == timedelta(minutes=-10))
+    assert told is not None and told <= clock.now()  # noqa: PT018 - for the type checker
+
+
+def reconcile_again_at(world: World, at: datetime, shift: timedelta) -> None:
+    world.rows.update(reconcile_failures=1, reconcile_again_at=at)
+    assert reconcile().skipped == (1 if shift == LONGEST_PAUSE else 0)
+
+
+def bot_unconfirmed_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A claim that was asked about in the future is the next to be asked about."""
+    asked_now = Project.objects.get(pk=world.deploy(telegramToken="5:other"))
+    Project.objects.update(bot_unconfirmed_at=clock.now())
+    world.rows.update(bot_unconfirmed_at=at)
+    assert list(find_unconfirmed()) == [world.project(), asked_now]
+
+
+def ask_again_at(world: World, at: datetime, shift: timedelta) -> None:
+    """Within the hour that it was put off nobody asks the engine how much memory its host has."""
+    EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"ask_again_at": at})
+    world.engine.calls.clear()
+    learn_host_memory()
+    assert (("host_memory", "") in world.engine.calls) == (shift != timedelta(minutes=10))
+
+
+def idempotency_created_at(world: World, at: datetime, shift: timedelta) -> None:
+    """An answer is kept, and a request that was cut off before it made anything is made good."""
+    send: Any = lambda: world.api.post(  # noqa: E731
+        "/api/projects", PROJECT | {"telegramToken": "5:once"}, headers={"idempotency-key": "once"}
+    )
+    first = send()
+    assert first.status_code == 201, first.content
+    IdempotencyRecord.objects.update(created_at=at)
+    if shift > timedelta(days=-1):
+        assert send().content == first.content
+    Project.objects.filter(pk=first.json()["id"]).delete()
+    IdempotencyRecord.objects.update(created_at=at, answer="")
+    assert send().status_code == 201
+
+
+def held_until(world: World, at: datetime, shift: timedelta) -> None:
+    LongRequest.objects.bulk_create(LongRequest(owner=world.owner, held_until=at) for _ in range(PER_USER))
+    with acquire_lease(world.owner, Places(total=4, each=4, reserve=1)):
+        assert LongRequest.objects.count() == 1
+
+
+def event_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A reader waits ten seconds at a gap, and not for a day."""
+    cursor = EventCursor.named(f"reader {shift}")
+    after_a_gap = cursor.last_event_id + 10_000  # far from what a sequence gives out meanwhile
+    late = Event(pk=after_a_gap, project_id=uuid4(), owner_id=uuid4(), at=at, actor="a", source="s", action="stop")
+    Event.objects.bulk_create([late])
+    assert [event.pk for event in cursor.unread(limit=10)] == [after_a_gap]
+
+
+def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:
+    key = str(uuid4())
+    _leave_behind(world.engine, key, LONG_AGO)
+    Quarantined.objects.create(key=key, instance=settings.BERTH_INSTANCE, since=at)
+    reconcile()
+    assert Quarantined.objects.get(pk=key).since <= timezone.now()
+
+
+def orphan_created_at(world: World, at: datetime, shift: timedelta) -> None:
+    """The moment is the engine's. What is of no project goes into quarantine, however far apart the clocks are."""
+    key = str(uuid4())
+    _leave_behind(world.engine, key, at)
+    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")  # it was known once
+    reconcile()
+    assert Quarantined.objects.filter(pk=key).exists()
+
+
+def _leave_behind(engine: MemoryEngine, key: str, at: datetime) -> None:
+    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")
+    engine.foreign(f"left-{key[:8]}", labels={**own_labels(), PROJECT_LABEL: key}).created_at = at
+
+
+def _beat(at: datetime) -> None:
+    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"heartbeat_at": at})
