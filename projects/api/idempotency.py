@@ -7,12 +7,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from accounts import clock
 from accounts.models import User
+from accounts.moments import not_recent
 from projects.errors import IdempotencyMismatchError, OperationInProgressError, ProjectGoneError
+from projects.models import Project
 from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, IdempotencyRecord
+from projects.rules.lifecycle import Desired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +35,7 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
 
     Raises `IdempotencyMismatchError` for a key that came with another body, `OperationInProgressError` while the first
     request is under way, and `ProjectGoneError` once the project that it made is deleted. Where `make` raises an error
-    nothing is stored, and a retry calls it again.
+    and has left no project, nothing is stored, and a retry calls it again.
     """
     turn = _take_turn(owner=owner, key=key, body=body)
     if turn.answer is not None:
@@ -40,21 +43,29 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     try:
         answer = make(turn.project_id)
     except BaseException:
-        IdempotencyRecord.objects.filter(pk=turn.record_id, answer__in=("", GONE)).delete()
+        # A retry after a request that made its project, and was cut off after that, must not make another.
+        if not Project.objects.live().filter(pk=turn.project_id).exists():
+            IdempotencyRecord.objects.filter(pk=turn.record_id, answer__in=("", GONE)).delete()
         raise
-    IdempotencyRecord.objects.filter(pk=turn.record_id, answer="").update(answer=json.dumps(answer))
+    record = IdempotencyRecord.objects.filter(pk=turn.record_id)
+    if not record.filter(answer="").update(answer=json.dumps(answer)):
+        # Another request with this key has answered since the project was there.
+        stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
+        return json.loads(stored) if stored else answer
     return answer
 
 
 def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
     """Records the key for this request, or finds what an earlier request with it has left."""
     digest = _digest(owner, body)
-    now = timezone.now()
+    now = clock.now()
     mine = IdempotencyRecord.objects.filter(owner=owner, key=key)
     mine.filter(created_at__lte=now - KEPT_FOR).delete()
     try:
         with transaction.atomic():
-            record = IdempotencyRecord.objects.create(owner=owner, key=key, digest=digest, project_id=uuid4())
+            record = IdempotencyRecord.objects.create(
+                owner=owner, key=key, digest=digest, project_id=uuid4(), created_at=now
+            )
         return _Turn(record_id=record.pk, project_id=record.project_id)
     except IntegrityError:
         earlier = mine.first()
@@ -66,16 +77,35 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
         raise ProjectGoneError
     if earlier.answer:
         return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
-    return _take_over(earlier)
+    return _follow(earlier)
+
+
+def _follow(record: IdempotencyRecord) -> _Turn:
+    """Goes on where a first request without an answer is, or was when it was killed. Its project tells where that is.
+
+    Raises `OperationInProgressError` while the project is being made, or may still come.
+    """
+    project = Project.objects.filter(pk=record.project_id).first()
+    if project is None:
+        return _take_over(record)
+    if project.desired == Desired.DELETED:
+        raise ProjectGoneError
+    if project.operation_in_flight(clock.now()):
+        raise _under_way()
+    return _Turn(record_id=record.pk, project_id=record.project_id)
 
 
 def _take_over(record: IdempotencyRecord) -> _Turn:
-    """Continues a first request that is too old to answer any more. Raises an error for one that is not."""
-    now = timezone.now()
-    abandoned = IdempotencyRecord.objects.filter(pk=record.pk, answer="", created_at__lte=now - PENDING_FOR)
-    if abandoned.update(created_at=now):
+    """Continues a first request that has made nothing and is too old to answer any more."""
+    now = clock.now()
+    abandoned = not_recent("created_at", within=PENDING_FOR, now=now)
+    if IdempotencyRecord.objects.filter(abandoned, pk=record.pk, answer="").update(created_at=now):
         return _Turn(record_id=record.pk, project_id=record.project_id)
-    raise OperationInProgressError(
+    raise _under_way()
+
+
+def _under_way() -> OperationInProgressError:
+    return OperationInProgressError(
         "The first request with this Idempotency-Key is still under way. Try again in a few seconds.", retry_after=2
     )
 

@@ -7,8 +7,9 @@ from django.db import models
 from django.utils import timezone
 
 KEPT_FOR = timedelta(hours=24)
-PENDING_FOR = timedelta(minutes=2)
-"""How long a request without an answer holds its key. No request may take longer."""
+PENDING_FOR = timedelta(seconds=40)
+"""How long a request holds its key before it has made its project. What it asks of the engine, of Telegram and of the
+provider until then has shorter limits. Once there is a project, that tells how far the request has come."""
 
 
 GONE = "null"

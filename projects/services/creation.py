@@ -14,7 +14,7 @@ from accounts.models import User
 from containers.errors import EngineError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
-from projects.models import Actor, AgentType, Event, Plan, Project
+from projects.models import Actor, AgentType, Event, IdempotencyRecord, Plan, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
@@ -24,9 +24,11 @@ from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.operations import (
     ForeseenError,
+    Outcome,
     bring_up,
     command_deadline,
     failure_code,
+    operation_in_progress,
     record_outcome,
     time_allowed,
 )
@@ -62,18 +64,26 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
         try:
             outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
             events = _deploy_events(project, actor, check, outcome.error)
-            record_outcome(project, claim, outcome, events=events)
+            if outcome.error is None:
+                record_outcome(project, claim, outcome, events=events)
+                return project
+            deletion = _record_failure(project, claim, outcome, events)
         except OperationLostError as error:
             _check_it_still_exists(project, error)
             Event.objects.bulk_create(_deploy_events(project, actor, check))
             return project
         except Exception:  # nobody foresaw it
-            _clean_up(project)
+            _clean_up(project, _claim_clean_up(project))
             raise
-        if outcome.error is not None:
-            _clean_up(project)
-            raise outcome.error
-    return project
+        _clean_up(project, deletion)
+        raise outcome.error
+
+
+def _record_failure(project: Project, claim: Claim, outcome: Outcome, events: list[Event]) -> Claim | None:
+    """Ends the deploy and begins the deletion at once: nobody may see a failed project that nobody was told of."""
+    with transaction.atomic():
+        record_outcome(project, claim, outcome, events=events)
+        return _claim_clean_up(project)
 
 
 def _deploy_events(
@@ -145,6 +155,8 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
             project.uid = take_uid()
             project.save(force_insert=True)
     except IntegrityError:
+        if Project.objects.filter(pk=project.pk).exists():  # a retry took over from a request that was just slow
+            raise operation_in_progress(project) from None
         check_bot(owner=owner, check=check, project_id=project.pk)
         raise
     return project, claim
@@ -158,15 +170,27 @@ def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
         raise error from None
 
 
-def _clean_up(project: Project) -> None:
-    """Removes what a failed deploy has made, unless staff have suspended the project since.
+def _claim_clean_up(project: Project) -> Claim | None:
+    """Begins the deletion of what a failed deploy has made. None where staff have suspended the project since.
 
-    Where the engine is silent, the watcher removes it later.
+    The Idempotency-Key is free from now on, also where this process is killed: its retry makes another project.
     """
     try:
-        claim = claim_deletion(project, unless_suspended=True)
-        if claim is not None:
-            finish_deletion(project, claim, remove_container(project))
+        with transaction.atomic():
+            claim = claim_deletion(project, unless_suspended=True)
+            if claim is not None:
+                IdempotencyRecord.objects.filter(project_id=project.pk, answer="").delete()
+            return claim
+    except ProjectGoneError:
+        return None
+
+
+def _clean_up(project: Project, claim: Claim | None) -> None:
+    """Removes what a failed deploy has made. Where the engine is silent, the watcher removes it later."""
+    if claim is None:
+        return
+    try:
+        finish_deletion(project, claim, remove_container(project))
     except ProjectGoneError:
         return
     except EngineError:

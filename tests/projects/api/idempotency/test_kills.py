@@ -1,0 +1,147 @@
+"""kill -9 of a creation at every point at which anything has changed: before each write, and before each engine call.
+
+A retry is told to wait only while the project is being made, or may still come; then it makes one project, or is
+answered with the one that is there.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from accounts import clock
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from projects.models import IdempotencyRecord, Project
+from projects.models.idempotency import PENDING_FOR
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.api.idempotency.records import age
+
+SILENT, REFUSED = EngineUnavailableError, EngineRefusedError
+DEPLOYS = {
+    "one that goes well": (),
+    "one that the engine refuses": (("deploy.start", REFUSED),),
+    "one that meets a silent engine": (("deploy.start", SILENT),),
+    "one whose remains cannot be removed": (("deploy.start", REFUSED), ("remove", SILENT)),
+}
+
+
+class Killed(BaseException):
+    """No `except Exception` catches it."""
+
+
+class Reaper:
+    """Kills at the `point`-th step. What the dead process would still do, in any `finally`, does not happen."""
+
+    def __init__(self, point: int) -> None:
+        self.left = point
+        self.is_dead = False
+
+    def step(self) -> None:
+        self.left -= 1
+        self.is_dead = self.is_dead or self.left < 0
+        if self.is_dead:
+            raise Killed
+
+    def statement(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            self.step()
+        if self.is_dead and not sql.startswith(("ROLLBACK", "RELEASE", "SAVEPOINT")):
+            raise Killed
+        return execute(sql, params, many, context)
+
+
+@contextmanager
+def killed_at(point: int, engine: MemoryEngine) -> Iterator[Reaper]:
+    reaper, step = Reaper(point), engine._step
+
+    def mortal(name: str) -> None:
+        reaper.step()
+        step(name)
+
+    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(reaper.statement):
+        patch.setattr(engine, "_step", mortal)
+        yield reaper
+
+
+def start_over(engine: MemoryEngine, failures: Any) -> None:
+    Project.objects.all().delete()
+    IdempotencyRecord.objects.all().delete()
+    engine.reset()
+    for verb, error in failures:
+        engine.fail(verb, error)
+
+
+def heal(engine: MemoryEngine) -> None:
+    engine._failures.clear()
+
+
+def let_time_pass() -> None:
+    Project.objects.exclude(operation="").update(operation_deadline=clock.now() - timedelta(seconds=1))
+    age(PENDING_FOR)
+
+
+def may_still_come() -> bool:
+    """Whether the first request could be alive, by all that others can see."""
+    if not IdempotencyRecord.objects.exists():
+        return False
+    project = Project.objects.first()
+    return project is None or bool(project.operation)
+
+
+def assert_one_is_made(create: Callable[..., Any], engine: MemoryEngine) -> None:
+    answers = [create() for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201], answers[0].content
+    assert answers[0].content == answers[1].content
+    let_time_pass()
+    reconcile()
+    reconcile()
+    made = Project.objects.get()
+    assert str(made.pk) == answers[0].json()["id"]
+    assert [each.key for each in engine.containers.values()] == [str(made.pk)]
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("first", ["the retry", "a round"])
+@pytest.mark.parametrize("failures", DEPLOYS.values(), ids=DEPLOYS.keys())
+def test_a_retry_waits_no_longer_than_for_the_project(
+    create: Callable[..., Any], engine: MemoryEngine, failures: Any, first: str
+) -> None:
+    point, is_over = 0, False
+    while not is_over:
+        start_over(engine, failures)
+        with killed_at(point, engine) as reaper:
+            with suppress(Killed):
+                create()
+            is_over = not reaper.is_dead
+        connection.set_rollback(False)  # of the test's own transaction: the statement was never sent
+        heal(engine)
+        if may_still_come():
+            assert_problem(create(), 409, "operation_in_progress")
+            let_time_pass()
+        if first == "a round":
+            reconcile()
+        assert_one_is_made(create, engine)
+        point += 1
+    assert point > 8, "There are fewer points than a creation has writes."
+
+
+def test_what_was_cut_off_after_it_made_its_project_makes_no_other(
+    create: Callable[..., Any], engine: MemoryEngine
+) -> None:
+    """A worker that is told to end raises SystemExit in its threads."""
+
+    def end() -> None:
+        raise SystemExit(1)
+
+    engine.slow("deploy.start", end)
+    with pytest.raises(SystemExit):
+        create()
+    engine.slow("deploy.start", None)
+    assert_problem(create(), 409, "operation_in_progress")
+    let_time_pass()
+    assert_one_is_made(create, engine)
