@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.utils import timezone
 
+from accounts import clock
+
 TRIED_FOR = timedelta(days=3)
 """How long a mail is tried again."""
 
@@ -16,7 +18,7 @@ LONGEST_PAUSE = timedelta(hours=1)
 
 
 def give_up_time() -> datetime:
-    return timezone.now() + TRIED_FOR
+    return clock.now() + TRIED_FOR
 
 
 class MailState(models.TextChoices):

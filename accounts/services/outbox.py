@@ -18,12 +18,13 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import DatabaseError
-from django.db.models import F, Q, QuerySet
-from django.utils import timezone
+from django.db.models import F, QuerySet
 
+from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.models import MailState, OutgoingMail, User
 from accounts.models.outgoing_mail import ENDED_BADLY, LONGEST_PAUSE, give_up_time, pause_after
+from accounts.moments import not_recent, over
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,8 @@ def queue_mail(*, kind: str, user_id: UUID, facts: Mapping[str, str] | None = No
     most = MOST_WAITING // 2 if by_stranger else MOST_WAITING
     if OutgoingMail.objects.filter(state=MailState.WAITING)[:most].count() >= most:
         raise OutboxFullError
-    OutgoingMail.objects.create(kind=kind, user_id=user_id, facts=dict(facts or {}))
+    now = clock.now()
+    OutgoingMail.objects.create(kind=kind, user_id=user_id, facts=dict(facts or {}), created_at=now, next_try_at=now)
 
 
 def send_due(
@@ -72,7 +74,7 @@ def send_due(
     It stops at the first mail with which the server fails. That one is not due any more, so that the next pass begins
     with another, and no mail can hold up the rest.
     """
-    for mail in find_due(timezone.now()).order_by("next_try_at")[:limit]:
+    for mail in find_due(clock.now()).order_by("next_try_at")[:limit]:
         if is_stopped():
             break
         if _claim(mail) and not _try(mail, renderers):
@@ -82,7 +84,7 @@ def send_due(
 
 def find_due(now: datetime) -> QuerySet[OutgoingMail]:
     """A moment further ahead than any pause comes of a clock that was set back since, and does not count."""
-    is_due = Q(next_try_at__lte=now) | Q(next_try_at__gt=now + LONGEST_PAUSE + timedelta(minutes=1))
+    is_due = over("next_try_at", at_most=LONGEST_PAUSE, now=now)
     return OutgoingMail.objects.filter(is_due, state=MailState.WAITING)
 
 
@@ -90,14 +92,15 @@ def try_again(chosen: QuerySet[OutgoingMail]) -> int:
     """Makes these mails due now, for three more days, unless they were sent. Returns how many."""
     unsent = chosen.filter(state__in=[MailState.WAITING, MailState.REFUSED, MailState.GIVEN_UP])
     return unsent.update(
-        state=MailState.WAITING, next_try_at=timezone.now(), give_up_at=give_up_time(), attempts=0, ended_at=None
+        state=MailState.WAITING, next_try_at=clock.now(), give_up_at=give_up_time(), attempts=0, ended_at=None
     )
 
 
 def describe_trouble() -> str:
     """What the staff have to know of the mails, in a sentence; empty where all is well."""
-    now = timezone.now()
-    late = OutgoingMail.objects.filter(state=MailState.WAITING, attempts__gt=0, created_at__lte=now - LATE_AFTER)
+    now = clock.now()
+    is_late = not_recent("created_at", within=LATE_AFTER, now=now)
+    late = OutgoingMail.objects.filter(is_late, state=MailState.WAITING, attempts__gt=0)
     lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - TOLD_FOR)
     waiting, unsent = late.count(), lost.count()
     if not waiting + unsent:
@@ -114,7 +117,7 @@ def _claim(mail: OutgoingMail) -> bool:
     mine = OutgoingMail.objects.filter(
         pk=mail.pk, state=MailState.WAITING, attempts=mail.attempts, next_try_at=mail.next_try_at
     )
-    again_at = timezone.now() + pause_after(mail.attempts + 1)
+    again_at = clock.now() + pause_after(mail.attempts + 1)
     return bool(mine.update(attempts=F("attempts") + 1, next_try_at=again_at))
 
 
@@ -162,14 +165,14 @@ def _note_failure(mail: OutgoingMail, what: str, *, for_good: bool = False) -> N
     logger.warning("The mail %s (%s) could not be sent: %s", mail.pk, mail.kind, what)
     if for_good:
         _end(mail, MailState.REFUSED, error=what)
-    elif timezone.now() >= mail.give_up_at:
+    elif clock.now() >= mail.give_up_at:
         _end(mail, MailState.GIVEN_UP, error=what)
     else:
         _waiting(mail).update(last_error=what)
 
 
 def _end(mail: OutgoingMail, state: MailState, *, error: str = "") -> None:
-    _waiting(mail).update(state=state, ended_at=timezone.now(), last_error=error)
+    _waiting(mail).update(state=state, ended_at=clock.now(), last_error=error)
 
 
 def _waiting(mail: OutgoingMail) -> QuerySet[OutgoingMail]:

@@ -1,7 +1,7 @@
 """Which rows of accounts count for nothing any more, so that they may be deleted."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings

@@ -9,7 +9,8 @@ from django.test import Client
 from accounts import clock
 from accounts.credentials import set_password_tokens
 from accounts.credentials.session_tokens import issue_session
-from accounts.models import ApiKey, KnownNetwork, LoginCounter, RevokedSession, UsageCounter
+from accounts.models import ApiKey, KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
+from accounts.services.outbox import find_due, queue_mail
 from accounts.throttling import counters
 from accounts.throttling.known_networks import is_known_network, remember_network
 from accounts.throttling.login_attempts import LIMIT, WINDOW, check_limit
@@ -103,3 +104,11 @@ def link_made_at(world: World, at: datetime, shift: timedelta) -> None:
         patch.setattr(type(set_password_tokens._tokens), "_now", lambda _: at.replace(tzinfo=None))
         token = set_password_tokens.make_token(world.owner)
     assert set_password_tokens.is_valid(token, world.owner) == (shift < timedelta(0))
+
+
+def mail_next_try_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A mail waits for an hour at most, however far the clock has stepped back."""
+    OutgoingMail.objects.all().delete()
+    queue_mail(kind="a kind", user_id=world.owner.pk)
+    OutgoingMail.objects.update(next_try_at=at)
+    assert find_due(clock.now()).exists() == (shift != timedelta(minutes=10))
