@@ -50,9 +50,14 @@ def test_a_step_is_noticed_at_once(by: timedelta, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.django_db
 @pytest.mark.postgres_only
 def test_clocks_that_agree_are_left_alone_and_the_database_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    asked: list[datetime] = []
     ask = clock._ask
-    monkeypatch.setattr(clock, "_ask", lambda: asked.append(1) or ask())
+
+    def note() -> datetime:
+        asked.append(ask())
+        return asked[-1]
+
+    monkeypatch.setattr(clock, "_ask", note)
     monkeypatch.setattr(clock, "SAME", timedelta(seconds=30))
     times = [moment for _ in range(50) for moment in (timezone.now(), clock.now())]
     assert times == sorted(times)

@@ -1,8 +1,10 @@
 """A moment in the future counts as never written: the pure functions, and the conditions that say the same in SQL."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db.models import Q
 
 from accounts import moments
 from accounts.models import RevokedSession
@@ -36,7 +38,7 @@ def test_the_database_says_the_same() -> None:
     )
     rows = {row.expires_at: row for row in RevokedSession.objects.all()}
     field = "expires_at"
-    for condition, function in (
+    pairs: list[tuple[Q, Callable[[datetime], bool]]] = [
         (moments.future(field, now=NOW), lambda at: moments.is_future(at, now=NOW)),
         (moments.recent(field, within=WITHIN, now=NOW), lambda at: moments.is_recent(at, within=WITHIN, now=NOW)),
         (
@@ -44,6 +46,7 @@ def test_the_database_says_the_same() -> None:
             lambda at: not moments.is_recent(at, within=WITHIN, now=NOW),
         ),
         (moments.over(field, at_most=WITHIN, now=NOW), lambda at: not moments.lasts(at, at_most=WITHIN, now=NOW)),
-    ):
+    ]
+    for condition, function in pairs:
         found = set(RevokedSession.objects.filter(condition).values_list(field, flat=True))
         assert found == {at for at in rows if function(at)}
