@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+SQLITE, POSTGRESQL = "config.database.sqlite", "config.database.postgresql"
+"""Django's backends with our limits."""
+
 
 def text(name: str, default: str = "") -> str:
     """Returns the value as written, without spaces around it. No character is special, a dollar sign neither."""
@@ -122,7 +125,7 @@ def database(name: str, default: Path) -> dict[str, object]:
     """Returns Django's settings for the database of the URL, or for the SQLite file `default` without one."""
     value = text(name)
     if not value:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(default)}
+        return {"ENGINE": SQLITE, "NAME": str(default)}
     try:
         # The library prints a URL with an unknown scheme, password included, as a warning.
         known = urlsplit(value).scheme in {"postgresql", "postgres", "sqlite"}
@@ -134,7 +137,7 @@ def database(name: str, default: Path) -> dict[str, object]:
             f"{name} is not a database URL. Write it as postgresql://user:password@host:5432/name or sqlite:////path."
         )
         raise ImproperlyConfigured(message)
-    return parsed
+    return parsed | {"ENGINE": SQLITE if urlsplit(value).scheme == "sqlite" else POSTGRESQL}
 
 
 def mail(name: str) -> dict[str, object]:

@@ -1,40 +1,52 @@
 """Health checks: whether the process answers, and whether database and engine do."""
 
-from django.contrib.auth import get_user_model
-from django.db import DatabaseError
+from django.db.models import F
+from django.db.utils import Error
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
+from config.database.faults import Fault, find_fault
+from config.database.limits import time_limit
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from projects.models import Installation
+
+DATABASE_LIMIT = 3.0
+"""Seconds for the database. The engine has the two of a read."""
+
+OK, UNAVAILABLE = "ok", "unavailable"
+_WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
 @require_safe
 def healthz(_request: HttpRequest) -> JsonResponse:
     """Answers 200. Asks neither database nor engine, so that their trouble never restarts this process."""
-    return JsonResponse({"status": "ok"})
+    return JsonResponse({"status": OK})
 
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200 if the migrated database and the engine answer, else 503. The body says which of them does."""
-    parts = {"database": _database_answers(), "engine": _engine_answers()}
-    ready = all(parts.values())
-    words = {name: "ok" if answers else "unavailable" for name, answers in parts.items()}
-    return JsonResponse({"status": "ok" if ready else "unavailable", **words}, status=200 if ready else 503)
+    """Answers 200 if the database takes changes and the engine answers, else 503. The body says which of them does."""
+    parts = {"database": _ask_database(), "engine": _ask_engine()}
+    ready = all(word == OK for word in parts.values())
+    return JsonResponse({"status": OK if ready else UNAVAILABLE, **parts}, status=200 if ready else 503)
 
 
-def _database_answers() -> bool:
+def _ask_database() -> str:
+    """Writes a row that is there, as it is. A read says nothing of a standby, a full disk or a lock."""
     try:
-        get_user_model().objects.exists()
-    except DatabaseError:
-        return False
-    return True
+        with time_limit(DATABASE_LIMIT):
+            Installation.objects.update(held_because=F("held_because"))
+    except Error as error:
+        fault = find_fault(error)
+        return _WORDS.get(fault, UNAVAILABLE) if fault else UNAVAILABLE
+    return OK
 
 
-def _engine_answers() -> bool:
+def _ask_engine() -> str:
     try:
-        get_engine().ping()
+        with get_engine().read_deadline():
+            get_engine().ping()
     except EngineError:
-        return False
-    return True
+        return UNAVAILABLE
+    return OK

@@ -1,4 +1,6 @@
-"""Gives every request an id and a line in the access log, and every answer its headers against caching and sensors."""
+"""Gives every request an id, a time limit and a line in the access log, and every answer its headers against caching
+and sensors.
+"""
 
 import logging
 import re
@@ -10,7 +12,9 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 
+from config.database.limits import request_limits
 from config.log_format import redact
+from containers.call_limits import time_limit
 
 Next = Callable[[HttpRequest], HttpResponse]
 
@@ -20,6 +24,15 @@ _WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
 _HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
+
+ARRIVED_AT = "berth.arrived_at"
+"""In the WSGI environment: when the whole request was there, on the monotonic clock."""
+
+OUTSIDE_WITHIN = 28.0
+"""Seconds after its arrival at which a request has what it asks of the engine and of others, or goes without."""
+
+DATABASE_WITHIN = 29.0
+"""The same for the database, where the outcome is recorded last. No answer comes later than after 30 seconds."""
 
 
 def current_request_id() -> str:
@@ -60,6 +73,22 @@ class RequestIdMiddleware:
         response["X-Request-ID"] = current_request_id()
         _log_access(request, response.status_code, (time.perf_counter() - began) * 1000)
         return response
+
+
+class TimeLimitMiddleware:
+    """Limits everything that the request waits for, from the moment at which it came: it may have waited for a thread.
+
+    The body of a stream is made by another thread, after this has returned.
+    """
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        now = time.monotonic()
+        waited = now - request.META.get(ARRIVED_AT, now)
+        with time_limit(OUTSIDE_WITHIN - waited), request_limits(DATABASE_WITHIN - waited):
+            return self.get_response(request)
 
 
 class PrivateAnswersMiddleware:

@@ -3,6 +3,8 @@
 Domain errors know no HTTP, and no view translates them: every error that leaves a view is looked up here.
 """
 
+import logging
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -16,12 +18,16 @@ from django.views import defaults
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
+from config.database.faults import Fault, find_fault
 from config.middleware import current_request_id, is_api_path
 from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
 
+log = logging.getLogger(__name__)
+
 CONTENT_TYPE = "application/problem+json"
+DATABASE_UNAVAILABLE = "database_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,8 @@ def problem(
 
 def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpResponseBase | None:
     """The REST framework's exception handler. Returns None for an error without a row, which then becomes a 500."""
+    if fault := find_fault(error):
+        return database_problem(fault, error)
     row = next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), None)
     if row is None:
         return None
@@ -140,12 +148,38 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.page_not_found(request, exception)
 
 
+def database_problem(fault: Fault, error: BaseException | None) -> JsonResponse:
+    _log_fault(error)
+    return problem(503, DATABASE_UNAVAILABLE, fault.sentence, Retry_After=str(fault.retry_after))
+
+
+def _log_fault(error: BaseException | None) -> None:
+    """Its first line, which says what the matter is. Further ones may tell what was stored."""
+    log.warning("The database failed: %s", next(iter(str(error).splitlines()), ""))
+
+
 def internal_error(request: HttpRequest) -> HttpResponse:
-    """Answers with the request's id and nothing else. Django has logged the error under that id."""
+    """Answers with the request's id and nothing else. Django has logged the error under that id.
+
+    A fault of the database gets here from pages and from middleware, also while an error page is being rendered.
+    """
+    if fault := find_fault(sys.exception()):
+        return _database_unavailable(request, fault, sys.exception())
     if is_api_path(request.path_info):
         return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
     page = render_to_string("500.html", {"request_id": current_request_id()})
     return HttpResponse(page, status=500)
+
+
+def _database_unavailable(request: HttpRequest, fault: Fault, error: BaseException | None) -> HttpResponse:
+    if is_api_path(request.path_info):
+        response: HttpResponse = database_problem(fault, error)
+    else:
+        _log_fault(error)
+        page = render_to_string("503.html", {"sentence": fault.sentence, "request_id": current_request_id()})
+        response = HttpResponse(page, status=503, headers={"Retry-After": str(fault.retry_after)})
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - the traceback says nothing more
+    return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name

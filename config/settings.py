@@ -111,6 +111,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "config.middleware.TimeLimitMiddleware",
     "config.middleware.PrivateAnswersMiddleware",
     "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -146,11 +147,11 @@ TEMPLATES = [
 
 # -- the database -----------------------------------------------------------------------------------------------------
 _database: dict[str, Any] = env.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
-if _database["ENGINE"] == "django.db.backends.sqlite3":
+if _database["ENGINE"] == env.SQLITE:
     # Without IMMEDIATE a transaction that reads and then writes fails at once when another has written in between.
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
+        "timeout": 12,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
     }
     _database["CONN_MAX_AGE"] = None
@@ -158,8 +159,15 @@ else:
     # A connection is held for the whole request: a pool smaller than the threads starves them. The pool itself
     # requires CONN_MAX_AGE = 0.
     _database["OPTIONS"] = {
+        # Seconds, and for tcp_user_timeout milliseconds, after which TCP takes a silent host for gone.
+        "connect_timeout": 3,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
         **_database.get("OPTIONS", {}),
-        "pool": {"min_size": 2, "max_size": BERTH_THREADS + 4, "timeout": 10},
+        # It tries to connect again after 1 and after 2 seconds, and then whenever somebody asks.
+        "pool": {"min_size": 2, "max_size": BERTH_THREADS + 4, "timeout": 4, "reconnect_timeout": 3},
     }
     _database["CONN_MAX_AGE"] = 0
 DATABASES = {"default": _database}
@@ -326,5 +334,7 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         # Our access log has the 4xx. Left to say: the errors, with their tracebacks.
         "django.request": {"level": "ERROR"},
+        # At INFO it has two lines for each request.
+        "psycopg.pool": {"level": "WARNING"},
     },
 }

@@ -32,7 +32,7 @@ BERTH_ENGINE_CLASS = "tests.fakes.engine.MemoryEngine"
 BERTH_INSTALLATION_SOURCE = "tests.installations.ours"  # not the database, which most tests of engines do not have
 
 # A file, as in production: an in-memory database has neither WAL nor the locks that come with it.
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+if DATABASES["default"]["ENGINE"] == "config.database.sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(_home / "tests.sqlite3")}
 
 # The real hasher takes 50 ms for each password, which is its purpose. Tests of just that put it back.

@@ -75,7 +75,7 @@ _DESCRIPTIONS = {
     422: "The Idempotency-Key was used with another body.",
     429: "Too many requests; see Retry-After.",
     502: "The engine refused.",
-    503: "The engine does not answer.",
+    503: "The engine or the database does not answer; see `code` and Retry-After.",
 }
 
 
@@ -94,6 +94,7 @@ def complete_problems(result: dict[str, Any], generator: Any, request: Any, publ
         statuses = {406} if "text/plain" not in operation["responses"].get("200", {}).get("content", {}) else set()
         if tokens := operation.get("security", []):
             statuses |= {429} if {} in tokens else {401, 429}
+        statuses |= {503}  # every view asks the database
         if "requestBody" in operation:
             statuses |= {400, 413, 415}
         for status in statuses:

@@ -7,12 +7,14 @@ are lost: at most one batch of each process.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
@@ -23,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 PERIOD = 60
 BATCH = 20
+LOCK_SECONDS = 4.0
+"""For which a request waits for others of the same user, which ask the shared count."""
+
 _META_KEY = "berth.rate_limit"
 
 
@@ -60,9 +65,12 @@ class RateLimiter:
         self._lock = Lock()
 
     def acquire(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
-        """Uses up one of the subject's requests of this minute, if one is left."""
+        """Uses up one of the subject's requests of this minute, if one is left.
+
+        Raises `OperationalError` where the database keeps the requests that came before waiting.
+        """
         permits = self._find(subject, scope, limit)
-        with permits.lock:
+        with _holding(permits.lock):
             if not permits.available and permits.remaining:
                 permits.available, permits.remaining = _take(subject, scope, permits.window, limit)
             allowed = permits.available > 0
@@ -77,6 +85,16 @@ class RateLimiter:
             if window != self._window:
                 self._window, self._permits = window, {}
             return self._permits.setdefault((subject, scope), _Permits(window, remaining=limit))
+
+
+@contextmanager
+def _holding(lock: Lock) -> Iterator[None]:
+    if not lock.acquire(timeout=LOCK_SECONDS):
+        raise OperationalError("Other requests of this user wait for the count of their requests.")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _take(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:

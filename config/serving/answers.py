@@ -21,7 +21,7 @@ from gunicorn.http.errors import (
 )
 from gunicorn.http.wsgi import FileWrapper, create
 
-from config.middleware import begin_request
+from config.middleware import ARRIVED_AT, begin_request
 from config.serving.connections import Connection
 
 if TYPE_CHECKING:
@@ -51,14 +51,17 @@ _STATUSES: dict[type[Exception], int] = {
 _OUR_FAULTS = (InvalidResponseHeader, InvalidResponseHeaderName)
 
 
-def respond(worker: "BufferingWorker", connection: Connection, data: bytes) -> None:
-    """Runs the application on a whole request, and tells the worker's loop when the answer is complete."""
+def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arrived_at: float) -> None:
+    """Runs the application on a whole request, and tells the worker's loop when the answer is complete.
+
+    `arrived_at` is on the monotonic clock.
+    """
     request = response = None
     try:
         request = next(get_parser(worker.cfg, [data], connection.address))
         request._expected_100_continue = False  # noqa: SLF001 - the loop has said it already, where it was waited for
         response, environ = create(request, connection, connection.address, connection.server, worker.cfg)
-        environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces}
+        environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces, ARRIVED_AT: arrived_at}
         if connection.framing.is_refused or not worker.alive or not worker.cfg.keepalive:
             response.force_close()
         body = worker.wsgi(environ, response.start_response)

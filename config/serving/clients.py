@@ -101,7 +101,8 @@ class Clients:
         self._leave_phase(connection)
         self._watch(connection, 0)
         connection.is_answering = True
-        self._worker.threads.submit(respond, self._worker, connection, request)
+        threads = self._worker.threads_for(request)
+        threads.submit(respond, self._worker, connection, request, time.monotonic())
 
     def _await_rest(self, connection: Connection) -> None:
         self._watch(connection, READ, self._read)

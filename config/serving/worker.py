@@ -3,7 +3,8 @@
 One loop accepts, reads and closes all connections, each phase of which has a deadline; a thread gets a request when
 its last byte is there, and leaves what a slow client has not taken yet of the answer to the loop. So the threads are
 free for those who ask, however many clients are silent, send byte by byte or do not read. Where there are too many
-connections, the one goes that has kept the server waiting longest. Event streams have threads of their own.
+connections, the one goes that has kept the server waiting longest. Event streams have threads of their own, and so
+have health checks, which therefore never wait for a thread that others hold.
 """
 
 import errno
@@ -25,6 +26,9 @@ ACCEPTS = 64
 LINGER_AT_END = 1.0
 """Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
 
+PATH_WITHIN = 100
+"""Bytes of a request that hold all of a path which has threads of its own."""
+
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
@@ -35,6 +39,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         """Makes what each process has of its own."""
         self.threads = ThreadPoolExecutor(self.cfg.threads, "request")
         self.streams = ThreadPoolExecutor(settings.BERTH_STREAMS, "stream")
+        # Not one for both: /readyz waits for the database and the engine.
+        self._checks = {path: ThreadPoolExecutor(1, path.decode()) for path in (b"/healthz", b"/readyz")}
         self.loop = EventLoop(self.PIPE, self.log)
         self.clients = Clients(self)
         self._notify_at = 0.0
@@ -43,6 +49,11 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         """The last that gunicorn does between the fork and `run`."""
         super().load_wsgi()
         self.set_up()
+
+    def threads_for(self, request: bytes) -> ThreadPoolExecutor:
+        """Those that answer a request with this head."""
+        path = request[:PATH_WITHIN].partition(b" ")[2].partition(b" ")[0].partition(b"?")[0]
+        return self._checks.get(path, self.threads)
 
     def run(self) -> None:
         for listener in self.sockets:
@@ -78,7 +89,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         while self.clients.connections and time.monotonic() - began < self._patience:
             self._turn()
         self.clients.close()
-        for pool in (self.threads, self.streams):
+        for pool in (self.threads, self.streams, *self._checks.values()):
             pool.shutdown(wait=False, cancel_futures=True)
         self.loop.close()
 

@@ -26,6 +26,9 @@ CALL_LIMIT = 10.0
 READ_DEADLINE = 2.0
 """Seconds that all calls of one read to the engine may take together."""
 
+FAIR_TIME = 2.0
+"""Seconds without which an answer that does not come in time says nothing about the engine."""
+
 ANSWER_SIZE = 8 * 1024 * 1024
 """Bytes that one call may receive, enough for a list of some thousand containers."""
 
@@ -159,32 +162,32 @@ class Connection:
         """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
 
         `may_time_out`: the engine is not taken for silent where its answer does not come in time, because it cannot
-        come sooner. Neither is it where the caller had no time left to ask.
+        come sooner. Neither is it where the caller had hardly any time left, because something else took it.
         """
         left = seconds_left()
         if left is not None and left <= 0:
             raise EngineUnavailableError(SLOW)
+        is_reading = getattr(_thread, "is_reading", False)
         state = self._states.setdefault(os.getpid(), _ProcessState())
-        breaker = state.read_breaker if getattr(_thread, "is_reading", False) else state.breaker
+        breaker = state.read_breaker if is_reading else state.breaker
         breaker.admit()
+        limit = CALL_LIMIT if seconds is None else seconds
+        is_cut_short = not is_reading and left is not None and left < min(limit, FAIR_TIME)
         try:
-            limit = CALL_LIMIT if seconds is None else seconds
             with translate_errors(), time_limit(limit), size_limit(size):
                 if state.client is None:
                     # No lock, as none is safe after a fork: where two threads both make a client, the later one stays.
                     state.client = DockerClient()
                 yield state.client
-        except EngineFailedError:
-            breaker.note_answer()
-            raise
-        except EngineUnavailableError as error:
-            if may_time_out and is_timeout(error.__cause__ or error):
-                breaker.note_answer()
-            else:
-                breaker.note_silence()
-            raise
-        except EngineError:
-            breaker.note_answer()
+        except EngineError as error:
+            has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
+            if not (is_cut_short and has_timed_out):
+                is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
+                breaker.note_silence() if is_silent else breaker.note_answer()
             raise
         else:
             breaker.note_answer()
+
+
+def _is_silence(error: EngineError) -> bool:
+    return isinstance(error, EngineUnavailableError) and not isinstance(error, EngineFailedError)

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 
-from django.db import DatabaseError
+from django.db.utils import Error
 from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.negotiation import BaseContentNegotiation
@@ -85,8 +85,8 @@ class EventStream:
             yield b"event: end\ndata: the log has ended\n\n"
         except (EngineError, ProjectError, AuthenticationFailed) as error:
             yield f"event: error\ndata: {error}\n\n".encode()
-        except DatabaseError:
-            yield b"event: error\ndata: The token cannot be checked at the moment. Follow the log again.\n\n"
+        except Error:
+            yield b"event: error\ndata: The database does not answer, so the token cannot be checked. Follow again.\n\n"
 
     def _check(self) -> None:
         """Raises where the stream has to end, because its token or its project has."""

@@ -2,6 +2,7 @@
 
 import time
 
+from containers.call_limits import seconds_left
 from projects.api.long_requests import acquire_lease
 from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectGoneError, TooManyStreamsError
@@ -11,12 +12,15 @@ from projects.services.places import WAITS
 
 POLL_SECONDS = 0.25
 
+TO_ANSWER = 1.0
+"""Seconds that the last look and the answer need of the request's time."""
+
 
 def wait_until_settled(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:
     """Returns the project when its status is settled, at the latest after `seconds`.
 
-    Returns it at once where no place is left for another who waits. Raises `ProjectGoneError`, and
-    `AuthenticationFailed` where the token is revoked meanwhile.
+    Returns it sooner where the time of the whole request ends before, and at once where no place is left for another
+    who waits. Raises `ProjectGoneError`, and `AuthenticationFailed` where the token is revoked meanwhile.
     """
     try:
         with acquire_lease(project.owner, WAITS):
@@ -26,7 +30,8 @@ def wait_until_settled(project: Project, *, seconds: float, revalidation: Revali
 
 
 def _wait(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:
-    until = time.monotonic() + seconds
+    left = seconds_left()
+    until = time.monotonic() + (seconds if left is None else min(seconds, left - TO_ANSWER))
     while not project.status.traits.is_settled and time.monotonic() < until:
         release_connection()
         time.sleep(POLL_SECONDS)

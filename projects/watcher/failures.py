@@ -1,13 +1,17 @@
 """Keeps the failure at one project to that project: the round goes on for all others.
 
-Only what concerns all of them ends a round: an engine or a database that does not answer.
+Only what concerns all of them ends a round: an engine or a database that does not answer. Where a row is locked, the
+failure cannot be noted in it, and is kept in memory.
 """
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import OperationalError, connection
+from django.db.utils import Error as DatabaseError
 
 from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError
@@ -15,13 +19,47 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError, ProjectGoneError
 from projects.models import Project
-from projects.models.reconciliation import NO_TROUBLE
+from projects.models.reconciliation import NO_TROUBLE, pause_after
 
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
+MOST_LOCKED = 2
+"""Rows that a round finds locked before it takes the whole table for locked, and ends: each costs some seconds."""
+
 FORESEEN = (EngineError, ProjectError, SecretUnreadableError)
 """Errors whose message says all. Of any other the log gets the traceback."""
+
+
+LONGEST_PAUSE = 60.0
+"""Seconds for which a locked row is left alone."""
+
+
+class LockedRows:
+    """The projects of this process whose rows could not be written, and how long they are left alone."""
+
+    def __init__(self) -> None:
+        self._failures: dict[UUID, int] = {}
+        self._until: dict[UUID, float] = {}
+
+    def note(self, project_id: UUID) -> None:
+        failures = self._failures.get(project_id, 0) + 1
+        self._failures[project_id] = failures
+        self._until[project_id] = time.monotonic() + min(pause_after(failures).total_seconds(), LONGEST_PAUSE)
+
+    def forget(self, project_id: UUID) -> None:
+        self._failures.pop(project_id, None)
+        self._until.pop(project_id, None)
+
+    def __contains__(self, project_id: UUID) -> bool:
+        """Whether the row could not be written when it was last tried. The heartbeat must not vouch for it."""
+        return project_id in self._until
+
+    def is_skipped(self, project_id: UUID) -> bool:
+        return time.monotonic() < self._until.get(project_id, 0.0)
+
+
+locked_rows = LockedRows()
 
 
 class Confinement:
@@ -29,7 +67,7 @@ class Confinement:
 
     def __init__(self, failed: list[str]) -> None:
         self._failed = failed
-        self._projects = 0
+        self._projects = self._locked = 0
         self._unanswered: list[tuple[Project, EngineUnavailableError]] = []
 
     @contextmanager
@@ -41,10 +79,12 @@ class Confinement:
         self._projects += 1
         try:
             yield
+            locked_rows.forget(project.pk)
         except ProjectGoneError:
-            return
+            locked_rows.forget(project.pk)
         except Exception as error:
-            if concerns_all(error):
+            self._locked += isinstance(error, OperationalError)
+            if concerns_all(error) or self._locked > MOST_LOCKED:
                 raise
             if isinstance(error, EngineUnavailableError):
                 self._unanswered.append((project, error))
@@ -74,6 +114,11 @@ def concerns_all(error: Exception) -> bool:
 
 def note_failure(project: Project, error: Exception, failed: list[str], *, doing: str) -> None:
     """Counts the failure and lets later rounds skip the project, for longer after each one in a row."""
+    if isinstance(error, OperationalError):
+        locked_rows.note(project.pk)
+        failed.append(f"{doing}: {project.container_name}: its row could not be written")
+        log.warning("Could not %s %s, because its row could not be written: %s", doing, project.container_name, error)
+        return
     values = project.trouble_after(error, now=clock.now())
     Project.objects.filter(pk=project.pk).update(**values)
     said = str(error) if isinstance(error, FORESEEN) else type(error).__name__

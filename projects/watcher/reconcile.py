@@ -24,7 +24,14 @@ from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.installation import find_conflicts, hold, observe_instance
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
-from projects.watcher.failures import FORESEEN, Confinement, concerns_all, note_failure, note_success
+from projects.watcher.failures import (
+    FORESEEN,
+    Confinement,
+    concerns_all,
+    locked_rows,
+    note_failure,
+    note_success,
+)
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.orphans import find_orphans, put_away
 from projects.watcher.repair import carry_out
@@ -34,7 +41,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Round:
-    """What a round saw and did. Every change on the engine up to `at` is in the rows.
+    """What a round saw and did. Every change on the engine up to `at` is in the rows, but for those of the projects in
+    `unwritten`, whose rows are locked.
 
     `held` says in a sentence why nothing was mended; empty where all is well.
     """
@@ -43,6 +51,7 @@ class Round:
     seen: int = 0
     changed: int = 0
     skipped: int = 0
+    unwritten: int = 0
     held: str = ""
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -81,8 +90,9 @@ def reconcile(
     confinement = Confinement(result.failed)
     for project in rows:
         seen = next(iter(found.pop(project.container_key, ())), None)
-        if project.is_skipped(result.at):
+        if project.is_skipped(result.at) or locked_rows.is_skipped(project.pk):
             result.skipped += 1
+            result.unwritten += project.pk in locked_rows
             continue
         with confinement.of(project):
             remedy = _reconcile_project(
@@ -92,6 +102,7 @@ def reconcile(
                 hand_over(project, partial(_repair_later, project, remedy))
             elif remedy is not None and _repair(project, remedy, result):
                 note_success(project)
+        result.unwritten += project.pk in locked_rows
     confinement.settle()
     if mend:
         _put_orphans_away(found, result, include_volumes=include_volumes)

@@ -11,14 +11,15 @@ import threading
 import time
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import close_old_connections
+from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
-from projects.watcher.leader import beat, become_leader, note_firewall, step_down
+from projects.watcher.leader import LEASE, beat, become_leader, note_firewall, step_down
 from projects.watcher.outbox import Outbox
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
@@ -69,9 +70,15 @@ class Watcher:
             self._stopped.wait(SETTLE)
             self._wake.clear()
         self._background.stop()
-        step_down(self.name)
+        self._step_down()
         self._bot_claims.stop()
         self._outbox.stop()
+
+    def _step_down(self) -> None:
+        try:
+            step_down(self.name)
+        except DatabaseError as error:
+            log.warning("The lease could not be given back, and ends by itself in %s: %s", LEASE, error)
 
     def _look(self) -> None:
         close_old_connections()
@@ -84,12 +91,13 @@ class Watcher:
             result = reconcile(
                 changed_keys=changed_keys, include_volumes=include_volumes, hand_over=self._background.hand_over
             )
-        except EngineError:
+        except (EngineError, DatabaseError):
             self._changed_keys |= changed_keys
             raise
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
-        beat(self.name, result.at)
+        if not result.unwritten:
+            beat(self.name, result.at)
         self._retention.step()
         self._bot_claims.step()
 

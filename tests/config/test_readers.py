@@ -76,7 +76,7 @@ def test_the_local_url_can_be_opened_on_this_machine(host: str, url: str) -> Non
 def test_a_database_is_sqlite_in_the_given_file_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     path = Path("/with space/and+plus/x.sqlite3")
-    assert env.database("DATABASE_URL", path) == {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+    assert env.database("DATABASE_URL", path) == {"ENGINE": "config.database.sqlite", "NAME": str(path)}
 
 
 def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,41 @@
+"""Keeps requests from a database that answers nobody: one tries, and the others are told at once."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from psycopg import Error, OperationalError
+
+
+class Gate:
+    """Open until somebody could not connect. Then one at a time may try, until one succeeds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_shut = False
+        self._is_tried = False
+
+    @contextmanager
+    def passing(self, *, is_patient: bool) -> Iterator[None]:
+        """Connect inside. Raises `OperationalError` where another thread is trying.
+
+        `is_patient`: a failure says that the server answers nobody, and not just that this thread had no time.
+        """
+        is_trying = self._is_shut and self._try()
+        try:
+            yield
+        except Error:
+            self._is_shut = self._is_shut or is_patient
+            raise
+        else:
+            self._is_shut = False
+        finally:
+            if is_trying:
+                self._is_tried = False
+
+    def _try(self) -> bool:
+        with self._lock:
+            if self._is_tried:
+                raise OperationalError("The database did not answer lately. One connection at a time is tried.")
+            self._is_tried = True
+        return True

@@ -1,0 +1,81 @@
+"""Django's backend for PostgreSQL, with connections that are bounded, checked before use, and not waited for long."""
+
+import time
+from collections import defaultdict
+from typing import Any, ClassVar
+
+from django.db.backends.postgresql import base
+from psycopg import IsolationLevel
+
+from config.database.gate import Gate
+from config.database.limits import LOCK, STATEMENT, seconds_left, time_limit, waiting
+from config.database.noting import NotesFaults
+from config.database.postgresql.connection import BoundedConnection
+
+CHECK = 3.0
+"""Seconds for the checks of all connections that one thread finds in the pool."""
+
+FAIR = 2.0
+"""Seconds that the server must have had before the others are told that it answers nobody."""
+
+SERVER_LIMITS = {
+    "lock_timeout": LOCK,
+    "statement_timeout": STATEMENT,
+    # A process that is frozen within a transaction keeps its locks no longer than this.
+    "idle_in_transaction_session_timeout": 60.0,
+    # How often the server looks whether anybody still waits for a statement that waits for a lock.
+    "client_connection_check_interval": 2.0,
+}
+"""Seconds, by the name of the setting. A server that lacks one is left without it; a stricter one stays."""
+
+_SET = (
+    "SELECT set_config(name, %s, false) FROM pg_settings"
+    " WHERE name = %s AND (setting::bigint = 0 OR setting::bigint > %s)"
+)
+
+
+class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
+    _gates: ClassVar[dict[str, Gate]] = defaultdict(Gate)
+
+    def __init__(self, settings_dict: dict[str, Any], *args: Any, **options: Any) -> None:
+        super().__init__(settings_dict, *args, **options)
+        pool = settings_dict["OPTIONS"].get("pool")
+        if isinstance(pool, dict):
+            pool.setdefault("connection_class", BoundedConnection)
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """A connection over which the server has answered since it was asked for. Dead ones are replaced."""
+        if not self.pool:
+            return super().get_new_connection(conn_params)
+        self.isolation_level = IsolationLevel.READ_COMMITTED
+        self.pool.open()
+        began, patience = time.monotonic(), self._patience()
+        with self._gates[self.alias].passing(is_patient=patience >= FAIR):
+            while True:
+                with waiting():
+                    connection = self.pool.getconn(max(0.0, began + patience - time.monotonic()))
+                if connection.made_at >= began:
+                    return connection
+                with time_limit(began + CHECK - time.monotonic()):
+                    if connection.answers():
+                        return connection
+                connection.close()
+                self.pool.putconn(connection)
+
+    def _patience(self) -> float:
+        """Seconds that this thread waits for a connection."""
+        left, longest = seconds_left(), float(self.pool.timeout)
+        return longest if left is None else min(longest, left)
+
+    def _configure_connection(self, connection: Any) -> bool:
+        changed = super()._configure_connection(connection)
+        with connection.cursor() as cursor:
+            for name, seconds in SERVER_LIMITS.items():
+                cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
+        return bool(changed) or not connection.autocommit
+
+    def lift_server_limits(self) -> None:
+        """For this connection, until it is closed or replaced."""
+        with self.cursor() as cursor:
+            for name in ("lock_timeout", "statement_timeout"):
+                cursor.execute("SELECT set_config(%s, '0', false)", [name])

@@ -1,0 +1,46 @@
+"""A connection on which no wait lasts for ever.
+
+PostgreSQL's own time limits end nothing where the server is frozen or its host has vanished, and those of TCP nothing
+where the host lives and the server does not. So this side looks at the clock as well.
+"""
+
+import time
+from typing import Any
+
+import psycopg
+from psycopg.abc import PQGen
+
+from config.database.limits import seconds_left, waiting
+
+
+class HangingError(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class BoundedConnection(psycopg.Connection[Any]):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.made_at = time.monotonic()
+
+    def wait(self, gen: PQGen[Any], *args: Any, timeout: float | None = None, **options: Any) -> Any:
+        """Waits within the limits of the calling thread. A connection that exceeds them is closed."""
+        seconds = seconds_left()
+        if seconds is None or (timeout is not None and timeout < seconds):
+            return super().wait(gen, *args, timeout=timeout, **options)
+        if not seconds:
+            gen.close()
+            raise HangingError("The time for the database is over.")
+        try:
+            with waiting():
+                return super().wait(gen, *args, timeout=seconds, **options)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001 - which callers are to convert, as psycopg says
+            self.close()
+            raise HangingError("The database did not answer in time.") from None
+
+    def answers(self) -> bool:
+        """Asks the server for an empty answer."""
+        try:
+            self.execute("")
+        except psycopg.Error:
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""Faults of the database, under a real server and a real watcher."""

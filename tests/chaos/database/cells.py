@@ -1,0 +1,162 @@
+"""Every fault of the database and every kind of request, against a real server and a real watcher.
+
+    .venv/bin/python -m tests.chaos.database.cells                       # all of them
+    .venv/bin/python -m tests.chaos.database.cells frozen vanished       # these
+    .venv/bin/python -m tests.chaos.database.cells --sample 3 --seed 42  # three of them
+
+Makes a PostgreSQL of its own, and as root goes into a network namespace of its own first, in which packets may be
+dropped. Prints a line for each fault, and ends with 1 where an answer was wrong.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psycopg
+
+from tests.chaos.database.faults import FAULTS, OUTER_NETWORK, Bench, is_in_own_network, read_network
+from tests.chaos.database.postgres import PrivatePostgres
+from tests.chaos.database.requests import Client, find_faults
+from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.server import Server, Site
+from tests.paths import ROOT
+from tests.waiting import wait_until
+
+WELL_WITHIN = 60.0
+"""Seconds after a fault within which everything works again. It guards; the table says how long it took."""
+
+
+class Trial:
+    """A PostgreSQL, a server with one process, whose engine is in memory, and a watcher with an engine of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.postgres = PrivatePostgres(home)
+        self.postgres.start()
+        os.environ["DATABASE_URL"] = self.postgres.url
+        engine = SimpleNamespace(name="chaos-database", image="berth/assistant:latest")
+        self.site = Site(home, cast("DockerInstance", engine))
+        self.site.environment |= {"DJANGO_SETTINGS_MODULE": "tests.chaos.database.settings", "BERTH_WORKERS": "1"}
+        self.bench = Bench(self.postgres, self.site.environment["DATABASE_URL"])
+        signed_in = self.site.run("tests.chaos.database.sign_in")
+        assert signed_in.returncode == 0, signed_in.stderr
+        self.server: Server = self.site.serve()
+        self.client = Client(port=self.server.port, key=self.site.key, cookies=json.loads(signed_in.stdout))
+        self.watcher_log = home / "watcher.log"
+        with self.watcher_log.open("ab") as output:
+            self.watcher = subprocess.Popen(
+                [sys.executable, "manage.py", "watch"],
+                cwd=ROOT, env=self.site.environment | {"BERTH_INSTANCE": "chaos-watcher"},
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+
+    def close(self) -> None:
+        for server in self.site.servers:
+            server.kill()
+        self.watcher.kill()
+        self.watcher.wait(60)
+        self.postgres.close()
+
+    def heartbeat(self) -> Any:
+        try:
+            with self.bench.connect() as connection:
+                found = connection.execute(
+                    "SELECT heartbeat_at FROM projects_watch WHERE instance = 'chaos-watcher'"
+                ).fetchone()
+        except psycopg.OperationalError:
+            return None
+        return found and found[0]
+
+    def is_well(self) -> bool:
+        ready = self.client.send("GET", "/readyz")
+        return ready.status == 200 and self.client.send("GET", "/api/projects").status == 200
+
+    def take(self, fault: str) -> tuple[list[str], str]:
+        """Returns what was wrong, and a line for the table."""
+        targets = self.client.make_targets()
+        with FAULTS[fault](self.bench):
+            answers = self.client.send_all(targets)
+            again = self.client.send_all(targets)
+        both = [*answers.items(), *again.items()]
+        wrong = [each for name, answer in both for each in find_faults(name, answer)]
+        began, beat = time.monotonic(), self.heartbeat()
+        wait_until(self.is_well, within=WELL_WITHIN, what=lambda: self.server.log.read_text()[-6000:], every=0.2)
+        well_after = time.monotonic() - began
+        wait_until(
+            lambda: self.heartbeat() not in {None, beat}, within=WELL_WITHIN, what=self.watcher_log.read_text, every=0.2
+        )
+        beat_after = time.monotonic() - began
+        assert self.watcher.poll() is None, self.watcher_log.read_text()
+        wrong += self.check_commands(targets)
+        refused = sum(answer.status == 503 for answer in answers.values())
+        slowest = max(both, key=lambda item: item[1].seconds)
+        return wrong, (
+            f"{fault}: {refused} of {len(answers)} refused, slowest {slowest[1].seconds:.1f} s ({slowest[0]}),"
+            f" well after {well_after:.1f} s, watcher after {beat_after:.1f} s"
+        )
+
+    def check_commands(self, targets: dict[str, str]) -> list[str]:
+        """Nothing is stuck: after a claim has run out every project can be started, and then deleted."""
+        self.server.reconcile(later=True)
+        wrong = []
+        for project in self.client.send("GET", "/api/projects").json:
+            started = self.client.control(project["id"], "start")
+            if started.status != 200:
+                wrong.append(f"start afterwards: {started.status} {started.text}")
+            if (gone := self.client.send("DELETE", f"/api/projects/{project['id']}")).status != 204:
+                wrong.append(f"delete afterwards: {gone.status} {gone.text}")
+        return wrong
+
+
+@contextmanager
+def trial() -> Iterator[Trial]:
+    with tempfile.TemporaryDirectory(prefix="berth-database-") as home:
+        made = Trial(Path(home))
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def choose(arguments: argparse.Namespace) -> list[str]:
+    possible = [name for name in FAULTS if name != "vanished" or is_in_own_network()]
+    if arguments.faults:
+        return list(arguments.faults)
+    if not arguments.sample:
+        return possible
+    # Two runs with the same seed take the same ones.
+    seed = arguments.seed if arguments.seed is not None else random.randrange(1 << 30)
+    print(f"seed {seed}", flush=True)  # noqa: T201
+    return random.Random(seed).sample(possible, arguments.sample)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("faults", nargs="*", choices=[[], *FAULTS])
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--seed", type=int)
+    arguments = parser.parse_args()
+    if os.geteuid() == 0 and OUTER_NETWORK not in os.environ:
+        inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.database.cells "$@"'
+        os.environ[OUTER_NETWORK] = read_network()
+        os.execvp("unshare", ["unshare", "--net", "sh", "-c", inside, "sh", *sys.argv[1:]])
+    failed = False
+    with trial() as made:
+        for fault in choose(arguments):
+            wrong, line = made.take(fault)
+            failed = failed or bool(wrong)
+            print("✗" if wrong else "✓", line, *wrong, sep="\n    " if wrong else " ", flush=True)  # noqa: T201
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

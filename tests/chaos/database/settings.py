@@ -1,0 +1,5 @@
+"""Settings of the servers whose database breaks: those of chaos, with the engine in memory."""
+
+from tests.chaos.settings import *  # noqa: F403
+
+BERTH_ENGINE_CLASS = "tests.fakes.engine.MemoryEngine"

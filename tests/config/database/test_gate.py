@@ -1,0 +1,51 @@
+"""While a database answers nobody, one request tries, and the others are told at once."""
+
+import pytest
+from psycopg import OperationalError
+
+from config.database.gate import Gate
+
+
+def fail(gate: Gate, *, is_patient: bool = True) -> None:
+    with pytest.raises(OperationalError, match="refused"), gate.passing(is_patient=is_patient):
+        raise OperationalError("refused")
+
+
+def test_it_lets_everybody_pass_while_the_database_answers() -> None:
+    gate = Gate()
+    with gate.passing(is_patient=True), gate.passing(is_patient=True):
+        pass
+
+
+def test_once_somebody_could_not_connect_one_at_a_time_may_try() -> None:
+    gate = Gate()
+    fail(gate)
+    with gate.passing(is_patient=True):
+        for _ in range(3):
+            with pytest.raises(OperationalError, match="did not answer lately"), gate.passing(is_patient=True):
+                pass
+    with gate.passing(is_patient=True), gate.passing(is_patient=True):
+        pass
+
+
+def test_a_try_that_fails_leaves_the_next_one_its_turn() -> None:
+    gate = Gate()
+    for _ in range(3):
+        fail(gate)
+    with gate.passing(is_patient=True):
+        pass
+
+
+def test_a_request_without_time_says_nothing_about_the_database() -> None:
+    gate = Gate()
+    fail(gate, is_patient=False)
+    with gate.passing(is_patient=True), gate.passing(is_patient=True):
+        pass
+
+
+def test_an_error_of_ours_does_not_shut_it() -> None:
+    gate = Gate()
+    with pytest.raises(ValueError, match="ours"), gate.passing(is_patient=True):
+        raise ValueError("ours")
+    with gate.passing(is_patient=True), gate.passing(is_patient=True):
+        pass
