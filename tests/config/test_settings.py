@@ -49,14 +49,15 @@ def test_the_web_server_has_threads_and_no_control_socket() -> None:
 
 def test_the_pool_is_larger_than_the_threads_and_holds_no_connection_itself(tmp_path: Path) -> None:
     [databases] = read_settings(tmp_path, "DATABASES", DATABASE_URL="postgresql://a@b/c", BERTH_THREADS="32")
-    assert databases["default"]["OPTIONS"]["pool"] == {"min_size": 2, "max_size": 36, "timeout": 10}
+    pool = databases["default"]["OPTIONS"]["pool"]
+    assert pool == {"min_size": 2, "max_size": 36, "timeout": 4, "reconnect_timeout": 3}
     assert databases["default"]["CONN_MAX_AGE"] == 0
 
 
 def test_sqlite_begins_immediate_waits_and_writes_ahead(tmp_path: Path) -> None:
     [databases] = read_settings(tmp_path, "DATABASES")
     options = databases["default"]["OPTIONS"]
-    assert (options["transaction_mode"], options["timeout"]) == ("IMMEDIATE", 20)
+    assert (options["transaction_mode"], options["timeout"]) == ("IMMEDIATE", 12)
     assert "journal_mode=WAL" in options["init_command"]
     assert databases["default"]["NAME"] == str(tmp_path / "berth.sqlite3")
 

@@ -68,7 +68,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         return longest if left is None else min(longest, left)
 
     def _configure_connection(self, connection: Any) -> bool:
-        changed = super()._configure_connection(connection)
+        changed = super()._configure_connection(connection)  # type: ignore[misc]  # the stubs lack it
         with connection.cursor() as cursor:
             for name, seconds in SERVER_LIMITS.items():
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])

@@ -8,9 +8,12 @@ import time
 from typing import Any
 
 import psycopg
-from psycopg.abc import PQGen
+from psycopg.abc import RV, PQGen
 
 from config.database.limits import seconds_left, waiting
+
+INTERVAL = 0.1
+"""Seconds between two looks whether the connection is still there, as in psycopg."""
 
 
 class HangingError(psycopg.OperationalError):
@@ -22,17 +25,17 @@ class BoundedConnection(psycopg.Connection[Any]):
         super().__init__(*args, **options)
         self.made_at = time.monotonic()
 
-    def wait(self, gen: PQGen[Any], *args: Any, timeout: float | None = None, **options: Any) -> Any:
+    def wait(self, gen: PQGen[RV], interval: float = INTERVAL, timeout: float | None = None) -> RV:
         """Waits within the limits of the calling thread. A connection that exceeds them is closed."""
         seconds = seconds_left()
         if seconds is None or (timeout is not None and timeout < seconds):
-            return super().wait(gen, *args, timeout=timeout, **options)
+            return super().wait(gen, interval=interval, timeout=timeout)
         if not seconds:
             gen.close()
             raise HangingError("The time for the database is over.")
         try:
             with waiting():
-                return super().wait(gen, *args, timeout=seconds, **options)
+                return super().wait(gen, interval=interval, timeout=seconds)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 - which callers are to convert, as psycopg says
             self.close()
             raise HangingError("The database did not answer in time.") from None

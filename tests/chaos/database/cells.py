@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.chaos.database.cells                       # all of them
     .venv/bin/python -m tests.chaos.database.cells frozen vanished       # these
-    .venv/bin/python -m tests.chaos.database.cells --sample 3 --seed 42  # three of them
+    .venv/bin/python -m tests.chaos.database.cells --sample 2 --seed 42  # two of them
 
 Makes a PostgreSQL of its own, and as root goes into a network namespace of its own first, in which packets may be
 dropped. Prints a line for each fault, and ends with 1 where an answer was wrong.
@@ -12,12 +12,13 @@ import argparse
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -39,8 +40,11 @@ WELL_WITHIN = 60.0
 class Trial:
     """A PostgreSQL, a server with one process, whose engine is in memory, and a watcher with an engine of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, started: ExitStack, *, within: float) -> None:
+        """What it starts is ended by `started`, the latest first."""
+        self._within = within
         self.postgres = PrivatePostgres(home)
+        started.callback(self.postgres.close)
         self.postgres.start()
         os.environ["DATABASE_URL"] = self.postgres.url
         engine = SimpleNamespace(name="chaos-database", image="berth/assistant:latest")
@@ -49,22 +53,28 @@ class Trial:
         self.bench = Bench(self.postgres, self.site.environment["DATABASE_URL"])
         signed_in = self.site.run("tests.chaos.database.sign_in")
         assert signed_in.returncode == 0, signed_in.stderr
+        started.callback(self._end_servers)
         self.server: Server = self.site.serve()
         self.client = Client(port=self.server.port, key=self.site.key, cookies=json.loads(signed_in.stdout))
         self.watcher_log = home / "watcher.log"
+        self.watcher = self._watch()
+        started.callback(self._end_watcher)
+
+    def _watch(self) -> subprocess.Popen[bytes]:
         with self.watcher_log.open("ab") as output:
-            self.watcher = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "manage.py", "watch"],
                 cwd=ROOT, env=self.site.environment | {"BERTH_INSTANCE": "chaos-watcher"},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
 
-    def close(self) -> None:
+    def _end_servers(self) -> None:
         for server in self.site.servers:
             server.kill()
+
+    def _end_watcher(self) -> None:
         self.watcher.kill()
         self.watcher.wait(60)
-        self.postgres.close()
 
     def heartbeat(self) -> Any:
         try:
@@ -87,7 +97,7 @@ class Trial:
             answers = self.client.send_all(targets)
             again = self.client.send_all(targets)
         both = [*answers.items(), *again.items()]
-        wrong = [each for name, answer in both for each in find_faults(name, answer)]
+        wrong = [each for name, answer in both for each in find_faults(name, answer, within=self._within)]
         began, beat = time.monotonic(), self.heartbeat()
         wait_until(self.is_well, within=WELL_WITHIN, what=lambda: self.server.log.read_text()[-6000:], every=0.2)
         well_after = time.monotonic() - began
@@ -118,13 +128,9 @@ class Trial:
 
 
 @contextmanager
-def trial() -> Iterator[Trial]:
-    with tempfile.TemporaryDirectory(prefix="berth-database-") as home:
-        made = Trial(Path(home))
-        try:
-            yield made
-        finally:
-            made.close()
+def trial(*, within: float) -> Iterator[Trial]:
+    with tempfile.TemporaryDirectory(prefix="berth-database-") as home, ExitStack() as started:
+        yield Trial(Path(home), started, within=within)
 
 
 def choose(arguments: argparse.Namespace) -> list[str]:
@@ -144,13 +150,15 @@ def main() -> int:
     parser.add_argument("faults", nargs="*", choices=[[], *FAULTS])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--within", type=float, default=30.0, help="Seconds that an answer may take.")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     if os.geteuid() == 0 and OUTER_NETWORK not in os.environ:
         inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.database.cells "$@"'
         os.environ[OUTER_NETWORK] = read_network()
         os.execvp("unshare", ["unshare", "--net", "sh", "-c", inside, "sh", *sys.argv[1:]])
     failed = False
-    with trial() as made:
+    with trial(within=arguments.within) as made:
         for fault in choose(arguments):
             wrong, line = made.take(fault)
             failed = failed or bool(wrong)

@@ -2,4 +2,4 @@
 
 from tests.chaos.settings import *  # noqa: F403
 
-BERTH_ENGINE_CLASS = "tests.fakes.engine.MemoryEngine"
+BERTH_ENGINE_CLASS = "tests.chaos.database.engine.TalkativeEngine"

@@ -6,12 +6,16 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connections, transaction
+from django.utils.connection import ConnectionProxy
 
 from config.database import limits
 from config.database.faults import Fault, find_fault
 from config.database.postgresql import base
+from config.database.postgresql.connection import BoundedConnection
 from projects.models import EventCursor
+
+connection: Any = ConnectionProxy(connections, "default")
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
@@ -156,7 +160,7 @@ def test_the_check_of_connections_has_one_time_limit(monkeypatch: pytest.MonkeyP
         asked.append(limits.seconds_left())
         return False
 
-    monkeypatch.setattr(base.BoundedConnection, "answers", answers)
+    monkeypatch.setattr(BoundedConnection, "answers", answers)
     assert EventCursor.objects.count() == 0  # over a new one
     assert asked
     assert all(seconds is not None and seconds <= base.CHECK for seconds in asked)

@@ -4,12 +4,13 @@ import json
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
 
-from config.middleware import current_request_id
+from config.middleware import ARRIVED_AT, current_request_id
 from config.serving import clients as clients_module
 from config.serving.clients import Clients
 from tests.config.serving.looping import GUARD, Looping, read_all
@@ -27,11 +28,14 @@ class Site:
         self.hold = threading.Event()
         self.threads: list[str] = []
         self.bodies: list[bytes] = []
+        self.held_paths = {"/held"}
+        self.arrivals: list[float] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         self.threads.append(threading.current_thread().name)
-        if path == "/held":
+        self.arrivals.append(environ[ARRIVED_AT])
+        if path in self.held_paths:
             self.hold.wait(GUARD)
         if path == "/body":
             self.bodies.append(environ["wsgi.input"].read())
@@ -306,3 +310,35 @@ def test_an_error_with_one_connection_does_not_end_the_loop(
         server.connect(LAST)
         wait_until(lambda: "goes on" in caplog.text)
     assert server.ask(LAST).endswith(b"/hello")
+
+
+def test_health_checks_wait_for_no_thread_that_others_hold(server: Looping, site: Site) -> None:
+    for _ in range(20):
+        server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 2)
+    for path in (b"/healthz", b"/readyz", b"/healthz?probe=1"):
+        for method in (b"GET", b"HEAD"):
+            answer = server.ask(method + b" " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert status_of(answer) == 200
+    assert {name.partition("_")[0] for name in site.threads[2:]} == {"/healthz", "/readyz"}
+
+
+def test_a_check_of_readiness_that_hangs_keeps_none_of_life_waiting(server: Looping, site: Site) -> None:
+    site.held_paths.add("/readyz")
+    server.connect(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 1)
+    assert status_of(server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) == 200
+
+
+def test_the_application_is_told_when_the_request_came(server: Looping, site: Site) -> None:
+    """It may have waited for a thread, which is part of the time that its answer may take."""
+    for _ in range(2):
+        server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 2)
+    before = time.monotonic()
+    waiting = server.connect(LAST)
+    wait_until(lambda: server.worker.threads._work_queue.qsize() == 1)
+    after = time.monotonic()
+    site.hold.set()
+    assert status_of(read_all(waiting)) == 200
+    assert before <= site.arrivals[-1] <= after

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from containers.docker.engine import DockerEngine
-from containers.docker_api import client
+from containers.docker_api import breaker, client
 from containers.docker_api.breaker import FAILURES
 from containers.docker_api.errors import EngineFailedError
 from containers.errors import EngineError, EngineUnavailableError
@@ -150,6 +150,34 @@ def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch:
         engine.observe({})
     assert len(daemon.requests) == asked
     engine.ping()
+
+
+def test_a_caller_who_has_hardly_any_time_left_says_nothing_about_the_engine(
+    daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that kept a command waiting has taken its time, and not the engine."""
+    engine = DockerEngine()
+    engine.ping()
+    daemon.mode = "hang"
+    for _ in range(2 * FAILURES):
+        with engine.deadline(LIMIT), pytest.raises(EngineUnavailableError):
+            engine.ping()
+    daemon.mode = "answer"
+    engine.ping()
+
+
+def test_a_short_time_does_not_close_a_breaker_either(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breaker, "PAUSE", 0.0)
+    engine = DockerEngine()
+    engine.ping()
+    daemon.mode = "close"
+    for _ in range(FAILURES):
+        with pytest.raises(EngineUnavailableError):
+            engine.ping()
+    daemon.mode = "hang"
+    with engine.deadline(LIMIT), pytest.raises(EngineUnavailableError):
+        engine.ping()
+    assert engine._connection._states[os.getpid()].breaker.is_open
 
 
 def test_refusals_do_not_open_the_breaker(daemon: FaultySocket) -> None:
