@@ -7,9 +7,8 @@ import pytest
 from django.db import OperationalError
 
 from projects.models import Project, Watch
-from projects.watcher import failures
-from projects.watcher import reconcile as rounds
-from projects.watcher import watcher as watching
+from projects.watcher import failures, observation
+from projects.watcher.background import Background
 from projects.watcher.failures import MOST_LOCKED, locked_rows
 from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
@@ -32,7 +31,7 @@ def projects(deploy: Callable[..., Project], engine: MemoryEngine) -> list[Proje
 @pytest.fixture
 def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Nothing can be written to the rows of these projects."""
-    original = rounds.record_observation
+    original = observation.record_observation
     locked: set[object] = set()
 
     def record(project: Project, *args: object, **values: object) -> bool:
@@ -44,7 +43,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
         locked.clear()
         locked.update(project.pk for project in projects)
 
-    monkeypatch.setattr(rounds, "record_observation", record)
+    monkeypatch.setattr("projects.watcher.reconcile.record_observation", record)
     yield lock
     for pk in locked:
         locked_rows.forget(pk)  # type: ignore[arg-type]
@@ -87,7 +86,7 @@ def test_many_locked_rows_end_the_round(projects: list[Project], lock: Callable[
 def test_the_watcher_does_not_beat_for_rows_that_it_could_not_write(
     projects: list[Project], lock: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching.Background, "hand_over", lambda _self, _project, act: act())
+    monkeypatch.setattr(Background, "hand_over", lambda _self, _project, act: act())
     watcher = Watcher()
     lock(projects[0])
     watcher._look()
@@ -105,7 +104,7 @@ def test_a_watcher_that_ends_while_the_database_is_away_ends_in_peace(
     def fail(_holder: str) -> None:
         raise LOCKED
 
-    monkeypatch.setattr(watching, "step_down", fail)
+    monkeypatch.setattr("projects.watcher.watcher.step_down", fail)
     watcher = Watcher()
     watcher.stop()
     with caplog.at_level(logging.WARNING):
