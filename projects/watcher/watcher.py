@@ -19,7 +19,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
-from projects.watcher.leader import LEASE, beat, become_leader, note_firewall, step_down
+from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.outbox import Outbox
 from projects.watcher.reconcile import reconcile
 from projects.watcher.retention import Retention
@@ -78,7 +78,7 @@ class Watcher:
         try:
             step_down(self.name)
         except DatabaseError as error:
-            log.warning("The lease could not be given back, and ends by itself in %s: %s", LEASE, error)
+            log.warning("The lease could not be given back, and ends by itself in seconds: %s", error)
 
     def _look(self) -> None:
         close_old_connections()
