@@ -118,6 +118,13 @@ class Engine(Protocol):
         looking only, by whoever has to know that they exist.
         """
 
+    def highest_user(self) -> int | None:
+        """The highest number of a user as whom a container of this installation runs, or whose the state is that one in
+        quarantine or a volume holds; None where there is none.
+
+        It belongs to something that exists, whether or not the caller knows that, and so to nobody else.
+        """
+
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         """Every volume of this installation with these labels. It may have outlived its container."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.vocabulary import GENERATION_LABEL, QUARANTINE_LABEL, ContainerSpec
+from containers.vocabulary import GENERATION_LABEL, QUARANTINE_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
 
@@ -71,7 +71,7 @@ def secrets_volume(name: str) -> str:
 
 
 def container_labels(spec: ContainerSpec) -> dict[str, str]:
-    return {**spec.labels, GENERATION_LABEL: str(spec.generation)}
+    return {**spec.labels, GENERATION_LABEL: str(spec.generation), USER_LABEL: str(spec.user)}
 
 
 def container_payload(

@@ -19,6 +19,10 @@ PROJECT_LABEL = "berth.project"
 GENERATION_LABEL = "berth.generation"
 """The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
 
+USER_LABEL = "berth.user"
+"""The label that holds the number of the user as whom the agent runs, and whose its state is. What was made before
+there was this label lacks it."""
+
 QUARANTINE_LABEL = "berth.quarantined"
 """The label of a container that only holds on to the state of an agent that no project is known for. Its value is the
 time since when."""

@@ -16,7 +16,7 @@ from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
-from containers.hardening import container_payload, data_volume, secrets_volume
+from containers.hardening import container_labels, container_payload, data_volume, secrets_volume
 from containers.identity import is_former, is_ours, network_name
 from containers.vocabulary import GENERATION_LABEL, INSTALLATION_LABEL, ContainerSpec, ContainerState, Observation
 
@@ -139,7 +139,7 @@ class Deployment:
         return Observation(
             name=spec.name,
             container_id=container_id,
-            labels={**spec.labels, GENERATION_LABEL: str(spec.generation)},
+            labels=container_labels(spec),
             state=ContainerState.CREATED,
         )
 

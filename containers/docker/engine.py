@@ -20,6 +20,7 @@ from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import Details, is_plain
 from containers.docker.restart_policy import RestartPolicies
 from containers.docker.stats import Meter
+from containers.docker.users import Users
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
@@ -40,6 +41,7 @@ class DockerEngine:
         self._lookup = Lookup(self._connection)
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
+        self._users = Users(self._connection, self._lookup)
         self._egress = Egress(self._connection)
         self._policies = RestartPolicies(self._connection, self._lookup)
 
@@ -117,6 +119,9 @@ class DockerEngine:
             elif found := self._lookup.read(listed.container_id):
                 observations.append(self._complete(found))
         return observations
+
+    def highest_user(self) -> int | None:
+        return self._users.highest()
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         found = self._lookup.list_volumes(self._of_instance(within))

@@ -6,16 +6,16 @@ A new volume is the image's user's. One from before each project had a user of i
 import io
 import tarfile
 import time
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
 from containers.docker.containers import Containers
+from containers.docker.data_directory import Root, read_root
 from containers.docker.lookup import Lookup
-from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import GARBLED, ConflictError, MissingError, understand_answer
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.hardening import HANDOVER_LABEL, data_volume, handover_name, handover_payload
 from containers.identity import container_name
@@ -26,16 +26,6 @@ WAIT_LIMIT = 8.0
 
 _PAUSE = 0.05
 _ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
-    """The directory of the volume: whose it is, its mode, and whether anything is in it."""
-
-    user: int
-    group: int
-    mode: int
-    is_empty: bool
 
 
 class Handover:
@@ -60,7 +50,7 @@ class Handover:
         if details := self._lookup.read(container.container_id):
             self._user = details.user
         for _ in range(_ATTEMPTS):
-            root = self._look(container.container_id)
+            root = read_root(self._connection, container.container_id)
             if (root.user, root.group) == (self._user, self._user):
                 return self._user
             if root.is_empty:
@@ -72,22 +62,6 @@ class Handover:
             f"chown. Or make {self._user} the owner and group of all in the volume {self._volume()} by hand."
         )
         raise EngineRefusedError(message)
-
-    def _look(self, container_id: str) -> Root:
-        """Reads the first two entries of an archive of the volume, and no more of it."""
-        path = {"path": DATA_PATH}
-        with self._connection.call() as client, understand_answer():
-            response = client.open_stream("/containers/{0}/archive", container_id, params=path, silence=CALL_LIMIT)
-            response.raw.decode_content = True
-            with closing(response):
-                try:
-                    archive = tarfile.open(fileobj=response.raw, mode="r|")  # noqa: SIM115 - it has nothing to close
-                    root, other = archive.next(), archive.next()
-                except tarfile.TarError as error:
-                    raise EngineUnavailableError(GARBLED) from error
-            if root is None:
-                raise EngineUnavailableError(GARBLED)
-            return Root(user=root.uid, group=root.gid, mode=root.mode, is_empty=other is None)
 
     def _give_directory(self, root: Root) -> None:
         """Without starting anything, so that it works with every image."""

@@ -6,7 +6,7 @@ locked memory, files under way in sockets. Agents of one user could take these f
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce, Greatest
 
 from projects.models.installation import Installation, read_installation
@@ -50,6 +50,12 @@ def take_uid() -> int:
     taken = row.values_list("next_uid", flat=True).get()
     assert taken is not None  # noqa: S101 - for mypy: it was written a line before
     return taken - 1
+
+
+def pass_over(highest: int) -> None:
+    """Numbers up to this one are given to nobody any more: the engine has them, and an older backup may not know."""
+    row = Installation.objects.filter(pk=read_installation().pk)
+    row.filter(Q(next_uid=None) | Q(next_uid__lte=highest)).update(next_uid=highest + 1)
 
 
 def base_of(identifier: str) -> int:

@@ -19,6 +19,7 @@ from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired, Operation
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
+from projects.services.agent_users import learn_users
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
@@ -60,6 +61,7 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """
     check = _look_then_ask(owner=owner, wanted=wanted)
     with command_deadline():
+        learn_users()
         project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
         try:
             outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)

@@ -20,6 +20,7 @@ from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, QUARANTINE
 from projects.errors import CannotAdoptError
 from projects.models import Actor, Event, Installation, Project, Quarantined
 from projects.models.installation import read_installation
+from projects.services.agent_users import learn_users
 from projects.services.quarantine import as_uuid, put_in_quarantine
 
 log = logging.getLogger(__name__)
@@ -112,6 +113,7 @@ def adopt(*, actor: Actor) -> list[str]:
     for key, generation in conflicts.newer.items():
         if _take_over(UUID(key), generation, actor):
             done.append(f"Took over deploy {generation} of project {key}.")
+    learn_users()
     kept = [key for key in conflicts.unknown if put_in_quarantine(key, actor=actor)]
     done += [f"Put the agent of project {key} into quarantine." for key in kept]
     hold(look_for_conflicts())

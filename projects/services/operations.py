@@ -27,6 +27,7 @@ from projects.models import AgentType, Event, Project
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
+from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
 from projects.services.runs import keep_run
 
@@ -101,8 +102,8 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
     outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
     """
-    project.ensure_uid()
     try:
+        _ensure_user(project)
         seen = get_engine().deploy(
             build_spec(project),
             confirm=lambda: project.holds(claim),
@@ -118,6 +119,13 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
     return Outcome(values=_observed(project, _as_started(seen)))
+
+
+def _ensure_user(project: Project) -> None:
+    """Gives a number to a project that was last deployed when all had the same."""
+    if project.uid is None:
+        learn_users()
+        project.ensure_uid()
 
 
 @contextmanager

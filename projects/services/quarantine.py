@@ -16,6 +16,7 @@ from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from projects.errors import CannotAdoptError
 from projects.models import Actor, AgentType, Event, Plan, Project, Quarantined
 from projects.rules.lifecycle import Desired
+from projects.services.agent_users import learn_users
 from projects.services.container_spec import OWNER_LABEL
 
 STOP_TIMEOUT = 15
@@ -44,6 +45,7 @@ def put_in_quarantine(key: str, *, actor: Actor) -> bool:
     remains = find_remains(key)
     if remains is None:
         return False
+    learn_users()  # what is deleted from quarantine one day tells nobody which number it had
     values = {
         "instance": settings.BERTH_INSTANCE,
         "owner_key": remains.owner_key[:64],

@@ -5,7 +5,8 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -21,6 +22,7 @@ from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
+from projects.services.agent_users import learn_users
 from projects.services.installation import find_conflicts, hold, observe_instance
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
@@ -104,24 +106,29 @@ def reconcile(
                 note_success(project)
         result.unwritten += project.pk in locked_rows
     confinement.settle()
+    if include_volumes:
+        with _going_on(result, "learn users", "The users of agents could not be learnt"):
+            learn_users()
     if mend:
-        _put_orphans_away(found, result, include_volumes=include_volumes)
+        with _going_on(result, "quarantine", "What belongs to no project could not be put into quarantine"):
+            repaired, failed = put_away(find_orphans(found, include_volumes=include_volumes, now=result.at))
+            result.repaired += repaired
+            result.failed += failed
     if repair:
         queue_crash_mails(cursor)
     return result
 
 
-def _put_orphans_away(found: Mapping[str, Sequence[Observation]], result: Round, *, include_volumes: bool) -> None:
+@contextmanager
+def _going_on(result: Round, doing: str, sentence: str) -> Iterator[None]:
+    """Notes and logs an error of what is inside, unless the engine or the database answers nobody."""
     try:
-        repaired, failed = put_away(find_orphans(found, include_volumes=include_volumes, now=result.at))
+        yield
     except Exception as error:
         if concerns_all(error):
             raise
-        result.failed.append(f"quarantine: {type(error).__name__}")
-        log.exception("What belongs to no project could not be put into quarantine; the next round tries again.")
-        return
-    result.repaired += repaired
-    result.failed += failed
+        result.failed.append(f"{doing}: {type(error).__name__}")
+        log.exception("%s; the next round tries again.", sentence)
 
 
 def _reconcile_project(

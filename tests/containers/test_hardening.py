@@ -22,7 +22,7 @@ SPEC = ContainerSpec(
     pids=128,
     stop_timeout=20,
 )
-LABELS = {"berth.instance": "berth", "berth.project": "1", "berth.generation": "3"}
+LABELS = {"berth.instance": "berth", "berth.project": "1", "berth.generation": "3", "berth.user": "10001"}
 GOLDEN: dict[str, Any] = {
     "Image": "berth/assistant:latest",
     "User": "10001:10001",

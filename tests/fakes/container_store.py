@@ -1,10 +1,11 @@
 """What the engine in memory keeps (containers, volumes, images, events), and how a container changes its state."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
+from containers.hardening import container_labels
 from containers.identity import is_former, is_ours
 from containers.vocabulary import (
     GENERATION_LABEL,
@@ -12,6 +13,7 @@ from containers.vocabulary import (
     INSTANCE_LABEL,
     PROJECT_LABEL,
     QUARANTINE_LABEL,
+    USER_LABEL,
     AgentReport,
     ContainerSpec,
     ContainerState,
@@ -66,7 +68,7 @@ class ContainerStore:
                 if before.state is not ContainerState.CREATED:
                     retire(before)
                 self._remove(each)
-            labels = {**spec.labels, GENERATION_LABEL: str(spec.generation)}
+            labels = container_labels(spec)
             container = MemoryContainer(name=spec.name, labels=labels, spec=spec, secrets=dict(spec.secrets))
             self.containers[spec.name] = container
             self._make_volumes(spec.name, labels)
@@ -92,6 +94,17 @@ class ContainerStore:
         for volume in {f"{name}-secrets"} | (set() if states else {f"{name}-data"}):
             self.volumes.add(volume)
             self.volume_labels[volume] = labels
+
+    def _users(self) -> Iterator[int]:
+        """The numbers that a label or, from before there were such labels, a container names."""
+        for each in self.containers.values():
+            if each.is_ours and USER_LABEL in each.labels:
+                yield int(each.labels[USER_LABEL])
+            elif each.is_ours and each.spec:
+                yield each.spec.user
+        for labels in (self.volume_labels.get(volume, {}) for volume in self.volumes):
+            if is_ours(labels) and USER_LABEL in labels:
+                yield int(labels[USER_LABEL])
 
     def _volumes_of(self, key: str) -> set[str]:
         labels = self.volume_labels

@@ -118,6 +118,11 @@ class MemoryEngine(EngineDials):
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
 
+    def highest_user(self) -> int | None:
+        self._enter("highest_user")
+        with self._changed:
+            return max(self._users(), default=None)
+
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         self._enter("list_volumes")
         with self._changed:

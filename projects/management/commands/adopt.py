@@ -24,9 +24,9 @@ class Command(BaseCommand):
         try:
             conflicts = look_for_conflicts()
             self._describe(conflicts)
-            if not conflicts or options["dry_run"]:
+            if options["dry_run"]:
                 return
-            if not options["yes"] and input("Type adopt to go on with this database: ") != "adopt":
+            if conflicts and not options["yes"] and input("Type adopt to go on with this database: ") != "adopt":
                 raise CommandError("Nothing was changed.")
             for line in adopt(actor=OPERATOR):
                 self.stdout.write(self.style.SUCCESS(line))

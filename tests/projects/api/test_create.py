@@ -42,6 +42,7 @@ def test_the_container_gets_the_plan_the_labels_and_the_secrets(
         "berth.project": str(project.id),
         "berth.owner": str(project.owner_id),
         "berth.generation": "1",
+        "berth.user": str(project.uid),
     }
     assert container.spec.environment == {
         "TELEGRAM_API_BASE": "https://api.telegram.org",

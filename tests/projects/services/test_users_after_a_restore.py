@@ -1,0 +1,203 @@
+"""A restored older backup counts on from a lower number. What is on the engine keeps its number all the same."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from rest_framework.test import APIClient
+
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.get_engine import get_engine
+from containers.vocabulary import GENERATION_LABEL, INSTALLATION_LABEL, USER_LABEL
+from projects.models import Event, Installation, Project, Quarantined
+from projects.models.agent_user import base_of, take_uid
+from projects.models.installation import read_installation_id
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_TELEGRAM_TOKEN
+from tests.clients import api_of
+from tests.deploying import PROJECT, create_project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.other_databases import grow_old
+
+BASE = 20_000
+Stage = Callable[[MemoryEngine, list[Project]], object]
+
+
+def deploy(api: APIClient, number: int) -> Project:
+    token = CANARY_TELEGRAM_TOKEN.replace(CANARY_TELEGRAM_TOKEN.partition(":")[0], str(800_000_000 + number))
+    return create_project(api, PROJECT | {"telegramToken": token, "plan": "pro"})
+
+
+def as_they_are(engine: MemoryEngine, newer: list[Project]) -> None:
+    pass
+
+
+def crashed(engine: MemoryEngine, newer: list[Project]) -> None:
+    for project in newer:
+        engine.exit(project.container_name, 1)
+
+
+def in_quarantine(engine: MemoryEngine, newer: list[Project]) -> None:
+    """By the newer database, whose entry the backup lacks."""
+    for project in newer:
+        get_engine().quarantine(str(project.pk), timeout=1)
+
+
+def volumes_only(engine: MemoryEngine, newer: list[Project]) -> None:
+    for project in newer:
+        engine.vanish(project.container_name)
+
+
+def without_the_label(engine: MemoryEngine, newer: list[Project]) -> None:
+    """Made by a Berth that did not write the number on what it makes."""
+    for labels in [*(each.labels for each in engine.containers.values()), *engine.volume_labels.values()]:
+        labels.pop(USER_LABEL, None)
+
+
+def without_an_id(engine: MemoryEngine, newer: list[Project]) -> None:
+    for each in engine.containers.values():
+        each.labels.pop(INSTALLATION_LABEL)
+
+
+STATES: dict[str, Stage] = {stage.__name__: stage for stage in (
+    as_they_are, crashed, in_quarantine, volumes_only, without_the_label, without_an_id,
+)}  # fmt: skip
+
+
+def adopt(api: APIClient) -> int:
+    call_command("adopt", "--yes", verbosity=0)
+    return take_uid()
+
+
+def look(api: APIClient) -> int:
+    """The watcher adopts the containers of the rows by itself."""
+    reconcile()
+    return take_uid()
+
+
+def create(api: APIClient) -> int:
+    """Before the watcher has looked, and before anybody has adopted anything."""
+    uid = deploy(api, 99).uid
+    assert uid is not None
+    return uid
+
+
+def create_after_adoption(api: APIClient) -> int:
+    call_command("adopt", "--yes", verbosity=0)
+    return create(api)
+
+
+WAYS = {way.__name__: way for way in (adopt, look, create, create_after_adoption)}
+
+
+def users_on(engine: MemoryEngine) -> set[int]:
+    return set(engine._users())
+
+
+def restore(*, next_uid: int | None, without: list[Project]) -> None:
+    keys = [project.pk for project in without]
+    Project.objects.filter(pk__in=keys).delete()
+    Event.objects.filter(project_id__in=keys)._raw_delete("default")
+    Installation.objects.update(next_uid=next_uid)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_number_on_the_engine_is_given_again(
+    way: str, number: int, api: APIClient, engine: MemoryEngine, settings: Any
+) -> None:
+    for base, (state, stage) in [(None, ("as they are", as_they_are)), *product([BASE], STATES.items())]:
+        settings.BERTH_UID_BASE = base
+        engine.reset()
+        restore(next_uid=None, without=list(Project.objects.all()))
+        Quarantined.objects.all().delete()
+        deploy(api, 1)
+        backup = Installation.objects.get().next_uid
+        newer = [deploy(api, 2 + index) for index in range(number)]
+        stage(engine, newer)
+        grow_old(engine)
+        restore(next_uid=backup, without=newer)
+        taken = users_on(engine)
+        given = WAYS[way](api)
+        assert given not in taken, (state, base)
+        assert given > max(taken), (state, base)
+        assert given >= (base or base_of(read_installation_id()))
+
+
+def test_the_first_number_of_all_counts(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
+    """An empty database under the id of one that has deployed a single project."""
+    settings.BERTH_UID_BASE = BASE
+    lost = deploy(api, 1)
+    assert lost.uid == BASE
+    restore(next_uid=None, without=[lost])
+    assert create(api) == BASE + 1
+
+
+def test_numbers_of_a_lower_base_push_nothing_up(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
+    settings.BERTH_UID_BASE = BASE
+    lost = deploy(api, 1)
+    restore(next_uid=None, without=[lost])
+    settings.BERTH_UID_BASE = BASE + 1000
+    assert create(api) == BASE + 1000
+
+
+def test_what_is_deleted_from_quarantine_keeps_its_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
+    settings.BERTH_UID_BASE = BASE
+    lost = [deploy(api, number) for number in range(3)]
+    restore(next_uid=BASE, without=lost)
+    call_command("adopt", "--yes", verbosity=0)
+    call_command("quarantine", "delete", "--yes", *(str(project.pk) for project in lost), verbosity=0)
+    assert (engine.containers, engine.volumes) == ({}, set())
+    assert take_uid() == BASE + 3
+
+
+def test_a_dry_run_changes_no_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
+    settings.BERTH_UID_BASE = BASE
+    lost = deploy(api, 1)
+    restore(next_uid=BASE, without=[lost])
+    call_command("adopt", "--dry-run", verbosity=0)
+    assert Installation.objects.get().next_uid == BASE
+
+
+def test_an_old_project_that_gets_a_user_gets_one_that_nobody_has(
+    api: APIClient, engine: MemoryEngine, settings: Any
+) -> None:
+    """The backup is from before it had one, and its container from a later deploy, as the user that it then got."""
+    settings.BERTH_UID_BASE = BASE
+    old, lost = deploy(api, 1), deploy(api, 2)
+    restore(next_uid=None, without=[lost])
+    Project.objects.filter(pk=old.pk).update(uid=None)
+    for container in engine.containers.values():
+        container.labels[GENERATION_LABEL] = "1"
+    assert api.post(f"/api/projects/{old.pk}/control", {"action": "restart"}).status_code == 200
+    old.refresh_from_db()
+    assert old.uid == BASE + 2
+
+
+@pytest.mark.parametrize(("error", "status"), [(EngineUnavailableError, 503), (EngineRefusedError, 502)])
+def test_a_number_that_cannot_be_known_is_given_to_nobody(
+    error: type[EngineError], status: int, api: APIClient, body: dict[str, Any], engine: MemoryEngine
+) -> None:
+    engine.fail("highest_user", error)
+    assert api.post("/api/projects", body).status_code == status
+    assert not Project.objects.exists()
+    assert Installation.objects.filter(next_uid=None).exists() or not Installation.objects.exists()
+
+
+@pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError])
+def test_a_round_goes_on_without_them(error: type[EngineError], project: Project, engine: MemoryEngine) -> None:
+    engine.fail("highest_user", error)
+    engine.exit(project.container_name, 1)
+    result = reconcile()
+    assert result.repaired == [f"bring back: {project.container_name}"]
+    assert result.failed == [f"learn users: {error.__name__}"]
+
+
+def test_two_owners_of_a_restored_database_get_two_numbers(api: APIClient, bob: Any, engine: MemoryEngine) -> None:
+    lost = deploy(api, 1)
+    restore(next_uid=None, without=[lost])
+    mine, his = deploy(api, 2), deploy(api_of(bob), 3)
+    assert len({lost.uid, mine.uid, his.uid}) == 3
