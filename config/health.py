@@ -10,6 +10,9 @@ from config.database.limits import time_limit
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation
+from projects.models.installation import read_hold
+
+HELD = "held: nothing is mended until an operator decides. The first page of the admin and the log say why."
 
 DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two of a read."""
@@ -26,9 +29,14 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200 if the database takes changes and the engine answers, else 503. The body says which of them does."""
+    """Answers 200 if the database takes changes and the engine answers, else 503. The body says which of them does.
+
+    It also says where nothing is mended until an operator decides, but not what was found: anybody may ask.
+    """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     ready = all(word == OK for word in parts.values())
+    if parts["database"] == OK and _is_held():
+        parts["mending"] = HELD
     return JsonResponse({"status": OK if ready else UNAVAILABLE, **parts}, status=200 if ready else 503)
 
 
@@ -41,6 +49,14 @@ def _ask_database() -> str:
         fault = find_fault(error)
         return _WORDS.get(fault, UNAVAILABLE) if fault else UNAVAILABLE
     return OK
+
+
+def _is_held() -> bool:
+    try:
+        with time_limit(DATABASE_LIMIT):
+            return bool(read_hold())
+    except Error:
+        return False
 
 
 def _ask_engine() -> str:

@@ -100,9 +100,11 @@ class Engine(Protocol):
     def inspect(self, key: str) -> Observation | None:
         """The container with every field exact, or None where the engine answered that we have none of this key."""
 
-    def quarantine(self, key: str, *, timeout: int) -> None:
+    def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         """Stops the containers that carry this installation's id and this key, and removes their credentials.
 
+        Calls `retire` with each container that has ever run, as it was before that, while its log and its credentials
+        can still be read.
         The state stays: a container that cannot start by itself, has no network and carries `QUARANTINE_LABEL` holds on
         to it. What is in quarantine already stays as it is.
         """
@@ -136,6 +138,13 @@ class Engine(Protocol):
         `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
         until the container ends or the iterator is closed, and yields an empty line after at most 5 seconds without
         output.
+        """
+
+    def read_secrets(self, key: str) -> list[str]:
+        """The credentials that were delivered to the container of this key; none where there is no such container.
+
+        Only to take them out of what the agent has printed, where nobody else knows them any more. Raises
+        `EngineRefusedError` where there is more than credentials can be.
         """
 
     def stats(self, key: str) -> Usage | None:

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
+from accounts import clock
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, staff_user
 from accounts.http import client_address
@@ -16,7 +17,12 @@ from projects.errors import CannotAdoptError
 from projects.models import Actor, Quarantined
 from projects.models.event import BY_STAFF
 from projects.models.installation import read_hold
-from projects.services.quarantine import adopt_from_quarantine, delete_from_quarantine, find_owner
+from projects.services.quarantine_decisions import (
+    adopt_from_quarantine,
+    delete_from_quarantine,
+    describe_overdue,
+    find_owner,
+)
 
 
 class WarnsOfHold(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
@@ -35,13 +41,40 @@ def describe_entry(entry: Quarantined) -> str:
 
 
 class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
-    """Nothing here is ever deleted by itself."""
+    """Nothing here is ever deleted by itself. What has been here for long is said above the list and marked in it."""
 
-    list_display = ("key", "owner", "container_name", "generation", "since", "kept_until")
+    list_display = ("key", "owner", "container_name", "generation", "since", "kept_until", "needs_a_decision")
     search_fields = ("key", "owner_key", "container_name")
     actions = ("adopt", "delete_for_good")
-    fields = ("key", "owner", "owner_key", "container_name", "generation", "instance", "since", "kept_until")
+    fields = (
+        "key",
+        "owner",
+        "owner_key",
+        "container_name",
+        "generation",
+        "instance",
+        "since",
+        "kept_until",
+        "last_log",
+    )
     readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Quarantined]:
+        return super().get_queryset(request).defer("log")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        waiting = describe_overdue()
+        if waiting and request.method == "GET":
+            self.message_user(request, waiting, messages.WARNING)
+        return super().changelist_view(request, extra_context)
+
+    @admin.display(description="kept for 30 days or longer", boolean=True)
+    def needs_a_decision(self, entry: Quarantined) -> bool:
+        return entry.is_overdue(clock.now())
+
+    @admin.display(description="what it printed last")
+    def last_log(self, entry: Quarantined) -> str:
+        return format_html("<pre>{}</pre>", entry.log) if entry.log else "No log was kept."
 
     @admin.display(description="owner")
     def owner(self, entry: Quarantined) -> str:

@@ -1,6 +1,7 @@
 """Starts, stops and removes single containers and volumes on Docker."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -94,13 +95,15 @@ class Containers:
                 return True
         return False
 
-    def quarantine_key(self, key: str, *, timeout: int) -> None:
+    def quarantine_key(self, key: str, *, timeout: int, retire: Callable[[Observation], None]) -> None:
         """Puts a container that holds the state only in the place of each container of this key with our id."""
         for found in self._lookup.list_key(key):
             if not is_labelled(found.labels):
                 continue
             self.stop_found(found, timeout=timeout)
             if QUARANTINE_LABEL not in found.labels:
+                if found.state is not ContainerState.CREATED:
+                    retire(found)
                 self._replace_by_keeper(found)
         for volume in self._lookup.find_secrets(key, belong=is_labelled):
             self.remove_volume(volume)

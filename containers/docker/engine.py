@@ -19,6 +19,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import Details, is_plain
 from containers.docker.restart_policy import RestartPolicies
+from containers.docker.secrets import read_secrets
 from containers.docker.stats import Meter
 from containers.docker.users import Users
 from containers.docker_api.client import CALL_LIMIT, Connection
@@ -106,8 +107,8 @@ class DockerEngine:
         found = self._lookup.find(key)
         return self._complete(found) if found else None
 
-    def quarantine(self, key: str, *, timeout: int) -> None:
-        self._containers.quarantine_key(key, timeout=timeout)
+    def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
+        self._containers.quarantine_key(key, timeout=timeout, retire=retire)
 
     def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
         observations = []
@@ -144,6 +145,10 @@ class DockerEngine:
             return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
         except (MissingError, ConflictError):  # the container is gone or being removed
             return iter(())
+
+    def read_secrets(self, key: str) -> list[str]:
+        found = self._lookup.find(key)
+        return read_secrets(self._connection, found.observation.container_id) if found else []
 
     def stats(self, key: str) -> Usage | None:
         found = self._lookup.find(key)

@@ -7,9 +7,11 @@ from containers.errors import EngineError, EngineUnavailableError, StillStopping
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Project
+from projects.models.event import SYSTEM
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
+from projects.rules.remedies import Remedy
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 from projects.services.places import COMMANDS
 
@@ -82,10 +84,14 @@ def remove_container(project: Project) -> Outcome:
 def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = ()) -> bool:
     """Deletes the row, or ends the operation where something is left, and writes the events with it.
 
+    An event that says so goes with each row. Without one, a container that the engine makes late would look like that
+    of a project of a newer database, and hold up the mending of all.
+
     Returns whether the row was deleted. Raises the outcome's error, but for a silent engine.
     """
     if outcome.error is None:
-        return project.record_deletion(claim, events=events)
+        told = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]
+        return project.record_deletion(claim, events=told)
     project.record(claim, events=events)
     if not isinstance(outcome.error, EngineUnavailableError | StillStoppingError):
         raise outcome.error

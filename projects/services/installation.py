@@ -54,7 +54,8 @@ class Conflicts:
             return ""
         return (
             f"Nothing is mended, because the engine has {found}. If this database is an older backup, stop "
-            "Berth and restore the right one; to go on with this database, run `manage.py adopt`."
+            "Berth and restore the right one; to go on with this database, run `manage.py adopt` (with `--dry-run` it "
+            "says which they are, and changes nothing)."
         )
 
 

@@ -1,5 +1,6 @@
 """What an agent printed, without its credentials."""
 
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime
 
@@ -17,6 +18,10 @@ TAIL = 20
 """Lines that explain a crash."""
 
 MAX_BYTES = 1024 * 1024
+KEPT_LINES = 1000
+KEPT_BYTES = 128 * 1024
+"""What is kept of one run: its last lines."""
+
 LINE_LIMIT = 4096
 
 
@@ -37,9 +42,33 @@ def read_logs(
     With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
     none. Without, the engine gets the two seconds of a read, so that a silent one holds no thread for long.
     """
-    redactor = _redactor(project)
+    yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow)
+
+
+@sensitive_variables()
+def read_last_lines(key: str, *, secrets: Iterable[str]) -> str:
+    """As much of the end as is kept of a run, of a container that belongs to no project. Raises `EngineError`."""
+    return keep_last(_read(key, Redactor(secrets), tail=KEPT_LINES))
+
+
+def keep_last(lines: Iterable[str]) -> str:
+    """As many of the last lines as are kept of a run."""
+    kept: deque[str] = deque()
+    size = 0
+    for line in reversed(deque(lines, maxlen=KEPT_LINES)):
+        size += len(line.encode()) + 1
+        if size > KEPT_BYTES:
+            break
+        kept.appendleft(line)
+    return "\n".join(kept)
+
+
+@sensitive_variables()
+def _read(
+    key: str, redactor: Redactor, *, tail: int | None, since: datetime | None = None, follow: bool = False
+) -> Generator[str, None, None]:
     sent = 0
-    lines = _open_logs(project, tail=tail, since=since, follow=follow)
+    lines = _open_logs(key, tail=tail, since=since, follow=follow)
     try:
         for line in lines:
             text = _show(line, redactor)
@@ -51,13 +80,13 @@ def read_logs(
         _close(lines)
 
 
-def _open_logs(project: Project, *, tail: int | None, since: datetime | None, follow: bool) -> Iterator[bytes]:
+def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bool) -> Iterator[bytes]:
     engine = get_engine()
     if follow:
-        return engine.logs(project.container_key, tail=tail, since=since, follow=True)
+        return engine.logs(key, tail=tail, since=since, follow=True)
     with engine.read_deadline():
         # All at once: the deadline is the thread's, and must not go on while somebody else reads the lines.
-        lines = engine.logs(project.container_key, tail=tail, since=since)
+        lines = engine.logs(key, tail=tail, since=since)
         return iter(list(_first_bytes(lines)))
 
 

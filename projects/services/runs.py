@@ -1,8 +1,7 @@
 """The runs of an agent: each start makes a new container, and the log of the one before is kept."""
 
 import logging
-from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,16 +16,12 @@ from containers.vocabulary import Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import UnknownRunError
 from projects.models import Project
-from projects.services.logs import read_logs, redact_again
+from projects.services.logs import KEPT_LINES, keep_last, read_logs, redact_again
 
 log = logging.getLogger(__name__)
 
 KEPT_RUNS = 10
 """How many ended runs of a project are kept. Older ones go when one more has ended."""
-
-KEPT_LINES = 1000
-KEPT_BYTES = 128 * 1024
-"""What is kept of one run: its last lines."""
 
 READ_WITHIN = 3.0
 """Seconds that reading the log may add to a start."""
@@ -44,10 +39,10 @@ class RunSummary:
 
 def keep_run(project: Project, ended: Observation) -> None:
     """Keeps what is known of a container that is about to be removed. A log that cannot be read holds up no start."""
-    lines: Iterable[str] = ()
+    kept = ""
     try:
         with get_engine().deadline(READ_WITHIN):
-            lines = deque(read_logs(project=project, tail=KEPT_LINES), maxlen=KEPT_LINES)
+            kept = keep_last(read_logs(project=project, tail=KEPT_LINES))
     except (EngineError, SecretUnreadableError) as error:
         log.warning("The log of the last run of %s could not be kept: %s", ended.name, error)
     values: dict[str, Any] = {
@@ -55,7 +50,7 @@ def keep_run(project: Project, ended: Observation) -> None:
         "ended_at": ended.finished_at,
         "exit_code": ended.exit_code,
         "oom_killed": bool(ended.oom_killed),
-        "log": "\n".join(_last(lines)),
+        "log": kept,
     }
     try:
         with transaction.atomic():
@@ -117,18 +112,6 @@ def _store(project: Project, container_id: str, values: dict[str, Any]) -> None:
     number = current_number(project)
     project.runs.create(container_id=container_id, number=number, **values)
     project.runs.filter(number__lte=number - KEPT_RUNS).delete()
-
-
-def _last(lines: Iterable[str]) -> list[str]:
-    """As many of the last lines as may be kept."""
-    kept: deque[str] = deque()
-    size = 0
-    for line in reversed(list(lines)):
-        size += len(line.encode()) + 1
-        if size > KEPT_BYTES:
-            break
-        kept.appendleft(line)
-    return list(kept)
 
 
 def _is_after(line: str, since: datetime) -> bool:

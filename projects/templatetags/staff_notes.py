@@ -6,6 +6,8 @@ from django.conf import settings
 from accounts.services.outbox import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
+from projects.models.installation import read_hold
+from projects.services.quarantine_decisions import describe_overdue
 
 register = template.Library()
 
@@ -19,7 +21,6 @@ NOT_CLOSED_AT_BOOT = (
 def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
     warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
-    notes = list(warnings.values_list("firewall_warning", flat=True))
-    if trouble := describe_trouble():
-        notes.append(trouble)
-    return notes if restarts_by_engine() else [*notes, NOT_CLOSED_AT_BOOT]
+    notes = [read_hold(), *warnings.values_list("firewall_warning", flat=True), describe_trouble(), describe_overdue()]
+    notes += [] if restarts_by_engine() else [NOT_CLOSED_AT_BOOT]
+    return [note for note in notes if note]

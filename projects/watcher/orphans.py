@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from accounts.moments import future, is_recent
-from containers.errors import EngineRefusedError
+from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.hardening import SECRETS
 from containers.identity import is_labelled
@@ -19,6 +19,7 @@ from projects.models import Event, Project, Quarantined
 from projects.models.event import SYSTEM
 from projects.rules.remedies import Remedy
 from projects.services.quarantine import as_uuid, put_in_quarantine
+from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,9 @@ def put_away(keys: Collection[str]) -> tuple[list[str], list[str]]:
         act, word = (_remove_rest, "remove the rest") if key in deleted else (_quarantine, "quarantine")
         try:
             is_done = act(key)
-        except EngineRefusedError as error:
+        except EngineError as error:
+            if concerns_all(error):
+                raise
             refused.append(f"{word}: {key}: {error}")
             continue
         if is_done:

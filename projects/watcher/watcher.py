@@ -22,6 +22,7 @@ from projects.watcher.bot_claims import BotClaims
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.outbox import Outbox
 from projects.watcher.reconcile import reconcile
+from projects.watcher.reminders import remind
 from projects.watcher.retention import Retention
 
 log = logging.getLogger(__name__)
@@ -98,6 +99,8 @@ class Watcher:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         if not result.unwritten:
             beat(self.name, result.at)
+        if include_volumes:
+            remind()
         self._retention.step()
         self._bot_claims.step()
 

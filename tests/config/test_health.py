@@ -4,6 +4,8 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
 
+from projects.models import Installation
+from projects.models.installation import read_installation
 from tests.fakes.engine import MemoryEngine
 
 
@@ -42,3 +44,15 @@ def test_readyz_names_the_database_that_does_not_answer(client: Client) -> None:
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_health_checks_change_nothing_and_take_no_body(client: Client, path: str) -> None:
     assert client.post(path).status_code == 405
+
+
+@pytest.mark.django_db
+def test_readyz_says_where_nothing_is_mended_and_not_what_was_found(client: Client) -> None:
+    installation = read_installation()
+    Installation.objects.filter(pk=installation.pk).update(held_because="The engine has 7 containers too many.")
+    response = client.get("/readyz")
+    assert response.status_code == 200  # a restart would mend nothing
+    assert response.json()["mending"].startswith("held: nothing is mended until an operator decides")
+    assert "7" not in response.content.decode()
+    Installation.objects.update(held_because="")
+    assert "mending" not in client.get("/readyz").json()

@@ -14,7 +14,16 @@ from django.conf import settings
 from containers.call_limits import seconds_left, time_limit
 from containers.errors import EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, ContainerState, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import (
+    INSTANCE_LABEL,
+    QUARANTINE_LABEL,
+    ContainerSpec,
+    ContainerState,
+    EngineEvent,
+    Observation,
+    Usage,
+    Volume,
+)
 from tests.fakes.engine_dials import EngineDials
 from tests.fakes.memory_container import MemoryContainer
 
@@ -97,12 +106,15 @@ class MemoryEngine(EngineDials):
             container = self._find(key)
             return container.observation if container else None
 
-    def quarantine(self, key: str, *, timeout: int) -> None:
+    def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._enter("quarantine", key)
         with self._changed:
             for container in self._find_all(key):
                 if is_labelled(container.labels):
+                    before = container.observation
                     self._stop(container)
+                    if before.state is not ContainerState.CREATED and QUARANTINE_LABEL not in before.labels:
+                        retire(before)
                     self._keep(container)
             secrets = {volume for volume in self._volumes_of(key) if volume.endswith("-secrets")}
             self.volumes -= {volume for volume in secrets if is_labelled(self.volume_labels[volume])}
@@ -145,6 +157,12 @@ class MemoryEngine(EngineDials):
             seen = len(container.lines)
         head = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
         return self._read(container, head, seen) if follow else (_stamped(line) for line in head)
+
+    def read_secrets(self, key: str) -> list[str]:
+        self._enter("read_secrets", key)
+        with self._changed:
+            container = self._find(key)
+            return list(container.secrets.values()) if container else []
 
     def stats(self, key: str) -> Usage | None:
         self._enter("stats", key)

@@ -2,7 +2,7 @@
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, host_memory,
 image_exists, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, highest_user,
-list_volumes, logs, stats, events.
+list_volumes, logs, read_secrets, quarantine, stats, events.
 """
 
 import threading

@@ -14,7 +14,18 @@ from accounts import clock
 from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL, Health
 from projects.api.long_requests import PER_USER, acquire_lease
-from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Quarantined, Watch
+from projects.models import (
+    EngineHost,
+    Event,
+    EventCursor,
+    IdempotencyRecord,
+    Installation,
+    LongRequest,
+    Project,
+    Quarantined,
+    Watch,
+)
+from projects.models.installation import read_installation
 from projects.models.reconciliation import LONGEST_PAUSE
 from projects.rules.lifecycle import CRASH_LIMIT, Operation
 from projects.services.bot_claims import find_unconfirmed
@@ -22,6 +33,7 @@ from projects.services.capacity import learn_host_memory
 from projects.services.places import Places
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import reconcile
+from projects.watcher.reminders import EVERY, remind
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine
 from tests.moments.world import LONG_AGO, World
@@ -170,6 +182,23 @@ def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:
     Quarantined.objects.create(key=key, instance=settings.BERTH_INSTANCE, since=at)
     reconcile()
     assert Quarantined.objects.get(pk=key).since <= timezone.now()
+
+
+def held_since(world: World, at: datetime, shift: timedelta) -> None:
+    """What has been held since the future or for a day is said again; what has just begun has just been said."""
+    Installation.objects.filter(pk=read_installation().pk).update(
+        held_because="A test.", held_since=at, reminded_at=None
+    )
+    remind()
+    assert (Installation.objects.get().reminded_at is not None) == (shift > timedelta(0) or -shift >= EVERY)
+
+
+def reminded_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A reminder of the future counts as none, and that of ten minutes ago counts."""
+    held = {"held_because": "A test.", "held_since": LONG_AGO}
+    Installation.objects.filter(pk=read_installation().pk).update(reminded_at=at, **held)
+    remind()
+    assert (Installation.objects.get().reminded_at != at) == (shift > timedelta(0) or -shift >= EVERY)
 
 
 def orphan_created_at(world: World, at: datetime, shift: timedelta) -> None:

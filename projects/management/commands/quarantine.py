@@ -8,7 +8,12 @@ from accounts.models import User
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
 from projects.models import Actor, AgentType, Plan, Quarantined
-from projects.services.quarantine import adopt_from_quarantine, delete_from_quarantine, find_owner
+from projects.services.quarantine_decisions import (
+    adopt_from_quarantine,
+    delete_from_quarantine,
+    describe_overdue,
+    find_owner,
+)
 
 OPERATOR = Actor(label="operator", source="manage.py quarantine")
 
@@ -22,6 +27,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb")
         verbs.add_parser("list", help="list what is in quarantine (the default)")
+        shown = verbs.add_parser("log", help="print what an agent printed last, without its credentials")
+        shown.add_argument("project", help="the id of the project that it belonged to, as the list has it")
         adopt = verbs.add_parser("adopt", help="make a stopped project of an agent; its owner enters the credentials")
         adopt.add_argument("project", help="the id of the project that it belonged to, as the list has it")
         adopt.add_argument("--owner", metavar="EMAIL", help="by default the owner that its labels name")
@@ -35,22 +42,31 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             match options["verb"]:
+                case "log":
+                    self._show_log(_find(Quarantined, options["project"]))
                 case "adopt":
                     self._adopt(options)
                 case "delete":
                     self._delete(options)
                 case _:
-                    self._list(Quarantined.objects.all())
+                    self._list(Quarantined.objects.defer("log"))
+                    if waiting := describe_overdue():
+                        self.stderr.write(self.style.WARNING(waiting))
         except (EngineError, CannotAdoptError) as error:
             raise CommandError(str(error)) from error
 
     def _list(self, entries: Iterable[Quarantined]) -> None:
+        now = clock.now()
         lines = [
             f"{entry.key}  since {entry.since:%Y-%m-%d %H:%M}  kept until {entry.kept_until:%Y-%m-%d}  "
             f"owner {_name_owner(entry)}  {entry.container_name or 'without a container'}"
+            f"{'  KEPT FOR 30 DAYS: DECIDE' if entry.is_overdue(now) else ''}"
             for entry in entries
         ]
         self.stdout.write("\n".join(lines) or "Nothing is in quarantine.")
+
+    def _show_log(self, entry: Quarantined) -> None:
+        self.stdout.write(entry.log or f"No log was kept of {entry.key}.")
 
     def _adopt(self, options: dict[str, Any]) -> None:
         project = adopt_from_quarantine(

@@ -10,7 +10,8 @@ from rest_framework.test import APIClient
 from containers.errors import EngineUnavailableError
 from projects.models import Project, Run
 from projects.rules.lifecycle import Operation
-from projects.services.runs import KEPT_BYTES, KEPT_RUNS
+from projects.services.logs import KEPT_BYTES
+from projects.services.runs import KEPT_RUNS
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine

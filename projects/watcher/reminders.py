@@ -1,0 +1,30 @@
+"""Reminds operators in the log, once a day, of what waits for their decision. Nothing is decided for them."""
+
+import logging
+from datetime import timedelta
+
+from accounts import clock
+from accounts.moments import is_recent, not_recent
+from projects.models import Installation
+from projects.models.installation import read_installation
+from projects.services.quarantine_decisions import describe_overdue
+
+log = logging.getLogger(__name__)
+
+EVERY = timedelta(days=1)
+
+
+def remind() -> None:
+    """Logs a warning for each thing that waits, where the last reminder is a day ago or there was none.
+
+    The row counts, so that neither a restart of the service nor another watcher repeats it.
+    """
+    now = clock.now()
+    row = read_installation()
+    sentences = [describe_overdue()]
+    if row.held_because and not is_recent(row.held_since, within=EVERY, now=now):  # what has just begun was just said
+        sentences.insert(0, row.held_because)
+    due = not_recent("reminded_at", within=EVERY, now=now)
+    if any(sentences) and Installation.objects.filter(due, pk=row.pk).update(reminded_at=now):
+        for sentence in filter(None, sentences):
+            log.warning("%s", sentence)

@@ -1,0 +1,264 @@
+"""Nothing that this database has done itself brings the whole installation to a stop, however it was interrupted.
+
+Each operation is killed at each of its effects, on the database and on the engine, and after each of them the engine
+carries out late what it was last told. What is left is mended or put away, and the agents of others are looked after.
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from projects.models import Event, IdempotencyRecord, Project, Quarantined
+from projects.models.installation import read_hold
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_TELEGRAM_TOKEN
+from tests.clients import api_of
+from tests.deploying import PROJECT, create_project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.other_databases import grow_old
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+ROUNDS = 2
+MOST = 80
+"""More effects than any operation has."""
+
+STEPS = (
+    *("image_exists", "host_memory", "highest_user", "inspect", "observe", "deploy", "deploy.create"),
+    *("deploy.confirm", "deploy.start", "stop", "remove", "logs", "list_volumes", "read_secrets", "quarantine"),
+)
+WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+class KilledError(BaseException):
+    """The process is gone. Nothing in it catches this."""
+
+
+@contextmanager
+def killed_at(number: int, engine: MemoryEngine) -> Iterator[list[str]]:
+    """The effect of this number does not happen any more. The list has the effects up to then."""
+    effects: list[str] = []
+
+    def count(effect: str) -> None:
+        effects.append(effect)
+        if len(effects) == number:
+            raise KilledError
+
+    def execute(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if sql.startswith(WRITES):
+            count(sql.split(maxsplit=1)[0])
+        return run(sql, *arguments)
+
+    for step in STEPS:
+        engine.slow(step, lambda step=step: count(step))
+    try:
+        with connection.execute_wrapper(execute), suppress(KilledError):
+            yield effects
+    finally:
+        transaction.set_rollback(False)  # what was killed in a transaction is undone already; the test's own goes on
+        for step in STEPS:
+            engine.slow(step, None)
+
+
+def new_body() -> dict[str, Any]:
+    token = CANARY_TELEGRAM_TOKEN.replace(CANARY_TELEGRAM_TOKEN.partition(":")[0], "811111111")
+    return PROJECT | {"telegramToken": token}
+
+
+def create(api: APIClient, engine: MemoryEngine) -> None:
+    api.post("/api/projects", new_body(), headers={"Idempotency-Key": "one"})
+
+
+def create_refused(api: APIClient, engine: MemoryEngine) -> None:
+    engine.fail_start_after_create(EngineRefusedError("It cannot be started."))
+    create(api, engine)
+
+
+def create_silent(api: APIClient, engine: MemoryEngine) -> None:
+    engine.fail("deploy.start", EngineUnavailableError)
+    create(api, engine)
+
+
+def create_broken(api: APIClient, engine: MemoryEngine) -> None:
+    """By an error that nobody foresaw, for which no outcome is recorded."""
+    engine.fail("deploy.start", RuntimeError("Nobody foresaw it."))  # type: ignore[arg-type]
+    with suppress(RuntimeError):
+        create(api, engine)
+
+
+def delete(api: APIClient, engine: MemoryEngine) -> None:
+    api.delete(f"/api/projects/{mine().pk}")
+
+
+def delete_silent(api: APIClient, engine: MemoryEngine) -> None:
+    engine.fail("remove", EngineUnavailableError)
+    delete(api, engine)
+
+
+def command(action: str) -> Callable[[APIClient, MemoryEngine], object]:
+    return lambda api, engine: api.post(f"/api/projects/{mine().pk}/control", {"action": action})
+
+
+def restart_silent(api: APIClient, engine: MemoryEngine) -> None:
+    engine.fail("deploy.start", EngineUnavailableError)
+    command("restart")(api, engine)
+
+
+def mend(api: APIClient, engine: MemoryEngine) -> None:
+    """The watcher itself, at an agent that is to be made again and at one that is to be deleted."""
+    engine.vanish(mine().container_name)
+    reconcile()
+    Project.objects.filter(pk=mine().pk).update(desired="deleted")
+    reconcile()
+
+
+def put_away(api: APIClient, engine: MemoryEngine) -> None:
+    """The watcher, at what somebody's mistake has left without a row."""
+    Project.objects.filter(pk=mine().pk).delete()
+    grow_old(engine)
+    reconcile()
+
+
+OPERATIONS: dict[str, Callable[[APIClient, MemoryEngine], object]] = {
+    "create": create,
+    "create, refused by the engine": create_refused,
+    "create, with a silent engine": create_silent,
+    "create, with an unforeseen error": create_broken,
+    "delete": delete,
+    "delete, with a silent engine": delete_silent,
+    "restart": command("restart"),
+    "restart, with a silent engine": restart_silent,
+    "stop": command("stop"),
+    "mend": mend,
+    "put away": put_away,
+}
+
+
+def mine() -> Project:
+    return Project.objects.get(owner__email="alice@example.com")
+
+
+@pytest.fixture
+def bobs(bob: User) -> Project:
+    return create_project(api_of(bob), PROJECT | {"telegramToken": "777777777:a-bot-of-bob"})
+
+
+@contextmanager
+def played_back(engine: MemoryEngine) -> Iterator[None]:
+    """What happens inside has not happened afterwards."""
+    before = copy.deepcopy((engine.containers, engine.volumes, engine.volume_labels))
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+    engine.containers, engine.volumes, engine.volume_labels = before
+
+
+@contextmanager
+def remembering(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """Every container that was made meanwhile, with its volumes, as an engine may make it late."""
+    made: dict[str, Any] = {}
+    emit = engine._emit
+
+    def note(container: Any, action: str) -> None:
+        if action == "create":
+            labels = {name: engine.volume_labels[name] for name in engine.volumes if name.startswith(container.name)}
+            made[container.name] = container, labels
+        emit(container, action)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "_emit", note)
+        yield made
+
+
+def come_late(engine: MemoryEngine, made: dict[str, Any]) -> None:
+    for name, (container, labels) in made.items():
+        if name not in engine.containers:
+            engine.containers[name] = container
+            engine.volumes |= set(labels)
+            engine.volume_labels |= labels
+
+
+def settle(engine: MemoryEngine, bobs: Project) -> None:
+    """Minutes later: the killed process holds nothing any more. Bob's agent has crashed meanwhile."""
+    engine._failures.clear()
+    past = timezone.now() - timedelta(minutes=5)
+    Project.objects.exclude(operation="").update(operation_deadline=past)
+    Project.objects.update(reconcile_again_at=None)
+    if bobs.container_name in engine.containers:
+        engine.exit(bobs.container_name, 1)
+    grow_old(engine)
+    for _ in range(ROUNDS):
+        result = reconcile()
+        assert result.held == ""
+    assert read_hold() == ""
+    assert engine.containers[bobs.container_name].is_up
+
+
+def assert_all_is_accounted_for(engine: MemoryEngine) -> None:
+    """Each container has a row, or is put away and noted."""
+    keys = {str(pk) for pk in Project.objects.values_list("pk", flat=True)}
+    noted = set(Quarantined.objects.values_list("key", flat=True))
+    assert {container.key for container in engine.containers.values()} <= keys | noted
+    assert not [each for each in engine.containers.values() if each.key not in keys and each.is_up]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_killed_operation_holds_the_mending(
+    name: str, api: APIClient, bobs: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operate = OPERATIONS[name]
+    if not name.startswith("create"):
+        create(api, engine)
+        IdempotencyRecord.objects.all().delete()
+    for number in range(1, MOST):
+        with played_back(engine), remembering(engine, monkeypatch) as made:
+            with killed_at(number, engine) as effects:
+                operate(api, engine)
+            settle(engine, bobs)
+            assert_all_is_accounted_for(engine)
+            come_late(engine, made)
+            settle(engine, bobs)
+            assert_all_is_accounted_for(engine)
+        if len(effects) < number:
+            break
+    else:
+        pytest.fail("It has more effects than are tried.")
+    assert number > 3
+
+
+def test_what_an_undone_creation_left_late_is_removed_and_not_kept(
+    api: APIClient, bobs: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never ran, so there is nothing to remember."""
+    with remembering(engine, monkeypatch) as made:
+        create_broken(api, engine)
+    assert Project.objects.count() == 1
+    [told] = Event.objects.exclude(project_id=bobs.pk).values_list("action", "outcome")
+    assert told == ("finish deletion", "done")
+    come_late(engine, made)
+    settle(engine, bobs)
+    assert set(engine.containers) == {bobs.container_name}
+    assert not Quarantined.objects.exists()
+
+
+def test_a_database_that_is_really_behind_still_mends_nothing(
+    api: APIClient, bobs: Project, engine: MemoryEngine
+) -> None:
+    create(api, engine)
+    key = str(mine().pk)
+    Project.objects.filter(pk=key).delete()
+    Event.objects.filter(project_id=key)._raw_delete("default")
+    engine.exit(bobs.container_name, 1)
+    grow_old(engine)
+    for _ in range(ROUNDS):
+        assert "manage.py adopt" in reconcile().held
+    assert not engine.containers[bobs.container_name].is_up
