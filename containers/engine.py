@@ -136,8 +136,8 @@ class Engine(Protocol):
         """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
 
         `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
-        until the container ends or the iterator is closed, and yields an empty line after at most 5 seconds without
-        output.
+        until the container ends or the iterator is closed, and yields an empty line after at most 3 seconds without
+        output: only then a follower can be told that its token has ended.
         """
 
     def read_secrets(self, key: str) -> list[str]:

@@ -13,8 +13,8 @@ from containers.call_limits import time_limit
 from containers.docker_api.errors import GARBLED, MissingError, is_timeout, translate_errors
 from containers.errors import EngineUnavailableError
 
-SILENCE = 3.0
-"""Seconds without a line after which a follower gets an empty one. The protocol promises it within 5."""
+SILENCE = 2.0
+"""Seconds without a line after which a follower gets an empty one. The protocol promises it within 3."""
 
 WHOLE_LIMIT = 10.0
 """Seconds for an answer that is not followed."""
