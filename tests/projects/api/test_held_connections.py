@@ -1,0 +1,63 @@
+"""Requests that last hold no connection to the database, of which there are hardly more than threads."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from rest_framework.test import APIClient
+
+from projects.api import revalidation, wait
+from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.api.following import events_of, hang_up
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
+
+
+def is_held() -> bool:
+    """By this thread, which in these tests is the one that answers."""
+    return connection.connection is not None
+
+
+def test_a_followed_log_holds_no_connection_to_the_database(
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.silence = 0.01
+    for number in range(3):
+        engine.log(project.container_name, f"line {number}")
+    answer: Any = api.get(f"/api/projects/{project.id}/logs?follow=true")
+    events = events_of(answer.streaming_content)
+    held = []
+    for _ in range(3):
+        next(events)
+        held.append(is_held())
+    monkeypatch.setattr(revalidation, "EVERY", 0.0)  # from now on it asks the database before each part
+    for _ in range(3):
+        assert next(events) == ": still here"
+        held.append(is_held())
+    hang_up(answer)
+    assert held == [False] * 6
+
+
+def test_who_waits_for_a_status_holds_none_between_two_looks(
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.ready_after_deploy = False
+    held = []
+
+    class Clock:
+        """Stands in for `time` in the module that waits."""
+
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+        def sleep(self, seconds: float) -> None:
+            held.append(is_held())
+            self.now += 1.0
+
+    monkeypatch.setattr(wait, "time", Clock())
+    answer: Any = api.post(f"/api/projects/{project.id}/control?wait=3", {"action": "restart"})
+    assert (answer.status_code, answer.json()["status"]) == (200, "starting")
+    assert held == [False] * 3
