@@ -1,4 +1,4 @@
-"""`ASVS.md` names tests that there are."""
+"""`ASVS.md` names tests that there are, and some for each promise of SECURITY.md."""
 
 import ast
 import re
@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.paths import TESTS
+from tests.paths import ROOT, TESTS
 
 TABLE = (Path(__file__).parent / "ASVS.md").read_text()
 ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \| ([123]) \| ([^|]+) \| ([^|]+) \|$", TABLE, re.MULTILINE)
+ROWS_OF_PROMISES = re.findall(r"^\| ([^|]*) \| ([^|]*) \| ((?:`[\w/]+\.py::\w+`\s?)+) \|$", TABLE, re.MULTILINE)
+PROMISED = (ROOT / "SECURITY.md").read_text().partition("## What is promised")[2].partition("\n## ")[0]
+PROMISES = [
+    promise.replace("\n  ", " ") for promise in re.findall(r"^- \*\*(.+?)\*\*", PROMISED, re.MULTILINE | re.DOTALL)
+]
 NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", TABLE)))
 
 
@@ -32,6 +37,17 @@ def test_each_requirement_is_there_once_and_names_a_test() -> None:
     assert len(numbers) == len(set(numbers)) >= 50
     assert numbers == sorted(numbers, key=lambda number: [int(part) for part in number.split(".")])
     assert [number for number, _, _, tests in ROWS if not re.fullmatch(r"(`[\w/]+\.py::\w+`\s?)+", tests.strip())] == []
+
+
+def test_each_promise_of_the_document_names_its_tests() -> None:
+    """A promise without a test is withdrawn, or gets one."""
+    assert len(PROMISES) == len(re.findall(r"^- ", PROMISED, re.MULTILINE)) >= 25
+    assert sorted(promise for promise, _, _ in ROWS_OF_PROMISES if promise) == sorted(PROMISES)
+
+
+def test_each_row_of_a_promise_is_read() -> None:
+    table = TABLE.partition("| promise | clause | tests |")[2].strip().splitlines()[1:]
+    assert len(table) == len(ROWS_OF_PROMISES)
 
 
 def test_a_name_that_is_not_there_would_be_noticed() -> None:

@@ -1,0 +1,79 @@
+"""The figures of SECURITY.md are those of the program: each sentence is made anew from what the program has."""
+
+import re
+
+import pytest
+from django.conf import settings
+
+from accounts.services import api_keys, code_alarm
+from accounts.throttling import login_attempts
+from config import settings as real_settings
+from config.serving import clients, framing
+from containers.docker import egress
+from containers.docker_api import client as engine_client
+from containers.docker_api import logs as engine_logs
+from containers.firewall import rules
+from projects.api import revalidation
+from projects.services import operations, places
+from projects.watcher import retention
+from projects.watcher import watcher as loop
+from tests.paths import ROOT
+from tests.settings import REAL_LIMITS
+
+pytestmark = pytest.mark.one_database
+
+WORDS = {2: "two", 3: "three", 5: "five", 10: "Ten"}
+TEXT = re.sub(r"\s+", " ", (ROOT / "SECURITY.md").read_text())
+MINUTE, HOUR, KIB = 60, 3600, 1024
+
+SENTENCES = [
+    (
+        f"It holds {rules.CONNECTIONS} connections at most, "
+        f"begins {rules.CONNECTIONS_RATE.removesuffix('/sec')} a second "
+        f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
+    ),
+    f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
+    f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
+    f"answer of the projects API that took {WORDS[int(revalidation.EVERY)]} seconds to make is not told any more",
+    (
+        f"Heads have {clients.HEAD_WITHIN:.0f} seconds and {framing.HEAD_LIMIT // KIB} KiB, "
+        f"bodies {clients.BODY_WITHIN:.0f} seconds and {settings.DATA_UPLOAD_MAX_MEMORY_SIZE // KIB} KiB on every path"
+    ),
+    f"Of more than {clients.CONNECTIONS:,} connections per worker, the oldest",
+    (
+        f"{WORDS[login_attempts.LIMIT]} wrong codes of a second factor close it for "
+        f"{login_attempts.WINDOW.seconds // MINUTE} minutes"
+    ),
+    f"{WORDS[code_alarm.MAILS_A_DAY]} times a day at most",
+    f"a signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
+    f"forms are the {REAL_LIMITS['commands']} commands or {REAL_LIMITS['deploys']} deploys",
+    (
+        f"again every {loop.FIREWALL_EVERY:.0f} seconds, through the engine every "
+        f"{WORDS[int(egress.THROUGH_ENGINE_EVERY) // MINUTE]} minutes"
+    ),
+    f"the old one goes on for at most {api_keys.ROTATION_GRACE.total_seconds() / HOUR:.0f} hours",
+    f"Each with `/v{engine_client.OLDEST_API}` or a later version in front",
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_figure_is_the_programs(sentence: str) -> None:
+    assert sentence in TEXT
+
+
+def test_a_followed_log_ends_within_five_seconds_of_its_token() -> None:
+    """The token is checked with a line or, while there is none, after a silence. A second is left to open it again."""
+    assert "within five seconds for a log that is followed" in TEXT
+    assert revalidation.EVERY + engine_logs.SILENCE <= 4
+
+
+def test_expired_sessions_are_deleted_within_an_hour_or_two() -> None:
+    assert retention.EVERY <= HOUR
+
+
+def test_a_user_has_a_quarter_and_all_have_half_of_the_threads() -> None:
+    assert "In each process a user has a quarter of the threads for commands, all users have half" in TEXT
+    threads = settings.BERTH_THREADS
+    assert (places.COMMANDS._each, places.COMMANDS._total) == (threads // 4, threads // 2)
+    assert places.COMMANDS._reserve >= 1
+    assert real_settings.BERTH_STREAMS >= 4
