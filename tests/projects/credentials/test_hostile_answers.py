@@ -109,6 +109,18 @@ def test_a_bot_is_not_known_from_what_cannot_be_read(
     assert answer.json()["bot"]["username"] == ""
 
 
+@pytest.mark.parametrize("shape", COMPRESSED)
+def test_a_compressed_answer_is_none(
+    api: APIClient, body: dict[str, Any], server: HostileServer, impatient: Shorten, shape: str
+) -> None:
+    """Whatever it holds: an honest one as well, and one that only says that it is compressed."""
+    impatient("getMe")
+    server.shapes["/getMe"] = SHAPES[shape]
+    answer = validate(api, body, "getMe")
+    assert warning_codes(answer) == {"telegram_unverified"}
+    assert answer.json()["bot"]["username"] == ""
+
+
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_nobody_is_redirected_to_another_host(
