@@ -115,7 +115,7 @@ MIDDLEWARE = [
     "config.middleware.PrivateAnswersMiddleware",
     "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "config.middleware.ContentSecurityPolicyMiddleware",
     "config.hosts.LoopbackHostMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

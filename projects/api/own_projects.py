@@ -52,11 +52,18 @@ class OwnProjectsViewSet(GenericViewSet[Project]):
         return found
 
     def get_object(self) -> Project:
-        text = self.kwargs["id"]
-        try:
-            project = self.get_queryset().filter(id=UUID(text)).first()
-        except ValueError:
-            project = None
-        if project is None or str(project.id) != text.lower():
+        project = self.get_queryset().filter(id=self.get_id()).first()
+        if project is None:
             raise Http404
         return project
+
+    def get_id(self) -> UUID:
+        """Returns the id in the path. Raises Http404 for what is none, or is spelled in another way than ours are."""
+        text = self.kwargs["id"]
+        try:
+            project_id = UUID(text)
+        except ValueError:
+            raise Http404 from None
+        if str(project_id) != text.lower():
+            raise Http404
+        return project_id

@@ -10,7 +10,6 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 MAX_LIMIT = 200
 
@@ -51,13 +50,14 @@ class LinkPagination(CursorPagination):
         """The cursor as our links spell it. The base class also decodes other spellings."""
         return QueryDict(urlsplit(self.encode_cursor(cursor)).query)[self.cursor_query_param]
 
-    def get_paginated_response(self, data: Any) -> Response:
+    def get_headers(self) -> dict[str, str]:
+        """Returns the `Link` header of the page that was read, if there are others."""
         links = [
             f'<{link}>; rel="{name}"'
             for name, link in (("next", self.get_next_link()), ("prev", self.get_previous_link()))
             if link
         ]
-        return Response(data, headers={"Link": ", ".join(links)} if links else {})
+        return {"Link": ", ".join(links)} if links else {}
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return schema

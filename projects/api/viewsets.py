@@ -1,17 +1,20 @@
 """Projects under /api: validate, call one service, serialize."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 
-from accounts import clock
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest, client_address
+from projects.api.fast_json import render_detail, render_list
 from projects.api.idempotency import answer_once
 from projects.api.own_projects import OwnProjectsViewSet
+from projects.api.pagination import LinkPagination
 from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import (
@@ -24,11 +27,12 @@ from projects.api.serializers import (
 )
 from projects.api.wait import wait_until_settled
 from projects.models import Actor, Project
+from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
-from projects.services.observation import refresh
+from projects.services.observation import refresh, refresh_rows
 
 
 class ProjectViewSet(OwnProjectsViewSet):
@@ -42,14 +46,11 @@ class ProjectViewSet(OwnProjectsViewSet):
         tags=["projects"],
         responses={200: ProjectSerializer(many=True), **problems(400, 401, 404, 429)},
     )
-    def list(self, request: AuthenticatedRequest) -> Response:
+    def list(self, request: AuthenticatedRequest) -> HttpResponse:
         """List your projects, newest first."""
-        page = self.paginate_queryset(self.get_queryset())
-        projects = page if page is not None else list(self.get_queryset())
-        refresh(projects)
-        row, now = ProjectSerializer(), clock.now()
-        data = [row.to_representation(take_snapshot(project, now=now)) for project in projects]
-        return Response(data) if page is None else self.get_paginated_response(data)
+        rows, headers = self._read_rows(request)
+        body = render_list(refresh_rows(rows))
+        return HttpResponse(body, content_type="application/json", headers=headers)
 
     @extend_schema(
         operation_id="create_project",
@@ -96,11 +97,13 @@ class ProjectViewSet(OwnProjectsViewSet):
         tags=["projects"],
         responses={200: ProjectDetailSerializer, **problems(401, 404, 429)},
     )
-    def retrieve(self, request: AuthenticatedRequest, id: str) -> Response:
+    def retrieve(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Show one project."""
-        project = self.get_object()
+        project = read_own_project(request.user, self.get_id())
+        if project is None:
+            raise Http404
         refresh([project])
-        return Response(_detail(take_snapshot(project)))
+        return HttpResponse(render_detail(take_snapshot(project)), content_type="application/json")
 
     @extend_schema(
         operation_id="change_project",
@@ -163,6 +166,15 @@ class ProjectViewSet(OwnProjectsViewSet):
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
             return Response(_detail(snapshot), status=202)
         return Response(_detail(self._settle(project, wait) if wait else snapshot))
+
+    def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
+        """The caller's projects, or those of the page that the request asks for, and the headers of that page."""
+        pages = LinkPagination()
+        if pages.get_page_size(request) is None:
+            return OwnRows(request.user.pk)[:], {}
+        source: Any = own_rows(request.user.pk) if "cursor" in request.query_params else OwnRows(request.user.pk)
+        page: Sequence[Any] = pages.paginate_queryset(source, request, view=self) or []
+        return [ProjectRow._make(row) for row in page], pages.get_headers()
 
     def _settle(self, project: Project, wait: int) -> Snapshot:
         """The project as it is now, or when its status has settled, at most `wait` seconds later."""

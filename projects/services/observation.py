@@ -17,24 +17,38 @@ from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
-from projects.rules.lifecycle import FRESH_FOR, Desired
+from projects.models.project_row import ProjectRow
+from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
 from projects.services.container_spec import OWNER_LABEL
 
 ANSWERING = timedelta(milliseconds=500)
 """How long the answer may take to reach the client after the row was looked at."""
 
 
-def is_fresh(project: Project, now: datetime) -> bool:
+def is_fresh(facts: Facts) -> bool:
     """Whether the row alone tells the status, so that the engine need not be asked."""
-    if project.operation_in_flight(now):
+    if facts.operation:
         return True  # the status follows from the operation
-    return is_recent(project.last_checked(now), within=FRESH_FOR - ANSWERING, now=now)
+    return is_recent(facts.checked_at, within=FRESH_FOR - ANSWERING, now=facts.now)
+
+
+def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project, Facts]]:
+    """Returns each row with its facts. Those that are not fresh are read whole, and the engine is asked about them."""
+    now = clock.now()
+    told: list[tuple[ProjectRow | Project, Facts]] = [(row, row.facts(now)) for row in rows]
+    stale = [row.id for row, facts in told if not is_fresh(facts)]
+    if not stale:
+        return told
+    whole = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").in_bulk(stale)
+    refresh(list(whole.values()))
+    now = clock.now()
+    return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
 
 
 def refresh(projects: Sequence[Project]) -> None:
     """Updates the objects in memory. Where the engine is silent they stay as they are."""
     now = clock.now()
-    stale = [project for project in projects if not is_fresh(project, now)]
+    stale = [project for project in projects if not is_fresh(project.facts(now))]
     if not stale:
         return
     try:

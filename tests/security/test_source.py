@@ -20,6 +20,10 @@ SQL = {"raw", "extra", "execute", "executemany", "cursor", "RawSQL"}
 PROGRAMS = {"subprocess", "pty", "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnv", "os.posix_spawn"}
 UNTRUSTED = {"eval", "exec", "mark_safe", "SafeString", "pickle", "marshal", "shelve", "yaml", "safestring"}
 
+MAY_RUN_SQL = {
+    "accounts/clock.py",  # asks the database for its time
+    "accounts/compiled_query.py",  # runs what the ORM wrote, as it wrote it
+}
 MAY_START_PROGRAMS = {"containers/programs.py"}
 
 
@@ -44,7 +48,7 @@ def files_with(names: set[str]) -> set[str]:
 
 
 def test_sql_is_written_by_the_orm_only() -> None:
-    assert files_with(SQL) == set()
+    assert files_with(SQL) == MAY_RUN_SQL
 
 
 def test_programs_are_started_in_one_place_only() -> None:

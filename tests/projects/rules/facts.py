@@ -1,6 +1,5 @@
 """Facts about a project, as examples and as a strategy for any."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,13 +31,13 @@ WELL = Facts(
     started_at=LONG_AGO,
     agent_state="running",
 )
-NO_CHECK = replace(WELL, health=Health.NONE, agent_state="")
-EXITED = replace(WELL, state=ContainerState.EXITED, health=Health.NONE, exit_code=1, agent_state="")
-GONE = replace(WELL, state=None, health=Health.NONE, agent_state="", started_at=None)
+NO_CHECK = WELL._replace(health=Health.NONE, agent_state="")
+EXITED = WELL._replace(state=ContainerState.EXITED, health=Health.NONE, exit_code=1, agent_state="")
+GONE = WELL._replace(state=None, health=Health.NONE, agent_state="", started_at=None)
 
 
 def facts(base: Facts = WELL, **changes: Any) -> Facts:
-    return replace(base, **changes)
+    return base._replace(**changes)
 
 
 STARTING = facts(health=Health.STARTING, agent_state="starting")

@@ -1,6 +1,5 @@
 """Which status follows from the facts."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -150,4 +149,4 @@ def test_all_facts_have_a_status_and_it_never_lies(known: Facts) -> None:
 
 @given(ANY_FACTS)
 def test_the_status_depends_on_nothing_but_the_facts(known: Facts) -> None:
-    assert derive_status(known) == derive_status(replace(known))
+    assert derive_status(known) == derive_status(known._replace())

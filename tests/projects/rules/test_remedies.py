@@ -1,6 +1,5 @@
 """What is done about a project that is not in the state that its owner wants."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -83,7 +82,7 @@ def test_every_remedy_is_in_the_table() -> None:
 def test_nothing_is_mended_while_an_operation_is_in_flight(
     seen: Facts, history: dict[str, Any], _remedy: Any, operation: Operation
 ) -> None:
-    assert choose_remedy(replace(seen, operation=operation), **history) is None
+    assert choose_remedy(seen._replace(operation=operation), **history) is None
 
 
 @given(ANY_FACTS, st.integers(0, 20), MOMENTS, st.booleans())

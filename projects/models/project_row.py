@@ -1,0 +1,95 @@
+"""Projects as reads need them: the few columns that a list shows, or one without its credentials."""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import QuerySet
+
+from accounts.compiled_query import CompiledQuery
+from accounts.models import User
+from projects.models.project import Project
+from projects.models.row_facts import RowFacts
+
+
+class _Columns(NamedTuple):
+    id: UUID
+    name: str
+    plan_id: str
+    created_at: datetime
+    desired: str
+    suspended_at: datetime | None
+    operation: str
+    operation_deadline: datetime | None
+    updated_at: datetime
+    observed_at: datetime | None
+    reconcile_failures: int
+    container_state: str
+    health: str
+    exit_code: int | None
+    started_at: datetime | None
+    agent_state: str
+    gave_up_at: datetime | None
+    failure_code: str
+    heartbeat_at: datetime | None
+    watched_until: datetime | None
+
+
+class ProjectRow(_Columns, RowFacts):
+    """A project of an active owner. The facts are those of `Project`, by the same functions."""
+
+    __slots__ = ()
+
+    @property
+    def is_suspended(self) -> bool:
+        return self.suspended_at is not None
+
+
+def own_rows(owner_id: UUID) -> "QuerySet[Project, Any]":
+    """The columns of the projects of an active owner, newest first, as tuples with names."""
+    return Project.objects.filter(owner_id=owner_id).with_heartbeat().values_list(*ProjectRow._fields, named=True)
+
+
+class OwnRows:
+    """The rows of an active owner's projects, newest first: all of them, or as many as a slice from the start asks for.
+
+    It does what a paginator asks of a queryset for the first page. Further pages come from `own_rows`.
+    """
+
+    def __init__(self, owner_id: UUID) -> None:
+        self._owner_id = owner_id
+
+    def order_by(self, *fields: str) -> "OwnRows":
+        if list(fields) != Project._meta.ordering:
+            raise ValueError("The rows have the order of the model only.")
+        return self
+
+    def __getitem__(self, wanted: slice) -> list[ProjectRow]:
+        return list(map(ProjectRow._make, _compiled(wanted.stop).rows(self._owner_id)))
+
+
+@lru_cache(maxsize=300)  # as many as there are sizes of pages, and more
+def _compiled(limit: int | None) -> CompiledQuery:
+    return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
+
+
+_SHOWN = tuple(field.attname for field in Project._meta.concrete_fields if not field.attname.endswith("_ciphertext"))
+
+
+def _own_project(owner_id: UUID, project_id: UUID) -> "QuerySet[Project, Any]":
+    found = Project.objects.filter(owner_id=owner_id, pk=project_id).with_heartbeat()
+    return found.values_list(*_SHOWN, "heartbeat_at", "watched_until")
+
+
+_ONE = CompiledQuery(_own_project, UUID(int=1), UUID(int=2))
+
+
+def read_own_project(owner: User, project_id: UUID) -> Project | None:
+    """Returns the project to be shown. Its credentials, plan and type are read when they are asked for."""
+    for *columns, heartbeat_at, watched_until in _ONE.rows(owner.pk, project_id):
+        project = Project.from_db(DEFAULT_DB_ALIAS, _SHOWN, columns)
+        project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
+        return project
+    return None

@@ -1,0 +1,72 @@
+"""Queries that are written once and run many times."""
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.compiled_query import CompiledQuery
+from accounts.models import User
+
+pytestmark = pytest.mark.django_db
+
+
+def by_id_and_email() -> CompiledQuery:
+    return CompiledQuery(
+        lambda pk, email: User.objects.filter(pk=pk, email=email, is_active=True).values_list("id", "date_joined"),
+        UUID(int=1),
+        "a sample",
+    )
+
+
+def test_it_gives_what_the_orm_gives_for_each_value(alice: User, bob: User, sam: User) -> None:
+    query = by_id_and_email()
+    for user in (alice, bob, sam):
+        assert list(query.rows(user.pk, user.email)) == [(user.pk, user.date_joined)]
+        assert list(query.rows(user.pk, "nobody@example.com")) == []
+        assert list(query.rows(uuid4(), user.email)) == []
+
+
+def test_values_are_never_a_part_of_the_statement(alice: User) -> None:
+    for hostile in ("' OR 1=1 --", '" OR ""="', "%s", "%(name)s", "\\", "x'; DROP TABLE accounts_user; --"):
+        assert list(by_id_and_email().rows(alice.pk, hostile)) == []
+    assert User.objects.filter(pk=alice.pk).exists()
+
+
+def test_the_orm_writes_it_once(alice: User, bob: User) -> None:
+    written = 0
+
+    def write(pk: UUID) -> object:
+        nonlocal written
+        written += 1
+        return User.objects.filter(pk=pk).values_list("email")
+
+    query = CompiledQuery(write, UUID(int=1))  # type: ignore[arg-type]
+    for user in (alice, bob):
+        assert list(query.rows(user.pk)) == [(user.email,)]
+    assert written == 1
+
+
+def test_each_run_is_one_query_and_is_logged_as_such(alice: User) -> None:
+    query = by_id_and_email()
+    with CaptureQueriesContext(connection) as queries:
+        query.rows(alice.pk, alice.email)
+        query.rows(alice.pk, alice.email)
+    assert len(queries) == 2
+
+
+def test_a_sample_that_the_query_does_not_hold_is_refused() -> None:
+    query = CompiledQuery(lambda _pk: User.objects.values_list("id"), UUID(int=1))
+    with pytest.raises(ValueError, match="does not hold each"):
+        query.rows(UUID(int=2))
+
+
+def test_a_fault_of_the_database_is_djangos_error(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = by_id_and_email()
+    query.rows(alice.pk, alice.email)
+    broken = replace(query._statements[connection.vendor], sql="SELECT %s, %s FROM nowhere")
+    monkeypatch.setitem(query._statements, connection.vendor, broken)
+    with pytest.raises(DatabaseError):
+        query.rows(alice.pk, alice.email)

@@ -1,0 +1,110 @@
+"""What is written without a serializer is what the serializer writes, byte by byte."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+from uuid import UUID
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rest_framework.renderers import JSONRenderer
+
+from accounts.models import User
+from containers.vocabulary import ContainerState, Health
+from projects.api.fast_json import render_detail, render_list
+from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
+from projects.models import Project
+from projects.models.snapshot import Snapshot, take_snapshot
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Desired, Operation
+from projects.rules.reasons import SENTENCES
+from projects.rules.statuses import Status
+from tests.projects.rules.facts import NOW, WELL
+
+BOOLS = (False, True)
+OWNER = User(email="alice@example.com")
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - as asked
+NEAR_NOW = st.sampled_from([NOW - timedelta(seconds=seconds) for seconds in (-60, 0, 2, 4, 6, 600)])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+PROJECTS = st.builds(
+    Project,
+    owner=st.just(OWNER),
+    id=st.uuids(),
+    name=TEXT,
+    plan_id=TEXT,
+    agent_type_id=TEXT,
+    settings=st.dictionaries(TEXT, JSON, max_size=3),
+    created_at=MOMENTS,
+    updated_at=NEAR_NOW,
+    desired=st.sampled_from(Desired.values),
+    suspended_at=st.none() | NEAR_NOW,
+    operation=st.sampled_from(Operation.values),
+    operation_deadline=st.none() | NEAR_NOW,
+    observed_at=st.none() | NEAR_NOW,
+    container_state=st.sampled_from(["", *map(str, ContainerState)]),
+    health=st.sampled_from([str(health) for health in Health]),
+    exit_code=st.none() | st.integers(0, 255),
+    oom_killed=st.booleans(),
+    restarts=st.integers(0, 9),
+    started_at=st.none() | NEAR_NOW,
+    finished_at=st.none() | MOMENTS,
+    agent_state=st.sampled_from(["", "starting", "running", "degraded", "failed"]),
+    agent_code=st.sampled_from(["", *SENTENCES]),
+    failure_code=st.sampled_from(["", *SENTENCES]),
+    failed_at=st.none() | MOMENTS,
+    gave_up_at=st.none() | MOMENTS,
+    log_tail=st.lists(TEXT, max_size=3).map("\n".join),
+    bot_id=st.none() | st.integers(0, 2**62),
+    bot_username=TEXT,
+    provider=TEXT,
+)
+
+
+def serialized(data: Any) -> bytes:
+    body: bytes = JSONRenderer().render(data)
+    return body
+
+
+def hostile() -> Project:
+    """What JSON, orjson and JavaScript take for different things."""
+    name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
+    return Project(
+        id=UUID(int=0), owner=OWNER, name=name, settings={name: [2**70, -(2**70), 1e22, 0.1, -0.0]}, log_tail=name
+    )
+
+
+@given(PROJECTS)
+@example(hostile())
+def test_a_project_is_written_as_by_its_serializer(project: Project) -> None:
+    snapshot = take_snapshot(project, now=NOW)
+    assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
+
+
+@given(st.lists(PROJECTS, max_size=4))
+@example([hostile()])
+def test_the_list_is_written_as_by_its_serializer(projects: list[Project]) -> None:
+    snapshots = [take_snapshot(project, now=NOW) for project in projects]
+    told = [(snapshot.project, snapshot.facts) for snapshot in snapshots]
+    assert render_list(told) == serialized([ProjectSerializer(snapshot).data for snapshot in snapshots])
+
+
+def test_every_status_is_written_as_by_its_serializer() -> None:
+    cells = product(Desired, Operation, (None, *ContainerState), (None, NOW), ("", "running", "starting"), BOOLS, BOOLS)
+    examples = {}
+    for desired, operation, state, checked_at, agent_state, suspended, failed in cells:
+        facts = WELL._replace(
+            desired=desired, operation=operation, state=state, checked_at=checked_at, agent_state=agent_state,
+            suspended=suspended, failed=failed, is_watched=not failed, health=Health.NONE, started_at=NOW, exit_code=1,
+        )  # fmt: skip
+        examples[derive_status(facts)] = facts
+    examples[Status.DEGRADED] = WELL._replace(health=Health.UNHEALTHY)
+    assert set(examples) == set(Status)
+    for facts in examples.values():
+        snapshot = Snapshot(project=hostile(), facts=facts)
+        assert render_list([(snapshot.project, facts)]) == serialized([ProjectSerializer(snapshot).data])
+        assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
