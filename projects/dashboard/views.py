@@ -1,6 +1,6 @@
 """The dashboard: what an owner sees of their projects, and does with them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,13 +20,15 @@ from projects.api.idempotency import answer_once
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.dashboard.project_page import describe_project
-from projects.errors import ProjectError, UnknownRunError
+from projects.errors import ProjectError, ProjectSuspendedError, UnknownRunError
 from projects.models import Actor, Event, Project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import control_project, create_project, delete_project, update_project
+from projects.services.deletion import check_may_be_deleted
 from projects.services.observation import refresh
+from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
 REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
@@ -105,18 +107,16 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @sensitive_post_parameters("telegram_token", "api_key")
 def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = _own_project(request, project_id)
-    page: dict[str, Any] = {"project": project}
-    if request.method != "POST":
-        return render(request, "projects/change.html", {**page, "form": ChangeProjectForm(project)})
-    form = ChangeProjectForm(project, request.POST)
+    form = ChangeProjectForm(project, request.POST if request.method == "POST" else None)
+    page = {"project": project, "form": form}
     if not form.is_valid():
-        return render(request, "projects/change.html", {**page, "form": form}, status=400)
+        return _ask(request, "projects/change.html", page, check_may_be_changed)
     try:
         if form.changes_something:
             project = update_project(project=project, change=form.build(), actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)
-        return _refused(request, "projects/change.html", {**page, "form": form}, error)
+        return _refused(request, "projects/change.html", page, error)
     return _after_change(request, project, form)
 
 
@@ -124,16 +124,15 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @pages_and_forms
 def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = _own_project(request, project_id)
-    if request.method != "POST":
-        return render(request, "projects/delete.html", {"project": project, "form": DeleteProjectForm(project)})
-    form = DeleteProjectForm(project, request.POST)
+    form = DeleteProjectForm(project, request.POST if request.method == "POST" else None)
+    page = {"project": project, "form": form}
     if not form.is_valid():
-        return render(request, "projects/delete.html", {"project": project, "form": form}, status=400)
+        return _ask(request, "projects/delete.html", page, check_may_be_deleted)
     try:
         gone = delete_project(project=project, actor=_actor(request))
     except REFUSALS as error:
         form.refuse(error)
-        return _refused(request, "projects/delete.html", {"project": project, "form": form}, error)
+        return _refused(request, "projects/delete.html", page, error)
     if gone:
         messages.success(request, f"“{project.name}” is deleted.")
     else:
@@ -188,12 +187,25 @@ def _after_change(request: SignedInRequest, project: Project, form: ChangeProjec
     return redirect("projects:show", project.pk)
 
 
+def _ask(
+    request: SignedInRequest, template: str, page: Mapping[str, Any], check: Callable[[Project], None]
+) -> HttpResponse:
+    """The form, empty or with what is wrong, or the sentence that says why nobody may fill it in now."""
+    try:
+        check(page["project"])
+    except ProjectSuspendedError as error:
+        return _refused(request, template, page, error)
+    return render(request, template, dict(page), status=400 if page["form"].is_bound else 200)
+
+
 def _refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
     """The page once more, with the HTTP status that the API has for this error."""
     answer = APIView().get_exception_handler()(error, {})
     if answer is None:
         raise error
-    response = render(request, template, dict(page), status=answer.status_code)
+    if isinstance(error, ProjectSuspendedError) and "form" in page:
+        template = "projects/suspended.html"  # what the form asks for is refused whatever it says
+    response = render(request, template, {**page, "error": error}, status=answer.status_code)
     if "Retry-After" in answer.headers:
         response["Retry-After"] = answer.headers["Retry-After"]
     return response

@@ -64,10 +64,15 @@ def _record_refusal(project: Project, actor: Actor) -> None:
     project.refresh_from_db()
     is_deleted = project.desired == Desired.DELETED
     project.event(actor, "delete", "recorded" if is_deleted else "failed").save()
-    if project.is_suspended and not is_deleted:
-        raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
     if not is_deleted:
+        check_may_be_deleted(project)
         raise operation_in_progress(project)
+
+
+def check_may_be_deleted(project: Project) -> None:
+    """Raises `ProjectSuspendedError`, as a deletion by the owner does."""
+    if project.is_suspended:
+        raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
 
 
 def remove_container(project: Project) -> Outcome:

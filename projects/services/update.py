@@ -51,7 +51,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     deleted.
     """
     for _ in range(ATTEMPTS):
-        _check_not_suspended(project)
+        check_may_be_changed(project)
         check = _look_then_ask(project, change)
         if _write(project, _new_values(project, change, check), check, actor):
             project.refresh_from_db()
@@ -81,7 +81,7 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
             if not rows.update(**values, updated_at=clock.now()):
                 project.refresh_from_db()
-                _check_not_suspended(project)
+                check_may_be_changed(project)
                 raise operation_in_progress(project)
             Event.objects.bulk_create(_events(project, check, values, actor))
     except IntegrityError:
@@ -102,8 +102,8 @@ def _check_merged(project: Project, change: ProjectChange) -> None:
         )
 
 
-def _check_not_suspended(project: Project) -> None:
-    """Raises `ProjectSuspendedError`."""
+def check_may_be_changed(project: Project) -> None:
+    """Raises `ProjectSuspendedError`, as a change does."""
     if project.is_suspended:
         raise ProjectSuspendedError(
             f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."

@@ -183,6 +183,27 @@ def test_the_page_offers_nothing_and_says_why_it_refuses(service: PopulatedServi
     assert "is suspended and stays as it is" in answer.content.decode()
 
 
+BELOW = {"delete": "cannot be deleted. Ask the staff.", "change": "stays as it is until the staff lift the suspension."}
+FILLED_IN: tuple[dict[str, str] | None, ...] = (None, *FORMS)
+
+
+@pytest.mark.parametrize("below", BELOW)
+def test_no_form_is_shown_that_would_be_refused(service: PopulatedService, below: str) -> None:
+    """Neither an empty one nor one that comes back, filled in rightly or wrongly."""
+    dashboard, path = browser_of(service.alice), f"/projects/{service.project.pk}/{below}"
+    assert 'name="name"' in dashboard.get(path).content.decode()
+    suspend(service)
+    for form in FILLED_IN:
+        answer = dashboard.get(path) if form is None else dashboard.post(path, form)
+        page = answer.content.decode()
+        assert (answer.status_code, BELOW[below] in page) == (409, True), form
+        assert "<input" not in page.partition("<main")[2].partition("</main")[0], form
+        assert CANARY_OTHER_TELEGRAM_TOKEN not in page
+    assert dashboard.head(path).status_code == 409
+    lift_suspension(project=Project.objects.get(), actor=STAFF)
+    assert dashboard.get(path).status_code == 200
+
+
 def test_staff_delete_it_and_then_the_bot_is_free(service: PopulatedService) -> None:
     suspend(service)
     form = {"action": "delete_projects", "_selected_action": [str(service.project.pk)], "confirm": service.project.name}

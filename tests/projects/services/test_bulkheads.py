@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from containers.errors import StillStoppingError
+from projects.admin import ProjectAdmin
 from projects.api import wait
 from projects.models import Event, Plan, Project
 from projects.services.places import COMMANDS, WAITS
@@ -102,12 +103,28 @@ DASHBOARD: dict[str, tuple[str, Send]] = {
 ADMIN: dict[str, tuple[str, Send]] = {
     name: (verb, choose(name))
     for name, verb in {
+        "start": "deploy",
+        "lift": "deploy",
         "stop": "stop",
         "restart": "deploy",
         "suspend": "stop",
         "delete_projects": "stop",
     }.items()
 }
+
+
+def are_down(scene: Scene, engine: MemoryEngine, **fields: Any) -> None:
+    for project in scene.projects:
+        engine.exit(project.container_name)
+    Project.objects.filter(pk__in=[project.pk for project in scene.projects]).update(**fields)
+
+
+BEFORE: dict[str, Callable[[Scene, MemoryEngine], None]] = {
+    "start": lambda scene, engine: are_down(scene, engine, desired="stopped"),
+    "lift": lambda scene, engine: are_down(scene, engine, suspended_at=timezone.now()),
+}
+"""What has to be so that an action has something to do."""
+
 SETTLED = {200, 201, 202, 204, 302, 409, 429}
 """What those may be answered who do not wait, and those who waited."""
 
@@ -173,7 +190,18 @@ def test_few_actions_of_one_of_the_staff_wait(
     alice: User, sam: User, bobs: APIClient, engine: MemoryEngine, name: str
 ) -> None:
     verb, send = ADMIN[name]
-    assert_few_wait(make_scene(alice, 6, browsers_of=sam), engine, bobs, verb, send, most=MOST)
+    scene = make_scene(alice, 6, browsers_of=sam)
+    if name in BEFORE:
+        BEFORE[name](scene, engine)
+    assert_few_wait(scene, engine, bobs, verb, send, most=MOST)
+    if name == "lift":  # recorded for all, and what had no place is started by the watcher
+        assert not Project.objects.exclude(suspended_at=None).exists()
+        reconcile()
+        assert all(engine.containers[project.container_name].is_up for project in scene.projects)
+
+
+def test_every_action_of_the_admin_is_tried() -> None:
+    assert set(ADMIN) == set(ProjectAdmin.actions)
 
 
 def test_few_requests_wait_for_a_status(

@@ -1,0 +1,129 @@
+"""What migrations do to rows that are there already, on the database in use."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from accounts.models import User
+from tests.clients import make_person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BEFORE, AFTER = ("projects", "0015_allowances"), ("projects", "0016_unconfirmed_bots")
+Migrate = Callable[[tuple[str, str]], Any]
+
+CIPHERTEXT = "gAAAAA-of-a-token"
+ROWS: dict[str, tuple[dict[str, Any], bool]] = {
+    "a bot whose name Telegram never told": ({"bot_id": 1, "telegram_token_ciphertext": CIPHERTEXT}, True),
+    "one that is stopped": ({"bot_id": 2, "telegram_token_ciphertext": CIPHERTEXT, "desired": "stopped"}, True),
+    "one that is being deleted": ({"bot_id": 3, "telegram_token_ciphertext": CIPHERTEXT, "desired": "deleted"}, True),
+    "one that is suspended": (
+        {"bot_id": 4, "telegram_token_ciphertext": CIPHERTEXT, "suspended_at": timezone.now()},
+        True,
+    ),
+    "a bot with a name": ({"bot_id": 5, "telegram_token_ciphertext": CIPHERTEXT, "bot_username": "a_bot"}, False),
+    "a bot without a token": ({"bot_id": 6, "telegram_token_ciphertext": ""}, False),
+    "a token without a bot": ({"bot_id": None, "telegram_token_ciphertext": CIPHERTEXT}, False),
+    "neither": ({"bot_id": None, "telegram_token_ciphertext": ""}, False),
+    "the largest id": ({"bot_id": 2**53, "telegram_token_ciphertext": CIPHERTEXT}, True),
+}
+
+
+@pytest.fixture
+def migrate() -> Iterator[Migrate]:
+    """Migrates to a state and returns its models. At the end all migrations are applied again."""
+
+    def to(state: tuple[str, str]) -> Any:
+        executor = MigrationExecutor(connection)
+        executor.migrate([state])
+        return MigrationExecutor(connection).loader.project_state([state]).apps
+
+    yield to
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def old(migrate: Migrate) -> Any:
+    """The models as they were before, over tables without rows of their own."""
+    return migrate(BEFORE)
+
+
+def add(models: Any, name: str, **fields: Any) -> Any:
+    """Inserts a project. Returns its id."""
+    owner = User.objects.first() or make_person("alice")
+    plan, _ = models.get_model("projects", "Plan").objects.get_or_create(
+        slug="p", defaults={"memory_mb": 64, "cpus": "0.10", "max_projects": 99}
+    )
+    agent_type, _ = models.get_model("projects", "AgentType").objects.get_or_create(
+        slug="t", defaults={"title": "T", "image": "i"}
+    )
+    rows = models.get_model("projects", "Project").objects
+    values = {"owner_id": owner.pk, "plan_id": plan.pk, "agent_type_id": agent_type.pk, "instance": "berth"}
+    return rows.create(id=uuid4(), name=name, **values, **fields).pk
+
+
+def unconfirmed_of(models: Any) -> dict[Any, datetime | None]:
+    rows = models.get_model("projects", "Project").objects
+    return dict(rows.values_list("pk", "bot_unconfirmed_at"))
+
+
+def test_bots_that_were_never_checked_are_asked_about_and_no_others(old: Any, migrate: Migrate) -> None:
+    ids = {name: add(old, name, **fields) for name, (fields, _) in ROWS.items()}
+    began = timezone.now()
+    found = unconfirmed_of(migrate(AFTER))
+    assert {name for name, pk in ids.items() if found[pk] is not None} == {
+        name for name, (_, is_asked_about) in ROWS.items() if is_asked_about
+    }
+    assert all(began <= at <= timezone.now() for at in found.values() if at is not None)
+
+
+def test_nothing_else_of_a_row_changes(old: Any, migrate: Migrate) -> None:
+    for name, (fields, _) in ROWS.items():
+        add(old, name, **fields)
+    before = {row["id"]: row for row in old.get_model("projects", "Project").objects.values()}
+    after = {row["id"]: row for row in migrate(AFTER).get_model("projects", "Project").objects.values()}
+    for row in after.values():
+        del row["bot_unconfirmed_at"]
+    assert after == before
+
+
+def test_an_empty_table_is_migrated_too(old: Any, migrate: Migrate) -> None:
+    assert unconfirmed_of(migrate(AFTER)) == {}
+
+
+def test_what_the_constraint_let_in_before_it_lets_in_after(old: Any, migrate: Migrate) -> None:
+    """A bot of a live project, and the same of one that is being deleted. Two confirmed ones are refused as before."""
+    add(old, "live", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot")
+    add(old, "going", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot", desired="deleted")
+    new = migrate(AFTER)
+    assert len(unconfirmed_of(new)) == 2
+    claim = {"bot_id": 7, "telegram_token_ciphertext": CIPHERTEXT}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        add(new, "second", **claim)
+    add(new, "unconfirmed", **claim, bot_unconfirmed_at=timezone.now())
+
+
+def test_an_old_server_goes_on_while_the_new_one_migrates(old: Any, migrate: Migrate) -> None:
+    """It knows nothing of the new column, and inserts rows without it."""
+    new = migrate(AFTER)
+    pk = add(old, "late", bot_id=8, telegram_token_ciphertext=CIPHERTEXT)
+    assert unconfirmed_of(new)[pk] is None
+    old.get_model("projects", "Project").objects.filter(pk=pk).update(name="changed")
+
+
+def test_it_can_be_run_again(old: Any, migrate: Migrate) -> None:
+    """As after a migration that was interrupted on a database that keeps what was done."""
+    pk = add(old, "asked about", bot_id=9, telegram_token_ciphertext=CIPHERTEXT)
+    first = unconfirmed_of(migrate(AFTER))[pk]
+    migrate(BEFORE)
+    second = unconfirmed_of(migrate(AFTER))[pk]
+    assert first
+    assert second
+    assert second >= first
