@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db import DatabaseError, connection
+from django.db import connection
+from django.db.utils import Error
 from django.utils import timezone
 
 ASK_EVERY = 10.0
@@ -56,7 +57,7 @@ def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Co
     """Asks the database. Where it does not answer, what was known holds on; a later query says what is wrong."""
     try:
         at = _ask()
-    except DatabaseError:
+    except Error:
         return known or _Comparison(_NONE, monotonic, stepped)
     ahead = at - datetime.fromtimestamp(time.time(), UTC)
     found = _Comparison(ahead if abs(ahead) > SAME else _NONE, monotonic, stepped)

@@ -1,4 +1,4 @@
-"""Health checks: whether the process answers, and whether database and engine do."""
+"""Health checks: whether the process answers, and whether database and engine do, and the watcher is at work."""
 
 from django.db.models import F
 from django.db.utils import Error
@@ -11,6 +11,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation
 from projects.models.installation import read_hold
+from projects.models.watcher import is_beating, read_heartbeat
 
 HELD = "held: nothing is mended until an operator decides. The first page of the admin and the log say why."
 
@@ -29,11 +30,14 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200 if the database takes changes and the engine answers, else 503. The body says which of them does.
+    """Answers 200 if the database takes changes, the engine answers and the watcher is at work, else 503.
 
-    It also says where nothing is mended until an operator decides, but not what was found: anybody may ask.
+    The body says which of them does. It says nothing of a watcher where none has ever been, and where nothing is mended
+    until an operator decides it says that, but not what was found: anybody may ask.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
+    if parts["database"] == OK:
+        parts |= _ask_watcher()
     ready = all(word == OK for word in parts.values())
     if parts["database"] == OK and _is_held():
         parts["mending"] = HELD
@@ -57,6 +61,15 @@ def _is_held() -> bool:
             return bool(read_hold())
     except Error:
         return False
+
+
+def _ask_watcher() -> dict[str, str]:
+    try:
+        with time_limit(DATABASE_LIMIT):
+            heartbeat = read_heartbeat()
+    except Error:
+        return {}
+    return {} if heartbeat is None else {"watcher": OK if is_beating(heartbeat) else UNAVAILABLE}
 
 
 def _ask_engine() -> str:

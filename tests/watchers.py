@@ -29,6 +29,17 @@ def watchers_in_threads() -> Iterator[Callable[[], Watcher]]:
         yield start
 
 
+@contextmanager
+def run_in_thread(watcher: Watcher) -> Iterator[Watcher]:
+    """Runs this one, and stops it at the end of the block."""
+    thread = threading.Thread(target=_run, args=[watcher])
+    thread.start()
+    try:
+        yield watcher
+    finally:
+        _end(watcher, thread)
+
+
 def _run(watcher: Watcher) -> None:
     try:
         watcher.run()

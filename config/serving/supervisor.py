@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from ctypes import c_double
+from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
@@ -28,6 +30,12 @@ KILL_AFTER = settings.BERTH_GRACE + 4
 FILES = 8192
 """Open files of a process of the web server: its connections, and as many again to be safe."""
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
+BOOT_WITHIN = 60.0
+"""Seconds that a new watcher has until its first sign of life."""
+LOOK_EVERY = 1.0
+OVERDUE_LOOKS = 3
+"""Looks in a row at which the watcher must be overdue. One that was stopped together with this process, as with the
+whole machine, shows in between that it goes on."""
 WEB, WATCHER = "web server", "watcher"
 
 
@@ -40,15 +48,20 @@ class Supervisor:
         self._backoff = SHORTEST_BACKOFF
         self._watching_since = 0.0
         self._restart_at: float | None = None
+        # The moment by which the watcher will have shown again that it lives. No lock: one that a stopped process
+        # holds would stop this one, too.
+        self._due = multiprocessing.get_context("spawn").RawValue("d", 0.0)
+        self._overdue_looks = 0
 
     def run(self) -> int:
         """Returns the exit code of the web server, or 0 after SIGTERM or SIGINT."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         self._start(WEB, run_web)
-        self._start(WATCHER, run_watcher)
+        self._start_watcher()
         while self._children[WEB].is_alive() and not self._stopping:
             self._restart_watcher()
+            self._end_stuck_watcher()
             wait(
                 [child.sentinel for child in self._children.values() if child.is_alive()],
                 timeout=self._seconds_to_restart(),
@@ -60,11 +73,15 @@ class Supervisor:
         logger.error("The web server ended by itself with exit code %s; so does everything.", code)
         return code if code >= 0 else 128 - code
 
-    def _start(self, name: str, target: Callable[[], None]) -> None:
-        child = multiprocessing.get_context("spawn").Process(target=run_child, args=(target,), name=name)
+    def _start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
+        child = multiprocessing.get_context("spawn").Process(target=run_child, args=(target, *arguments), name=name)
         child.start()
         self._children[name] = child
         logger.info("Started the %s, process %s.", name, child.pid)
+
+    def _start_watcher(self) -> None:
+        self._due.value, self._overdue_looks = time.monotonic() + BOOT_WITHIN, 0
+        self._start(WATCHER, run_watcher, self._due)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Asks the children to end, which ends the wait in `run`. A second signal kills them."""
@@ -86,11 +103,24 @@ class Supervisor:
             self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
         elif now >= self._restart_at:
             self._restart_at, self._watching_since = None, now
-            self._start(WATCHER, run_watcher)
+            self._start_watcher()
 
-    def _seconds_to_restart(self) -> float | None:
-        """None where no restart is due."""
-        return None if self._restart_at is None else max(0.05, self._restart_at - time.monotonic())
+    def _end_stuck_watcher(self) -> None:
+        """Kills a watcher that lives and does not say so any more, whatever keeps it. Another one is started then."""
+        watcher = self._children[WATCHER]
+        is_overdue = watcher.is_alive() and time.monotonic() > self._due.value
+        self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
+        if self._overdue_looks >= OVERDUE_LOOKS:
+            logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
+            watcher.kill()  # SIGTERM does not reach what is stopped
+            watcher.join()
+            self._overdue_looks = 0
+
+    def _seconds_to_restart(self) -> float:
+        """Until a restart is due, and no longer than until the next look at the watcher."""
+        if self._restart_at is None:
+            return LOOK_EVERY
+        return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
 
     def _end_children(self) -> None:
         """Ends all children: with SIGTERM, and with SIGKILL those that still live after `KILL_AFTER` seconds."""
@@ -105,7 +135,7 @@ class Supervisor:
                 child.join()
 
 
-def run_child(target: Callable[[], None]) -> None:
+def run_child(target: Callable[..., None], *arguments: object) -> None:
     """Runs `target` in a new child process.
 
     The child leaves the terminal's process group, so that Ctrl-C reaches the parent only, and it ends when the parent
@@ -115,7 +145,7 @@ def run_child(target: Callable[[], None]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     django.setup()
     try:
-        target()
+        target(*arguments)
     except CommandError as error:
         logger.error("%s", error)  # noqa: TRY400 - a sentence for people, which needs no traceback
         sys.exit(1)
@@ -141,8 +171,9 @@ def allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run_watcher() -> None:
-    call_command("watch")
+def run_watcher(due: c_double) -> None:
+    """`due` is shared with the parent: by then the watcher will have shown that it lives."""
+    call_command("watch", publish=partial(setattr, due, "value"))
 
 
 def run_web() -> None:

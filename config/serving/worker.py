@@ -19,6 +19,7 @@ from gunicorn.workers.base import Worker
 
 from config.serving.clients import Clients
 from config.serving.event_loop import EventLoop
+from config.serving.shared_pulse import SharedPulse
 
 ACCEPTS = 64
 """Connections accepted at a time, before the loop looks at the others again."""
@@ -34,6 +35,11 @@ _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """gunicorn makes one for each process."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        vars(self)["tmp"].close()
+        self.tmp: Any = SharedPulse(self.cfg)
 
     def set_up(self) -> None:
         """Makes what each process has of its own."""

@@ -1,6 +1,15 @@
 """The watcher's lease and heartbeat: one row for each `BERTH_INSTANCE`."""
 
+from datetime import datetime, timedelta
+
+from django.conf import settings
 from django.db import models
+
+from accounts import clock
+from accounts.moments import is_recent
+
+BEATS_WITHIN = timedelta(seconds=15)
+"""How old the heartbeat may be before the watcher counts as stuck. It comes every two seconds."""
 
 
 class Watch(models.Model):
@@ -20,3 +29,13 @@ class Watch(models.Model):
 
     def __str__(self) -> str:
         return self.instance
+
+
+def read_heartbeat() -> datetime | None:
+    """The last moment at which all that the engine had was in the rows. None where no watcher has ever come so far."""
+    return Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("heartbeat_at", flat=True).first()
+
+
+def is_beating(heartbeat: datetime) -> bool:
+    """Whether a watcher is at work, by this heartbeat."""
+    return is_recent(heartbeat, within=BEATS_WITHIN, now=clock.now())

@@ -7,6 +7,7 @@ from accounts.services.outbox import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold
+from projects.models.watcher import is_beating, read_heartbeat
 from projects.services.quarantine_decisions import describe_overdue
 
 register = template.Library()
@@ -21,6 +22,17 @@ NOT_CLOSED_AT_BOOT = (
 def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
     warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
-    notes = [read_hold(), *warnings.values_list("firewall_warning", flat=True), describe_trouble(), describe_overdue()]
+    firewall = warnings.values_list("firewall_warning", flat=True)
+    notes = [read_hold(), _describe_watcher(), *firewall, describe_trouble(), describe_overdue()]
     notes += [] if restarts_by_engine() else [NOT_CLOSED_AT_BOOT]
     return [note for note in notes if note]
+
+
+def _describe_watcher() -> str:
+    heartbeat = read_heartbeat()
+    if heartbeat is None or is_beating(heartbeat):
+        return ""
+    return (
+        f"The watcher does nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is mended, and every read asks "
+        "the engine. `serve` starts it again within a minute; if this stays, the log says why."
+    )

@@ -11,6 +11,7 @@ from django.db import connection
 
 from projects.models import Project
 from projects.services.places import Places
+from projects.watcher.pulse import REPAIR, Pulse
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,8 @@ PER_OWNER = 2
 class Background:
     """Used by one thread, the watcher's."""
 
-    def __init__(self) -> None:
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        self._pulse = pulse or Pulse()
         self._pool = ThreadPoolExecutor(THREADS, "repair")
         self._places = Places(total=THREADS, each=PER_OWNER, reserve=PER_OWNER)
         self._busy: set[UUID] = set()
@@ -43,7 +45,8 @@ class Background:
 
     def _do(self, project_id: UUID, owner: str, act: Callable[[], object]) -> None:
         try:
-            act()
+            with self._pulse.work(within=REPAIR):
+                act()
         except Exception:
             log.exception("A repair broke; a later round tries again.")
         finally:

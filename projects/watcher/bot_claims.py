@@ -9,6 +9,7 @@ from django.db import connections
 
 from projects.credentials.encryption import SecretUnreadableError
 from projects.services.bot_claims import confirm_claim, find_unconfirmed
+from projects.watcher.pulse import CONFIRMATION, Pulse
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,8 @@ BATCH = 100
 class BotClaims:
     """At most one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        self._pulse = pulse or Pulse()
         self._thread: threading.Thread | None = None
         self._again_at = 0.0
         self._stopped = threading.Event()
@@ -47,7 +49,8 @@ class BotClaims:
 
     def _run(self) -> None:
         try:
-            confirm_claims(stopped=self._stopped)
+            with self._pulse.work(within=CONFIRMATION):
+                confirm_claims(stopped=self._stopped)
         except Exception:
             log.exception("The claims to bots could not be confirmed; the next pass tries again.")
         finally:

@@ -69,6 +69,7 @@ def reconcile(
     repair: bool = True,
     include_volumes: bool = True,
     hand_over: HandOver | None = None,
+    before_each: Callable[[], object] = lambda: None,
 ) -> Round:
     """Looks at every container of this instance once.
 
@@ -76,7 +77,8 @@ def reconcile(
     nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
-    volumes that a killed process has left without a container and without a row.
+    volumes that a killed process has left without a container and without a row. `before_each` is called before each
+    project is looked at, and before what belongs to none.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
@@ -91,6 +93,7 @@ def reconcile(
     result.seen = sum(map(len, found.values()))
     confinement = Confinement(result.failed)
     for project in rows:
+        before_each()
         seen = next(iter(found.pop(project.container_key, ())), None)
         if project.is_skipped(result.at) or locked_rows.is_skipped(project.pk):
             result.skipped += 1
@@ -105,6 +108,7 @@ def reconcile(
             elif remedy is not None and _repair(project, remedy, result):
                 note_success(project)
         result.unwritten += project.pk in locked_rows
+    before_each()
     confinement.settle()
     if include_volumes:
         with _going_on(result, "learn users", "The users of agents could not be learnt"):

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 import time
+from functools import partial
 
 from django.conf import settings
 from django.db import close_old_connections
@@ -21,6 +22,7 @@ from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.outbox import Outbox
+from projects.watcher.pulse import FIREWALL, IDLE, STEP, Pulse
 from projects.watcher.reconcile import reconcile
 from projects.watcher.reminders import remind
 from projects.watcher.retention import Retention
@@ -36,7 +38,9 @@ SETTLE = 0.05
 class Watcher:
     """`stop()` may be called from a signal handler or another thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        """`pulse` tells whoever looks after this process that it lives."""
+        self._pulse = pulse or Pulse()
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._wake = threading.Event()
         self._stopped = threading.Event()
@@ -44,8 +48,8 @@ class Watcher:
         self._firewall_again_at = self._volumes_again_at = 0.0
         self._firewall_warning: str | None = None
         self._retention = Retention()
-        self._background = Background()
-        self._bot_claims = BotClaims()
+        self._background = Background(self._pulse)
+        self._bot_claims = BotClaims(self._pulse)
         self._outbox = Outbox()
 
     def stop(self) -> None:
@@ -59,6 +63,7 @@ class Watcher:
         failing = False
         while not self._stopped.is_set():
             try:
+                self._pulse.expect(STEP)
                 self._look()
                 failing = False
             except (EngineError, DatabaseError) as error:
@@ -67,9 +72,11 @@ class Watcher:
                 failing = True
             except Exception:
                 log.exception("The watcher's round broke; the next one tries again.")
+            self._pulse.expect(IDLE)
             self._wake.wait(LOOK_EVERY)
             self._stopped.wait(SETTLE)
             self._wake.clear()
+        self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
         self._step_down()
         self._bot_claims.stop()
@@ -90,13 +97,17 @@ class Watcher:
         include_volumes = time.monotonic() >= self._volumes_again_at
         try:
             result = reconcile(
-                changed_keys=changed_keys, include_volumes=include_volumes, hand_over=self._background.hand_over
+                changed_keys=changed_keys,
+                include_volumes=include_volumes,
+                hand_over=self._background.hand_over,
+                before_each=partial(self._pulse.expect, STEP),
             )
         except (EngineError, DatabaseError):
             self._changed_keys |= changed_keys
             raise
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
+        self._pulse.expect(STEP)
         if not result.unwritten:
             beat(self.name, result.at)
         if include_volumes:
@@ -109,10 +120,12 @@ class Watcher:
         if time.monotonic() < self._firewall_again_at:
             return
         self._firewall_again_at = time.monotonic() + FIREWALL_EVERY
+        self._pulse.expect(FIREWALL)
         logged, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
         note_firewall(self._firewall_warning or "")
         if self._firewall_warning and self._firewall_warning != logged:
             log.warning("%s", self._firewall_warning)
+        self._pulse.expect(STEP)
 
     def _listen(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}

@@ -4,15 +4,19 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from projects.services.key_rotation import check_keys
+from projects.watcher.pulse import Pulse
 from projects.watcher.watcher import Watcher
 
 
 class Command(BaseCommand):
     help = "Follow the engine: keep the rows up to date, and repair what differs. One watcher of several is active."
 
+    stealth_options = ("publish",)  # for `serve`: see `projects.watcher.pulse`
+
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()
-        watcher = Watcher()
+        publish = options.get("publish")
+        watcher = Watcher(Pulse(publish) if publish else None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: watcher.stop())
         self.stdout.write("Watching.")

@@ -1,0 +1,144 @@
+"""What lives and does nothing is noticed: a watcher that was stopped is replaced, and a stopped worker keeps nobody."""
+
+import math
+import os
+import signal
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from accounts import clock
+from accounts.models import User
+from config.serving.shared_pulse import SharedPulse
+from config.serving.supervisor import OVERDUE_LOOKS, WATCHER, Supervisor
+from projects.models import Watch
+from projects.models.watcher import BEATS_WITHIN
+from tests.clients import browser_of
+from tests.config.serving.served import PATIENCE, Served, children_of
+from tests.leftovers import remove_leftovers
+from tests.waiting import wait_until
+
+
+class Child:
+    """A watcher's process, as the supervisor meets it."""
+
+    def __init__(self) -> None:
+        self.pid, self.alive, self.killed = 1234, True, False
+
+    def is_alive(self) -> bool:
+        return self.alive
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def join(self) -> None:
+        self.alive = False
+
+
+@pytest.fixture
+def child() -> Child:
+    return Child()
+
+
+@pytest.fixture
+def supervisor(child: Child) -> Any:
+    supervisor: Any = Supervisor()
+    supervisor._children[WATCHER] = child
+    return supervisor
+
+
+def test_a_watcher_that_is_overdue_at_several_looks_is_killed(supervisor: Any, child: Child) -> None:
+    supervisor._due.value = time.monotonic() - 1
+    for _ in range(OVERDUE_LOOKS - 1):
+        supervisor._end_stuck_watcher()
+        assert not child.killed
+    supervisor._end_stuck_watcher()
+    assert child.killed
+
+
+def test_one_that_shows_itself_in_between_is_not(supervisor: Any, child: Child) -> None:
+    """As after both were stopped together, or the whole machine was."""
+    for _ in range(5):
+        for due in (time.monotonic() - 1, time.monotonic() - 1, time.monotonic() + 60):
+            supervisor._due.value = due
+            supervisor._end_stuck_watcher()
+    assert not child.killed
+
+
+@pytest.mark.parametrize("due", [math.inf, time.monotonic() + 3600])
+def test_one_that_is_not_due_yet_is_not(supervisor: Any, child: Child, due: float) -> None:
+    supervisor._due.value = due
+    for _ in range(10):
+        supervisor._end_stuck_watcher()
+    assert not child.killed
+
+
+def test_one_that_is_dead_is_left_to_the_restart(supervisor: Any, child: Child) -> None:
+    supervisor._due.value, child.alive = 0.0, False
+    for _ in range(10):
+        supervisor._end_stuck_watcher()
+    assert not child.killed
+
+
+def test_a_worker_shows_its_life_on_the_monotonic_clock() -> None:
+    from gunicorn.config import Config
+
+    shown = SharedPulse(Config())
+    first = shown.last_update()
+    shown.notify()
+    assert first <= shown.last_update() <= time.monotonic()
+    shown.close()
+
+
+AGES = {
+    "just now": (timedelta(0), True),
+    "nearly too long ago": (BEATS_WITHIN - timedelta(seconds=5), True),
+    "too long ago": (BEATS_WITHIN + timedelta(seconds=1), False),
+    "yesterday": (timedelta(days=1), False),
+    "tomorrow": (-timedelta(days=1), False),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("age", "works"), AGES.values(), ids=AGES.keys())
+def test_readiness_and_the_admin_say_whether_the_watcher_works(
+    client: Client, sam: User, age: timedelta, works: bool
+) -> None:
+    Watch.objects.create(instance=settings.BERTH_INSTANCE, heartbeat_at=clock.now() - age)
+    answer = client.get("/readyz")
+    word = "ok" if works else "unavailable"
+    assert (answer.status_code, answer.json()["watcher"]) == (200 if works else 503, word)
+    page = browser_of(sam).get(reverse("admin:index")).content.decode()
+    assert ("The watcher does nothing since" in page) == (not works)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    running = Served(tmp_path)
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+    running.process.wait()
+    remove_leftovers(running.environment)
+
+
+def test_stopped_processes_are_replaced_or_done_without(served: Served) -> None:
+    served.wait_until_up()
+    watcher, worker = served.watcher, min(children_of(served.web))
+    os.kill(worker, signal.SIGSTOP)
+    os.kill(watcher, signal.SIGSTOP)
+    try:
+        assert all(served.is_up() for _ in range(20))
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    wait_until(lambda: served.watcher != watcher, within=2 * PATIENCE, what=served.log.read_text)
+    assert f"The watcher, process {watcher}, lives but does nothing any more." in served.log.read_text()
+    wait_until(lambda: served.log.read_text().count("Watching.") == 2, within=PATIENCE, what=served.log.read_text)
+    assert served.is_up()

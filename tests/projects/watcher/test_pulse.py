@@ -1,0 +1,139 @@
+"""A watcher that hangs, in whatever work, is overdue; one that works is not, however long it goes on."""
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from projects.models import Project
+from projects.watcher import background, bot_claims, pulse
+from projects.watcher import watcher as loop
+from projects.watcher.pulse import Pulse
+from projects.watcher.watcher import Watcher
+from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
+from tests.watchers import run_in_thread
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+
+
+class Noted:
+    """What `serve` would see."""
+
+    def __init__(self) -> None:
+        self.due = time.monotonic() + 60
+        self.signs = 0
+
+    def publish(self, due: float) -> None:
+        self.due = due
+        self.signs += 1
+
+    def is_overdue(self) -> bool:
+        return time.monotonic() > self.due
+
+
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
+    """Each piece of work has half a second, so that nobody has to wait for a minute."""
+    for module, name in (
+        *((loop, name) for name in ("IDLE", "STEP", "FIREWALL")),
+        (background, "REPAIR"),
+        (bot_claims, "CONFIRMATION"),
+    ):
+        monkeypatch.setattr(module, name, 0.5)
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.02)
+    return Noted()
+
+
+@pytest.fixture
+def held() -> Iterator[threading.Event]:
+    """Set at the end, so that what hangs ends then."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+HANGS = {
+    "the firewall": ("ensure_firewall", None),
+    "the list": ("observe", None),
+    "an inspection": ("inspect", "vanish"),
+    "the log of a crash": ("logs", "crash"),
+    "a repair": ("deploy", "vanish"),
+    "the volumes": ("list_volumes", None),
+    "the lease": ("become_leader", None),
+    "the heartbeat": ("beat", None),
+}
+"""What hangs: a call to the engine, or a function of the loop; and what happens to the agent before."""
+
+
+@pytest.mark.parametrize(("what", "event"), HANGS.values(), ids=HANGS.keys())
+def test_what_hangs_is_overdue(
+    project: Project,
+    engine: MemoryEngine,
+    noted: Noted,
+    held: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    event: str | None,
+) -> None:
+    if hasattr(loop, what):
+        monkeypatch.setattr(loop, what, lambda *_: held.wait(60))
+    else:
+        engine.slow(what, held)
+    if event is not None:
+        getattr(engine, event)(project.container_name)
+    with run_in_thread(Watcher(Pulse(noted.publish))):
+        wait_until(noted.is_overdue, within=60, what="Nobody would notice")
+        held.set()
+
+
+def test_what_ends_is_never_overdue_again(
+    project: Project, engine: MemoryEngine, noted: Noted, held: threading.Event
+) -> None:
+    """Once the engine answers again, signs of life come again too."""
+    engine.slow("observe", held)
+    with run_in_thread(Watcher(Pulse(noted.publish))):
+        wait_until(noted.is_overdue, within=60)
+        engine.slow("observe", None)
+        held.set()
+        wait_until(lambda: not noted.is_overdue(), within=60)
+    assert noted.due == math.inf
+
+
+def test_an_engine_that_does_not_answer_is_no_reason(
+    project: Project, engine: MemoryEngine, noted: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process could do no better."""
+    for name in ("IDLE", "STEP", "FIREWALL"):
+        monkeypatch.setattr(loop, name, 60.0)
+    engine.unavailable = True
+    with run_in_thread(Watcher(Pulse(noted.publish))):
+        signs = noted.signs
+        wait_until(lambda: noted.signs > signs + 20, within=60)
+        assert not noted.is_overdue()
+
+
+@pytest.mark.parametrize("seconds", [1.0, 100.0])
+def test_the_first_piece_that_is_due_counts(seconds: float) -> None:
+    noted = Noted()
+    pulse_ = Pulse(noted.publish)
+    pulse_.expect(50.0)
+    began = time.monotonic()
+    with pulse_.work(within=seconds):
+        assert noted.due <= began + min(seconds, 50.0) + 1
+    assert noted.due > began + 40
+    pulse_.end()
+    assert noted.due == math.inf
+
+
+def test_a_piece_has_longer_than_all_limits_inside_it() -> None:
+    from containers.docker_api.client import CALL_LIMIT
+    from projects.rules.lifecycle import LONGEST_CLAIM
+
+    assert pulse.STEP > 3 * CALL_LIMIT
+    assert LONGEST_CLAIM.total_seconds() < pulse.REPAIR
+    assert pulse.CONFIRMATION > bot_claims.PASS_SECONDS + 20
+    assert pulse.IDLE > loop.LOOK_EVERY + loop.SETTLE
