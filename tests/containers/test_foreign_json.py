@@ -1,0 +1,72 @@
+"""JSON that another server sent: what no honest server sends is refused, wherever in a document it stands."""
+
+import json
+from typing import Any
+
+import pytest
+
+from containers.foreign_json import read_json
+
+pytestmark = pytest.mark.one_database
+
+PLACES = ("{}", "[{}]", '{{"a": {}}}', '{{"a": [1, {{"b": {}}}]}}')
+DEEP = 100_000
+DISHONEST = {
+    "NaN": "NaN",
+    "infinity": "Infinity",
+    "minus infinity": "-Infinity",
+    "a float beyond all": "1e999",
+    "a float far below": "-1e999",
+    "an integer of 65 bits": str(2**64),
+    "an integer below 64 bits": str(-(2**63) - 1),
+    "an integer of 41 digits": "1" * 41,
+    "an integer of 100,000 digits": "9" * DEEP,
+    "a float of 100,000 digits": "9" * DEEP + ".5e0",
+    "the first half of a pair": r'"\ud83d"',
+    "the second half of a pair": r'"\uDE00"',
+    "halves the other way round": r'"\ude00\ud83d"',
+    "half a pair in a name": r'{"\ud83d": 1}',
+    "lists in lists": "[" * DEEP + "]" * DEEP,
+    "objects in objects": '{"a":' * DEEP + "1" + "}" * DEEP,
+    "lists without an end": "[" * DEEP,
+    "two documents": "1 2",
+    "a comment": "/* */ 1",
+    "a quote": "'a'",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", DISHONEST)
+def test_what_no_honest_server_sends_is_refused(name: str, place: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - it is all that it raises, whatever the matter is
+        read_json(place.format(DISHONEST[name]).encode())
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff", b"\xed\xa0\xbd", '{"a": "é"}'.encode("latin-1"), b"\xef\xbb\xbf{}", "{}".encode("utf-16")]
+)
+def test_so_is_what_is_no_utf_8(body: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        read_json(body)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2**64 - 1,
+        -(2**63),
+        0,
+        1.5,
+        1e308,
+        True,
+        None,
+        "",
+        "\N{GRINNING FACE}",
+        "\\ud83d",
+        {"a": [1, {"b": "é"}]},
+        [[[[]]]],
+    ],
+)
+def test_what_honest_servers_send_is_read(value: Any) -> None:
+    for body in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+        assert read_json(body.encode()) == value
