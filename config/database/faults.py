@@ -21,6 +21,11 @@ class Fault(Enum):
         self.sentence = sentence
         self.retry_after = retry_after
 
+    @property
+    def summary(self) -> str:
+        """The first of its sentences, which does not say what to do."""
+        return self.sentence.partition(". ")[0] + "."
+
 
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRESQL = {

@@ -1,8 +1,14 @@
 """/healthz says that the process lives, /readyz whether it can work."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import psycopg.errors
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from projects.models import Installation
 from projects.models.installation import read_installation
@@ -56,3 +62,47 @@ def test_readyz_says_where_nothing_is_mended_and_not_what_was_found(client: Clie
     assert "7" not in response.content.decode()
     Installation.objects.update(held_because="")
     assert "mending" not in client.get("/readyz").json()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        ("ReadOnlySqlTransaction", "read-only"),
+        ("LockNotAvailable", "busy"),
+        ("DiskFull", "full"),
+        ("AdminShutdown", "unavailable"),
+    ],
+)
+def test_readyz_says_what_is_the_matter_with_the_database(client: Client, state: str, word: str) -> None:
+    def refuse(*_: object) -> None:
+        raise OperationalError from getattr(psycopg.errors, state)()
+
+    with connection.execute_wrapper(refuse):
+        response = client.get("/readyz")
+    assert (response.status_code, response.json()["database"]) == (503, word)
+
+
+@pytest.mark.django_db
+def test_readyz_writes_because_a_read_tells_nothing_of_a_standby(client: Client) -> None:
+    read_installation()
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get("/readyz").status_code == 200
+    assert queries[0]["sql"].startswith("UPDATE")
+
+
+@pytest.mark.django_db
+def test_readyz_gives_the_engine_the_time_of_a_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent one would keep it for ten seconds."""
+    asked: list[str] = []
+
+    @contextmanager
+    def read_deadline() -> Iterator[None]:
+        asked.append("begin")
+        yield
+        asked.append("end")
+
+    engine = SimpleNamespace(read_deadline=read_deadline, ping=lambda: asked.append("ping"))
+    monkeypatch.setattr("config.health.get_engine", lambda: engine)
+    assert client.get("/readyz").status_code == 200
+    assert asked == ["begin", "ping", "end"]

@@ -6,8 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db.utils import Error as DatabaseError
 
+from config.database.faults import find_fault
 from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
 
@@ -17,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
-        call_command("migrate", interactive=False, verbosity=0)
+        _migrate()
         call_command("createcachetable", verbosity=0)
         check_keys()
         self._collect_static()
@@ -31,6 +33,18 @@ class Command(BaseCommand):
         self.stdout.write("… Collecting static files")
         call_command("collectstatic", interactive=False, clear=True, verbosity=0)
         stamp.write_text(digest)
+
+
+def _migrate() -> None:
+    """Raises `CommandError` where the database cannot be used."""
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except DatabaseError as error:
+        fault = find_fault(error)
+        if fault is None:
+            raise
+        reason = next(iter(str(error).splitlines()), "")
+        raise CommandError(f"{fault.summary} ({reason}) Check DATABASE_URL, and that its server runs.") from None
 
 
 def digest_static_files() -> str:

@@ -4,8 +4,8 @@
     .venv/bin/python -m tests.chaos.database.cells frozen vanished       # these
     .venv/bin/python -m tests.chaos.database.cells --sample 2 --seed 42  # two of them
 
-Makes a PostgreSQL of its own, and as root goes into a network namespace of its own first, in which packets may be
-dropped. Prints a line for each fault, and ends with 1 where an answer was wrong.
+Makes a PostgreSQL of its own, and as root goes into namespaces of its own first, in which packets may be dropped and
+a small disk mounted. Prints a line for each fault, and ends with 1 where an answer was wrong.
 """
 
 import argparse
@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,6 +28,7 @@ import psycopg
 from tests.chaos.database.faults import FAULTS, OUTER_NETWORK, Bench, is_in_own_network, read_network
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.database.requests import Client, find_faults
+from tests.chaos.database.sqlite import SQLITE_FAULTS, SmallDisk
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
 from tests.paths import ROOT
@@ -43,14 +44,10 @@ class Trial:
     def __init__(self, home: Path, started: ExitStack, *, within: float) -> None:
         """What it starts is ended by `started`, the latest first."""
         self._within = within
-        self.postgres = PrivatePostgres(home)
-        started.callback(self.postgres.close)
-        self.postgres.start()
-        os.environ["DATABASE_URL"] = self.postgres.url
+        self._prepare_database(home, started)
         engine = SimpleNamespace(name="chaos-database", image="berth/assistant:latest")
         self.site = Site(home, cast("DockerInstance", engine))
         self.site.environment |= {"DJANGO_SETTINGS_MODULE": "tests.chaos.database.settings", "BERTH_WORKERS": "1"}
-        self.bench = Bench(self.postgres, self.site.environment["DATABASE_URL"])
         signed_in = self.site.run("tests.chaos.database.sign_in")
         assert signed_in.returncode == 0, signed_in.stderr
         started.callback(self._end_servers)
@@ -59,6 +56,20 @@ class Trial:
         self.watcher_log = home / "watcher.log"
         self.watcher = self._watch()
         started.callback(self._end_watcher)
+
+    def _prepare_database(self, home: Path, started: ExitStack) -> None:
+        self._postgres = PrivatePostgres(home)
+        started.callback(self._postgres.close)
+        self._postgres.start()
+        os.environ["DATABASE_URL"] = self._postgres.url
+
+    def breaking(self, fault: str) -> AbstractContextManager[None]:
+        broken: AbstractContextManager[None] = FAULTS[fault](self._bench)
+        return broken
+
+    @property
+    def _bench(self) -> Bench:
+        return Bench(self._postgres, self.site.environment["DATABASE_URL"])
 
     def _watch(self) -> subprocess.Popen[bytes]:
         with self.watcher_log.open("ab") as output:
@@ -78,7 +89,7 @@ class Trial:
 
     def heartbeat(self) -> Any:
         try:
-            with self.bench.connect() as connection:
+            with self._bench.connect() as connection:
                 found = connection.execute(
                     "SELECT heartbeat_at FROM projects_watch WHERE instance = 'chaos-watcher'"
                 ).fetchone()
@@ -93,7 +104,7 @@ class Trial:
     def take(self, fault: str) -> tuple[list[str], str]:
         """Returns what was wrong, and a line for the table."""
         targets = self.client.make_targets()
-        with FAULTS[fault](self.bench):
+        with self.breaking(fault):
             answers = self.client.send_all(targets)
             again = self.client.send_all(targets)
         both = [*answers.items(), *again.items()]
@@ -127,10 +138,32 @@ class Trial:
         return wrong
 
 
-@contextmanager
-def trial(*, within: float) -> Iterator[Trial]:
+class SqliteTrial(Trial):
+    def _prepare_database(self, home: Path, started: ExitStack) -> None:
+        self._disk = SmallDisk(home)
+        started.callback(self._disk.close)
+        os.environ.pop("DATABASE_URL", None)
+
+    def breaking(self, fault: str) -> AbstractContextManager[None]:
+        broken: AbstractContextManager[None] = SQLITE_FAULTS[fault](self._disk)
+        return broken
+
+    def heartbeat(self) -> Any:
+        return self._disk.read_heartbeat()
+
+
+def run(faults: Sequence[str], kind: type[Trial], *, within: float) -> bool:
+    """Returns whether every answer was right."""
+    is_right = True
+    if not faults:
+        return is_right
     with tempfile.TemporaryDirectory(prefix="berth-database-") as home, ExitStack() as started:
-        yield Trial(Path(home), started, within=within)
+        made = kind(Path(home), started, within=within)
+        for fault in faults:
+            wrong, line = made.take(fault)
+            is_right = is_right and not wrong
+            print("✗" if wrong else "✓", line, *wrong, sep="\n    " if wrong else " ", flush=True)  # noqa: T201
+    return is_right
 
 
 def choose(arguments: argparse.Namespace) -> list[str]:
@@ -138,7 +171,7 @@ def choose(arguments: argparse.Namespace) -> list[str]:
     if arguments.faults:
         return list(arguments.faults)
     if not arguments.sample:
-        return possible
+        return possible + ([*SQLITE_FAULTS] if is_in_own_network() else [])
     # Two runs with the same seed take the same ones.
     seed = arguments.seed if arguments.seed is not None else random.randrange(1 << 30)
     print(f"seed {seed}", flush=True)  # noqa: T201
@@ -147,7 +180,7 @@ def choose(arguments: argparse.Namespace) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("faults", nargs="*", choices=[[], *FAULTS])
+    parser.add_argument("faults", nargs="*", choices=[[], *FAULTS, *SQLITE_FAULTS])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--within", type=float, default=30.0, help="Seconds that an answer may take.")
@@ -156,14 +189,11 @@ def main() -> int:
     if os.geteuid() == 0 and OUTER_NETWORK not in os.environ:
         inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.database.cells "$@"'
         os.environ[OUTER_NETWORK] = read_network()
-        os.execvp("unshare", ["unshare", "--net", "sh", "-c", inside, "sh", *sys.argv[1:]])
-    failed = False
-    with trial(within=arguments.within) as made:
-        for fault in choose(arguments):
-            wrong, line = made.take(fault)
-            failed = failed or bool(wrong)
-            print("✗" if wrong else "✓", line, *wrong, sep="\n    " if wrong else " ", flush=True)  # noqa: T201
-    return int(failed)
+        os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inside, "sh", *sys.argv[1:]])
+    faults = choose(arguments)
+    on_postgres = run([name for name in faults if name in FAULTS], Trial, within=arguments.within)
+    on_sqlite = run([name for name in faults if name in SQLITE_FAULTS], SqliteTrial, within=arguments.within)
+    return 0 if on_postgres and on_sqlite else 1
 
 
 if __name__ == "__main__":

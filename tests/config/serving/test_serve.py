@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 
 from tests.config.serving.served import PATIENCE, Served, children_of
 from tests.leftovers import remove_leftovers
+from tests.paths import ROOT
+from tests.ports import reserve_port
 from tests.waiting import wait_until
 
 
@@ -83,3 +87,21 @@ def test_the_welcome_says_where_it_is_and_how_to_sign_in(served: Served) -> None
     assert "admin@berth.localhost" in welcome
     assert "/sign-in" in welcome
     assert "/api/auth/login" in welcome
+
+
+def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path) -> None:
+    nobody = reserve_port()
+    environment = {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "BERTH_DATA_DIR": str(tmp_path),
+        "BERTH_PORT": str(reserve_port()),
+        "DATABASE_URL": f"postgresql://berth@127.0.0.1:{nobody}/berth",
+    }
+    command = [sys.executable, "manage.py", "prepare"]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert "The database does not answer." in ended.stderr
+    assert "Check DATABASE_URL" in ended.stderr
