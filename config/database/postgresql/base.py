@@ -2,6 +2,8 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django.db.backends.postgresql import base
@@ -74,8 +76,20 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
         return bool(changed) or not connection.autocommit
 
-    def lift_server_limits(self) -> None:
-        """For this connection, until it is closed or replaced."""
+    @contextmanager
+    def without_server_limits(self) -> Iterator[None]:
+        """For migrations. After an error the limits stay lifted, and the connection is not used any more."""
         with self.cursor() as cursor:
-            for name in ("lock_timeout", "statement_timeout"):
-                cursor.execute("SELECT set_config(%s, '0', false)", [name])
+            kept = {name: _set_config(cursor, name, "0") for name in ("lock_timeout", "statement_timeout")}
+        yield
+        with self.cursor() as cursor:
+            for name, value in kept.items():
+                _set_config(cursor, name, value)
+
+
+def _set_config(cursor: Any, name: str, value: str) -> str:
+    """Returns the value of before."""
+    cursor.execute("SELECT current_setting(%s)", [name])
+    before: str = cursor.fetchone()[0]
+    cursor.execute("SELECT set_config(%s, %s, false)", [name, value])
+    return before

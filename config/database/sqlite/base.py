@@ -1,5 +1,6 @@
 """Django's backend for SQLite, where a thread waits for others to finish writing, and for nothing else."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -29,5 +30,6 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             self.connection.execute(f"PRAGMA busy_timeout = {int(wanted * 1000)}")
             self._current = wanted
 
-    def lift_server_limits(self) -> None:
+    def without_server_limits(self) -> AbstractContextManager[None]:
         """There is no server."""
+        return nullcontext()

@@ -11,7 +11,5 @@ from config.database.limits import without_limits
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         connection: Any = connections[options["database"]]
-        with without_limits():
-            connection.lift_server_limits()
+        with without_limits(), connection.without_server_limits():
             super().handle(*args, **options)
-        connection.close()

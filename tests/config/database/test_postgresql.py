@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import OperationalError, connections, transaction
 from django.utils.connection import ConnectionProxy
 
@@ -166,12 +167,14 @@ def test_the_check_of_connections_has_one_time_limit(monkeypatch: pytest.MonkeyP
     assert all(seconds is not None and seconds <= base.CHECK for seconds in asked)
 
 
-def test_a_migration_is_not_limited() -> None:
-    connection.lift_server_limits()
-    try:
+def test_a_migration_is_not_limited_and_what_follows_is() -> None:
+    with limits.without_limits(), limits.time_limit(-1), connection.without_server_limits():
         assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("0", "0")
-        with limits.without_limits(), limits.time_limit(-1):
-            connection.cursor().execute("SELECT pg_sleep(0)")
-    finally:
-        connection.close()
-        connection.close_pool()
+    assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("8s", "10s")
+
+
+@pytest.mark.django_db
+def test_the_command_migrates_within_a_transaction_too() -> None:
+    with transaction.atomic():
+        call_command("migrate", verbosity=0, interactive=False)
+        assert server_setting("lock_timeout") == "8s"
