@@ -88,7 +88,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ]
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
-        items[:] = [item for item in items if item not in unwanted]
+        left_out = set(map(id, unwanted))
+        items[:] = [item for item in items if id(item) not in left_out]
     # Last, because Playwright leaves an event loop running in this thread, and under one Django opens connections anew,
     # which know nothing of the data that migrations have shipped.
     items.sort(key=lambda item: "browser" in item.path.parts)

@@ -1,11 +1,15 @@
 """A running `manage.py serve`, seen from outside: its log, its port and its processes."""
 
+import atexit
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.request
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from urllib.error import URLError
 
 from tests.paths import ROOT
@@ -33,8 +37,19 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-class Served:
-    def __init__(self, data: Path, *options: str, **environment: str) -> None:
+@cache
+def _prepared() -> Path:
+    """A data directory as `prepare` leaves it, to be copied: to make one takes seconds."""
+    folder = Path(mkdtemp(prefix="berth-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    Installed(folder).prepare()
+    return folder
+
+
+class Installed:
+    """The commands of an installation of its own."""
+
+    def __init__(self, data: Path, **environment: str) -> None:
         self.port = reserve_port()
         self.environment = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "DOCKER_HOST") if name in os.environ},
@@ -45,17 +60,10 @@ class Served:
             "PYTHONUNBUFFERED": "1",
             **environment,
         }
+
+    def prepare(self) -> None:
         prepared = self.command("prepare")
         assert prepared.returncode == 0, prepared.stderr
-        self.log = data / "serve.log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", *options],
-                cwd=ROOT,
-                env=self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
 
     def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -67,6 +75,26 @@ class Served:
             timeout=PATIENCE,
             check=False,
         )
+
+
+class Served(Installed):
+    """One whose server runs."""
+
+    def __init__(self, data: Path, *options: str, **environment: str) -> None:
+        super().__init__(data, **environment)
+        if environment:
+            self.prepare()
+        else:
+            shutil.copytree(_prepared(), data, dirs_exist_ok=True)
+        self.log = data / "serve.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve", *options],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     def is_up(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
