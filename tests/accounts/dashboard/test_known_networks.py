@@ -79,8 +79,16 @@ def test_a_network_that_another_user_is_known_in_is_none_of_mine(locked: SignIn,
 
 
 def test_a_right_password_alone_makes_no_network_known(sign_in: SignIn, phone: Phone) -> None:
+    """By neither door, with a wrong code or without any."""
     sign_in(THIEF, phone.wrong_code())
+    assert log_in(THIEF, phone.wrong_code()) == log_in(THIEF, "") == 401
     assert not KnownNetwork.objects.exists()
+
+
+def test_the_code_makes_it_known_by_both_doors(sign_in: SignIn, phone: Phone) -> None:
+    assert sign_in(HOME) == 302
+    assert log_in(THIEF, phone.next_code()) == 200
+    assert set(KnownNetwork.objects.values_list("network", flat=True)) == {HOME, THIEF}
 
 
 def test_an_ipv6_customer_is_one_network(sign_in: SignIn) -> None:
