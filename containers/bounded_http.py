@@ -31,11 +31,20 @@ class BoundedTLSConnection(urllib3.connection.HTTPSConnection):
         return call_limits.connect(self._dns_host, self.port or 443)
 
 
-class BoundedPool(urllib3.HTTPConnectionPool):
+class OpensSockets(urllib3.HTTPConnectionPool):
+    def open_socket(self) -> socket.socket:
+        """A new connection, over TLS where the pool's are, that belongs to the caller and not to the pool."""
+        connection: Any = self._new_conn()
+        connection.connect()
+        found: socket.socket = connection.sock
+        return found
+
+
+class BoundedPool(OpensSockets):
     ConnectionCls = BoundedConnection
 
 
-class BoundedTLSPool(urllib3.HTTPSConnectionPool):
+class BoundedTLSPool(OpensSockets, urllib3.HTTPSConnectionPool):
     ConnectionCls = BoundedTLSConnection
 
 

@@ -5,12 +5,28 @@ container that an earlier call made. An engine never guesses: it raises `EngineU
 know.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from containers.vocabulary import ContainerSpec, EngineEvent, Observation, Usage, Volume
+
+
+class ReportStreams(Protocol):
+    """`follow` may be called by any thread, and the rest by one of its own."""
+
+    def follow(self, running: Mapping[str, str]) -> None:
+        """Follows these containers, given as keys by their ids, and no others. Of too many it follows the first."""
+
+    def wait(self, timeout: float) -> set[str]:
+        """The keys of containers that have printed a report, after at most `timeout` seconds or a little more.
+
+        What was printed since `follow` first named a container is not missed, and may be told twice. Raises nothing.
+        """
+
+    def close(self) -> None:
+        """Ends it."""
 
 
 class Engine(Protocol):
@@ -109,7 +125,9 @@ class Engine(Protocol):
         to it. What is in quarantine already stays as it is.
         """
 
-    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
+    def observe(
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+    ) -> list[Observation]:
         """Every container of this installation with these labels, in any state.
 
         One list call, and one more call for each container that is not running and healthy. A container that disappears
@@ -117,7 +135,7 @@ class Engine(Protocol):
         this raises `EngineUnavailableError`.
 
         With `others` the containers of other installations of this instance are among them, as the list has them: for
-        looking only, by whoever has to know that they exist.
+        looking only, by whoever has to know that they exist. So are containers with a key in `briefly`.
         """
 
     def highest_user(self) -> int | None:
@@ -149,6 +167,9 @@ class Engine(Protocol):
 
     def stats(self, key: str) -> Usage | None:
         """What the container uses now, or None where it does not run."""
+
+    def report_streams(self) -> ReportStreams:
+        """What hears of many agents at once that they print a report. The caller closes it."""
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         """Events of these containers as they happen. Ends after `timeout` seconds without one."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from containers.agent_contract import AGENT_USER
+from containers.agent_contract import AGENT_USER, AgentState
 
 INSTANCE_LABEL = "berth.instance"
 """The label that holds `BERTH_INSTANCE`."""
@@ -87,6 +87,8 @@ class ContainerSpec:
 class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
+    `health` is the verdict of the last health check, or of what the agent has reported since.
+
     `inspect` fills in every field. `observe` leaves `restart_count`, `started_at`, `finished_at`, `oom_killed` and
     `report` at None for a container that is running and healthy, and fills in every field for all others.
     """
@@ -121,9 +123,37 @@ class Observation:
         return int(label) if label.isdecimal() and len(label) < 10 else 0
 
     @property
+    def is_brief(self) -> bool:
+        """Whether it says no more than a list of containers does."""
+        return self.oom_killed is None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every field is filled in that counts: of what is running and healthy the list says enough."""
+        return not self.is_brief or (self.state is ContainerState.RUNNING and self.health is Health.HEALTHY)
+
+    @property
     def is_up(self) -> bool:
         """Whether processes of the container may be alive. Those of a paused container are."""
         return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
+
+
+_HEALTH_OF_REPORTS = {
+    AgentState.RUNNING: Health.HEALTHY,
+    AgentState.DEGRADED: Health.UNHEALTHY,
+    AgentState.FAILED: Health.UNHEALTHY,
+}
+
+
+def health_after(report: AgentReport, *, before: Observation) -> Health:
+    """The health of a container that has reported since its last health check.
+
+    By the agent contract a check says that an agent is healthy where its report is that it runs, so that the next check
+    will say this.
+    """
+    if before.state is not ContainerState.RUNNING or before.health is Health.NONE:
+        return before.health
+    return _HEALTH_OF_REPORTS.get(AgentState(report.state), before.health)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +184,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Something that happened to the container of this key. `action` is the engine's word: start, die, oom, …"""
+    """Something that happened to the container of this key. `action` is the engine's word: start, die, oom, …
+
+    `exit_code` comes with `die` only.
+    """
 
     key: str
     action: str
     at: datetime
+    container_id: str = ""
+    exit_code: int | None = None

@@ -1,6 +1,7 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
-from collections.abc import Callable, Iterator, Mapping
+import socket
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -26,9 +27,10 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.docker_api.report_streams import ReportStreams
 from containers.errors import ImageMissingError
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume, health_after
 
 REPORT_LINES = 50
 """How many of the last log lines are searched for the newest report."""
@@ -110,12 +112,14 @@ class DockerEngine:
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
 
-    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
+    def observe(
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+    ) -> list[Observation]:
         observations = []
         for listed in self._lookup.list_labels(self._of_instance(within)):
             if not (others or is_ours(listed.labels)):
                 continue
-            if is_plain(listed) or not is_ours(listed.labels):
+            if is_plain(listed) or not is_ours(listed.labels) or listed.key in briefly:
                 observations.append(listed)
             elif found := self._lookup.read(listed.container_id):
                 observations.append(self._complete(found))
@@ -168,6 +172,14 @@ class DockerEngine:
             response = client.open_stream("/events", params=event_params(labels), silence=timeout)
         return read_events(response)
 
+    def report_streams(self) -> ReportStreams:
+        return ReportStreams(self._open_socket)
+
+    def _open_socket(self) -> socket.socket:
+        with self._connection.call() as client:
+            found: socket.socket = client.open_socket()
+            return found
+
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
         with self._connection.call() as client:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
@@ -182,7 +194,11 @@ class DockerEngine:
             return found.observation
         since = found.probe_report[0] if found.probe_report else found.run_began
         lines = self._read_tail(found.observation.container_id, since)
-        newest = newest_report(lines, since=since) or found.probe_report
+        printed = newest_report(lines, since=since)
+        if printed and found.probe_report:
+            health = health_after(printed[1], before=found.observation)
+            return replace(found.observation, report=printed[1], health=health)
+        newest = printed or found.probe_report
         return replace(found.observation, report=newest[1] if newest else None)
 
     def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:

@@ -1,6 +1,7 @@
 """The client of the Docker engine: docker-py's low-level client on bounded connections, behind a breaker."""
 
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,11 +59,17 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         scheme = address.partition("://")[0]
         if scheme in {"http+unix", "http", "https"}:
             adapter = BoundedAdapter(address, size=settings.BERTH_THREADS + 4, verify=bool(self.verify))
+            self._bounded = adapter
             self.mount("http+docker://" if scheme == "http+unix" else f"{scheme}://", adapter)
         self._version = self._retrieve_server_version()
 
     def get_redirect_target(self, response: requests.Response) -> None:
         """No engine redirects, and requests would follow to any host."""
+
+    def open_socket(self) -> socket.socket:
+        """A connection to the engine that belongs to the caller."""
+        found: socket.socket = self._bounded.open_socket()
+        return found
 
     def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
         """An answer to be read piece by piece. A read raises where `silence` seconds pass without a piece."""

@@ -51,11 +51,19 @@ def _split_lines(response: requests.Response) -> Iterator[bytes]:
 def _read(line: bytes) -> EngineEvent:
     with understand_answer():
         event = read_json(line)
-        key = str(event["Actor"]["Attributes"].get(PROJECT_LABEL, ""))
+        facts = event["Actor"]["Attributes"]
+        key = str(facts.get(PROJECT_LABEL, ""))
         if "\x00" in key:
             raise ValueError
         return EngineEvent(
             key=key,
             action=str(event["Action"]),
             at=datetime.fromtimestamp(event["timeNano"] / 1e9, UTC),
+            container_id=str(event["Actor"].get("ID", ""))[:64],
+            exit_code=_exit_code(facts.get("exitCode")) if event["Action"] == "die" else None,
         )
+
+
+def _exit_code(text: object) -> int | None:
+    """The engine sends it as text."""
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 9 else None

@@ -1,5 +1,6 @@
 """The HTTP transport to the Docker engine: one pool of connections, on which whole calls are limited."""
 
+import socket
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -43,6 +44,10 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
 
     def request_url(self, request: requests.PreparedRequest, *_args: Any, **_options: Any) -> str:
         return request.path_url
+
+    def open_socket(self) -> socket.socket:
+        """A connection of its own, over TLS where the engine is reached so, that belongs to the caller."""
+        return self._pool.open_socket()
 
     def close(self) -> None:
         super().close()

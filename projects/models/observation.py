@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from containers.vocabulary import Health, Observation
+from containers.vocabulary import ContainerState, Health, Observation
 
 
 class Observed(models.Model):
@@ -40,6 +40,12 @@ class Observed(models.Model):
             setattr(self, field, value)
         return list(values)
 
+    def has_reported_since(self, listed: Observation) -> bool:
+        """Whether the row knows trouble of a container that a list calls healthy: a report that is newer than the last
+        health check, or else what a look at the container alone would correct."""
+        same = listed.container_id == self.container_id and self.container_state == ContainerState.RUNNING
+        return same and listed.health == Health.HEALTHY and self.health == Health.UNHEALTHY
+
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
         """Returns the fields that an observation sets, with their values."""
         if seen is None:
@@ -63,6 +69,8 @@ class Observed(models.Model):
         ):
             if value is not None or not same:
                 values[field] = unknown if value is None else value
+        if same and self.oom_killed and seen.finished_at is not None and seen.finished_at == self.finished_at:
+            values["oom_killed"] = True  # the engine's event came too late for its own record
         return values | self._reported_values(seen, same=same)
 
     @staticmethod

@@ -15,6 +15,7 @@ from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
+from projects.models.ended import Ended
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
@@ -51,7 +52,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         )
 
 
-class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser, RowFacts):
+class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, RowFacts):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -85,7 +86,7 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser, RowFact
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
-    class Meta(Claimable.Meta, Observed.Meta, Reconciled.Meta, RunsAsUser.Meta):
+    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
@@ -127,11 +128,12 @@ class Project(Claimable, Credentialed, Observed, Reconciled, RunsAsUser, RowFact
         and says nothing of why the agent crashed.
         """
         values = super().observed_values(seen)
-        is_told = self.gave_up_at is not None and self.exit_code is not None
-        if is_told and seen is not None and seen.container_id == self.container_id and not seen.is_up:
+        if self.gave_up_at is None or seen is None or seen.container_id != self.container_id or seen.is_up:
+            return values
+        if self.ended_at is not None or self.exit_code is not None:
             for field in ENDING:
                 values.pop(field, None)
-        return values
+        return values | (self.told_end() if self.ended_at is not None else {})
 
     @property
     def bot(self) -> Bot | None:

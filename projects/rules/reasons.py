@@ -26,6 +26,7 @@ SENTENCES = {
     "exited": "The agent ended by itself although it should run. Read the log, then start.",
     "crash": "The agent crashed (exit code {exit_code}). Read the log, then start.",
     "killed": "The agent was killed from outside (exit code {exit_code}). Start it again.",
+    "crash_unseen": "The agent crashed, and was started again before its end could be seen. Read the log, then start.",
     "vanished": "The container disappeared from the engine. Start the project to make it again.",
     "never_started": "The container was made but never started. Start the project.",
     "unresponsive": "The agent runs but has not reached Telegram for 90 seconds. Restart it if this lasts.",
@@ -110,15 +111,22 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
     if facts.state is None:
         return "vanished"
-    if facts.exit_code is None or facts.state == "created":
+    if facts.state == "created" or (facts.exit_code is None and not facts.gave_up):
         return "never_started"
+    return code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)
+
+
+def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:
+    """Why a run ended. None stands for an exit code that nobody saw."""
     if oom_killed:
         return "out_of_memory"
-    if facts.exit_code == 0:
+    if exit_code is None:
+        return agent_code if agent_code in REPORTED_CODES else "crash_unseen"
+    if exit_code == 0:
         return "exited"
-    if facts.exit_code in KILLED:
+    if exit_code in KILLED:
         return "killed"
-    meanings = CODES_OF_EXIT.get(facts.exit_code, ("crash", *REPORTED_CODES))
+    meanings = CODES_OF_EXIT.get(exit_code, ("crash", *REPORTED_CODES))
     return agent_code if agent_code in meanings else meanings[0]
 
 

@@ -59,9 +59,15 @@ class Conflicts:
         )
 
 
-def observe_instance() -> list[Observation]:
-    """All containers of this BERTH_INSTANCE, those of other installations included."""
-    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True)
+def observe_instance(*, unless_busy: bool = False) -> list[Observation]:
+    """All containers of this BERTH_INSTANCE, those of other installations included.
+
+    With `unless_busy` those of projects on which an operation is under way are as the list has them: the engine would
+    not answer for one that it is just starting, and what it said would count for nothing.
+    """
+    busy = Project.objects.filter(instance=settings.BERTH_INSTANCE, operation_deadline__gt=clock.now())
+    keys = {str(pk) for pk in busy.values_list("pk", flat=True)} if unless_busy else set()
+    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True, briefly=keys)
 
 
 def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, int]) -> Conflicts:

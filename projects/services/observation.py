@@ -4,7 +4,7 @@ Nothing is written here, so that a GET has no side effects and never competes wi
 the watcher write observations.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -53,19 +53,21 @@ def refresh(projects: Sequence[Project]) -> None:
         return
     try:
         with get_engine().read_deadline():
-            seen = _observe(stale)
+            seen = _observe(stale, busy={each.container_key for each in projects if each.operation_in_flight(now)})
     except EngineError:
         return
     for project in _skip_changed(stale):
         apply_if_newer(project, seen[project.container_key], at=now)
 
 
-def _observe(projects: Sequence[Project]) -> dict[str, Observation | None]:
+def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str, Observation | None]:
+    """`busy` are the keys of those that are not asked about: the engine may be unable to answer for them now."""
     engine = get_engine()
-    groups = group_by_key(engine.observe(_labels(projects)))
+    groups = group_by_key(engine.observe(_labels(projects), briefly=busy))
     seen: dict[str, Observation | None] = {key: found[0] for key, found in groups.items()}
     for project in projects:
-        if project.container_key not in seen:
+        found = seen.get(project.container_key)
+        if found is None or (found.is_brief and project.has_reported_since(found)):
             # A list that lacks a container is no proof of its absence. Only a 404 for its name is.
             seen[project.container_key] = engine.inspect(project.container_key)
     return seen

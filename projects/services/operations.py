@@ -24,6 +24,7 @@ from containers.vocabulary import AgentReport, ContainerState, Health, Observati
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
+from projects.models.ended import NOT_ENDED
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
@@ -49,6 +50,7 @@ NO_FAILURES: dict[str, Any] = {
     "crash_count": 0,
     "crashes_since": None,
     "log_tail": "",
+    **NOT_ENDED,
     **NO_TROUBLE,
 }
 """The fields that an owner's start or restart resets."""

@@ -11,7 +11,10 @@ from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Desired, count_crashes
+from projects.rules.reasons import code_of_end
 from projects.services.logs import read_log_tail
+from projects.watcher.crash_ends import describe_end
+from projects.watcher.ends import FindEnd
 
 
 def differs(project: Project, seen: Observation | None) -> bool:
@@ -20,19 +23,29 @@ def differs(project: Project, seen: Observation | None) -> bool:
     return project.has_future_moments(clock.now()) or any(getattr(project, name) != values[name] for name in values)
 
 
-def record_observation(project: Project, seen: Observation | None, *, at: datetime) -> bool:
-    """Writes what was seen at `at`; of a crash also its count, the end of the log and an event, all together.
+def record_observation(
+    project: Project, seen: Observation | None, *, at: datetime, find_end: FindEnd = lambda _: None
+) -> bool:
+    """Writes what was seen at `at`; of a crash also its count, how it ended, the end of the log and an event, together.
 
-    Returns False, and writes nothing, where the row knows something newer or an operation has begun since it was read.
+    Returns False, and writes nothing, where the row knows something newer or an operation has begun since it was read,
+    and where an end that the engine has hidden by a restart is about to be heard of.
     """
     now = clock.now()
     if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
         return False
     crashes = _count_crashes_between(project, seen)
-    values = _crash_values(project, crashes, at=at) if crashes else {}
+    values: dict[str, Any] = {}
+    if crashes and seen is not None:
+        end = describe_end(project, seen, find_end, at=at)
+        if end is None:
+            return False
+        values = _crash_values(project, crashes, at=at) | end
     rows = Project.objects.filter(
         pk=project.pk, observed_at=project.observed_at, generation=project.generation, operation=""
     )
+    for name, value in values.items():
+        setattr(project, name, value)
     values |= {field: getattr(project, field) for field in project.apply_observation(seen, at=at)}
     if moments.is_future(project.updated_at, now=now):
         values["updated_at"] = project.updated_at = at  # or the heartbeat would say nothing of the row until then
@@ -40,8 +53,10 @@ def record_observation(project: Project, seen: Observation | None, *, at: dateti
         if not rows.update(**values):
             return False
         if crashes:
-            reason = project.reason
-            project.event(SYSTEM, "crash", reason.code if reason else f"exit {project.exit_code}").save()
+            code = code_of_end(
+                project.ended_exit_code, agent_code=project.ended_code, oom_killed=project.ended_oom_killed
+            )
+            project.event(SYSTEM, "crash", code).save()
     return True
 
 
@@ -70,9 +85,5 @@ def _ended_with_engine(seen: Observation) -> bool:
 
 
 def _crash_values(project: Project, crashes: int, *, at: datetime) -> dict[str, Any]:
-    """Sets the fields that tell of crashes, and returns them."""
     since, count = count_crashes(since=project.crashes_since, count=project.crash_count, more=crashes, now=at)
-    values = {"crashes_since": since, "crash_count": count, "log_tail": read_log_tail(project)}
-    for name, value in values.items():
-        setattr(project, name, value)
-    return values
+    return {"crashes_since": since, "crash_count": count, "log_tail": read_log_tail(project)}

@@ -17,7 +17,7 @@ from accounts import clock
 from containers.errors import EngineUnavailableError, FirewallMissingError
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, group_by_key, is_ours
-from containers.vocabulary import Observation
+from containers.vocabulary import ContainerState, Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.lifecycle import Desired
@@ -26,6 +26,7 @@ from projects.services.agent_users import learn_users
 from projects.services.installation import find_conflicts, hold, observe_instance
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
+from projects.watcher.ends import FindEnd, with_late_news
 from projects.watcher.failures import (
     FORESEEN,
     Confinement,
@@ -46,7 +47,8 @@ class Round:
     """What a round saw and did. Every change on the engine up to `at` is in the rows, but for those of the projects in
     `unwritten`, whose rows are locked.
 
-    `held` says in a sentence why nothing was mended; empty where all is well.
+    `held` says in a sentence why nothing was mended; empty where all is well. `running` are the keys of the agents that
+    run, by the ids of their containers.
     """
 
     at: datetime
@@ -55,6 +57,7 @@ class Round:
     skipped: int = 0
     unwritten: int = 0
     held: str = ""
+    running: dict[str, str] = field(default_factory=dict)
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -70,6 +73,7 @@ def reconcile(
     include_volumes: bool = True,
     hand_over: HandOver | None = None,
     before_each: Callable[[], object] = lambda: None,
+    find_end: FindEnd = lambda _: None,
 ) -> Round:
     """Looks at every container of this instance once.
 
@@ -78,12 +82,13 @@ def reconcile(
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row. `before_each` is called before each
-    project is looked at, and before what belongs to none.
+    project is looked at, and before what belongs to none. `find_end` tells how runs ended whose container says so no
+    longer.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
     forget_installation_id()  # an operator may have adopted another one
-    observed = observe_instance()
+    observed = observe_instance(unless_busy=True)
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
     conflicts = find_conflicts(observed, {project.container_key: project.generation for project in rows})
     hold(conflicts)
@@ -91,6 +96,7 @@ def reconcile(
     mend = repair and not conflicts
     found = group_by_key(seen for seen in observed if is_ours(seen.labels))
     result.seen = sum(map(len, found.values()))
+    result.running = {each.container_id: each.key for each in observed if _runs(each)}
     confinement = Confinement(result.failed)
     for project in rows:
         before_each()
@@ -101,7 +107,7 @@ def reconcile(
             continue
         with confinement.of(project):
             remedy = _reconcile_project(
-                project, seen, result, inspect=project.container_key in changed_keys, repair=mend
+                project, seen, result, inspect=project.container_key in changed_keys, repair=mend, find_end=find_end
             )
             if remedy is not None and hand_over is not None:
                 hand_over(project, partial(_repair_later, project, remedy))
@@ -123,6 +129,10 @@ def reconcile(
     return result
 
 
+def _runs(seen: Observation) -> bool:
+    return seen.state is ContainerState.RUNNING and is_ours(seen.labels) and bool(seen.key)
+
+
 @contextmanager
 def _going_on(result: Round, doing: str, sentence: str) -> Iterator[None]:
     """Notes and logs an error of what is inside, unless the engine or the database answers nobody."""
@@ -136,17 +146,21 @@ def _going_on(result: Round, doing: str, sentence: str) -> Iterator[None]:
 
 
 def _reconcile_project(
-    project: Project, seen: Observation | None, result: Round, *, inspect: bool, repair: bool
+    project: Project, seen: Observation | None, result: Round, *, inspect: bool, repair: bool, find_end: FindEnd
 ) -> Remedy | None:
     """Brings the row up to date. Returns what is to be done."""
     # If an interrupted operation has removed the container, that did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
         return None
-    if inspect or (seen is None and (project.container_state or project.desired == Desired.RUNNING)):
+    is_missing = seen is None and (project.container_state or project.desired == Desired.RUNNING)
+    is_doubtful = seen is not None and (not seen.is_complete or (seen.is_brief and project.has_reported_since(seen)))
+    if inspect or is_missing or is_doubtful:
         # A list that lacks a container is no proof of its absence.
         seen = get_engine().inspect(project.container_key)
+    if seen is not None:
+        seen = with_late_news(seen, find_end)
     if differs(project, seen):
-        if not record_observation(project, seen, at=result.at):
+        if not record_observation(project, seen, at=result.at, find_end=find_end):
             return None  # an operation has begun since, and what was seen says nothing of what it does
         result.changed += 1
     if not repair:

@@ -20,11 +20,13 @@ from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
+from projects.watcher.ends import Ends
 from projects.watcher.leader import beat, become_leader, note_firewall, step_down
 from projects.watcher.outbox import Outbox
 from projects.watcher.pulse import FIREWALL, IDLE, STEP, Pulse
 from projects.watcher.reconcile import reconcile
 from projects.watcher.reminders import remind
+from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
 
 log = logging.getLogger(__name__)
@@ -45,12 +47,14 @@ class Watcher:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._changed_keys: set[str] = set()
+        self._ends = Ends()
         self._firewall_again_at = self._volumes_again_at = 0.0
         self._firewall_warning: str | None = None
         self._retention = Retention()
         self._background = Background(self._pulse)
         self._bot_claims = BotClaims(self._pulse)
         self._outbox = Outbox()
+        self._reports = Reports(self._look_soon_at)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -60,6 +64,7 @@ class Watcher:
         listener = threading.Thread(target=self._listen, name="events", daemon=True)
         listener.start()
         self._outbox.start()
+        self._reports.start()
         failing = False
         while not self._stopped.is_set():
             try:
@@ -81,6 +86,7 @@ class Watcher:
         self._step_down()
         self._bot_claims.stop()
         self._outbox.stop()
+        self._reports.stop()
 
     def _step_down(self) -> None:
         try:
@@ -101,6 +107,7 @@ class Watcher:
                 include_volumes=include_volumes,
                 hand_over=self._background.hand_over,
                 before_each=partial(self._pulse.expect, STEP),
+                find_end=self._ends.find,
             )
         except (EngineError, DatabaseError):
             self._changed_keys |= changed_keys
@@ -108,6 +115,7 @@ class Watcher:
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         self._pulse.expect(STEP)
+        self._reports.follow(result.running)
         if not result.unwritten:
             beat(self.name, result.at)
         if include_volumes:
@@ -127,13 +135,17 @@ class Watcher:
             log.warning("%s", self._firewall_warning)
         self._pulse.expect(STEP)
 
+    def _look_soon_at(self, key: str) -> None:
+        self._changed_keys.add(key)
+        self._wake.set()
+
     def _listen(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
         while not self._stopped.is_set():
             try:
                 for event in get_engine().events(within, timeout=30):
-                    self._changed_keys.add(event.key)
-                    self._wake.set()
+                    self._ends.note(event)
+                    self._look_soon_at(event.key)
                     if self._stopped.is_set():
                         return
             except EngineError:

@@ -19,6 +19,12 @@ case "$MODE" in
   oom)     say running; exec dd if=/dev/zero of=/dev/null bs=200M count=1 ;;
   chatty)  trap 'exit 0' TERM; for n in $(seq 1 100); do echo "line $n"; done; echo "oops" >&2; wait_for_ever ;;
   listening) trap 'exit 0' TERM; nc -ll -p 8181 -e echo hello & wait_for_ever ;;
+  changing) trap 'exit 0' TERM; touch /tmp/well; n=0
+           while :; do
+             test -e /tmp/now && { rm /tmp/now; n=$((n+1)); test $((n%2)) = 1 && say degraded x || say running; }
+             sleep 0.1
+           done ;;
+  noisy)   trap 'exit 0' TERM; while :; do echo "a line that nobody needs, again and again and again"; done ;;
   silent)  trap 'exit 0' TERM; wait_for_ever ;;
   moody)   trap 'exit 0' TERM
            test -e /data/been && say degraded provider_key || say running; touch /data/been; wait_for_ever ;;

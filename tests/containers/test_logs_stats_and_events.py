@@ -80,8 +80,13 @@ def test_events_come_in_order_and_end_when_nothing_happens(under_test: EngineUnd
     events = under_test.engine.events({"berth.project": under_test.key}, timeout=2)
     deploy(under_test)
     under_test.engine.stop(under_test.key, timeout=5)
+    stopped = under_test.engine.inspect(under_test.key)
     under_test.engine.remove(under_test.key)
     heard = list(events)
+    assert stopped is not None
+    assert {each.container_id for each in heard} == {stopped.container_id}
+    assert [each.exit_code for each in heard if each.action == "die"] == [stopped.exit_code]
+    assert {each.exit_code for each in heard if each.action != "die"} == {None}
     assert {each.key for each in heard} == {under_test.key}
     order = [each.action for each in heard if each.action in {"create", "start", "die", "destroy"}]
     assert order == ["create", "start", "die", "destroy"]

@@ -160,6 +160,18 @@ def test_observe_is_narrowed_by_all_labels(under_test: EngineUnderTest) -> None:
     assert under_test.engine.observe({**mine, "berth.owner": "bob"}) == []
 
 
+def test_observe_says_little_of_what_is_asked_for_briefly(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.engine.stop(under_test.key, timeout=1)
+    [brief] = under_test.engine.observe({"berth.project": under_test.key}, briefly={under_test.key})
+    assert (brief.state, brief.exit_code, brief.finished_at) == (ContainerState.EXITED, None, None)
+    assert brief.is_brief
+    assert not brief.is_complete
+    [whole] = under_test.engine.observe({"berth.project": under_test.key}, briefly={"another"})
+    assert whole == inspect(under_test)
+    assert whole.is_complete
+
+
 def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
     [listed] = under_test.engine.observe({"berth.project": under_test.key})

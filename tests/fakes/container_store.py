@@ -42,6 +42,7 @@ class ContainerStore:
             self.dies_at_start: dict[str, int] = {}
             self.ignores_sigterm: set[str] = set()
             self._events: list[tuple[EngineEvent, dict[str, str]]] = []
+            self._reports: list[str] = []
             self._changed.notify_all()
 
     def _find(self, key: str) -> MemoryContainer | None:
@@ -162,7 +163,13 @@ class ContainerStore:
             self._emit(container, "destroy")
 
     def _emit(self, container: MemoryContainer, action: str) -> None:
-        event = EngineEvent(key=container.key, action=action, at=datetime.now(UTC))
+        event = EngineEvent(
+            key=container.key,
+            action=action,
+            at=datetime.now(UTC),
+            container_id=container.container_id,
+            exit_code=container.exit_code if action == "die" else None,
+        )
         self._events.append((event, dict(container.labels)))
         self._changed.notify_all()
 

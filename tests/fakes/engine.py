@@ -5,7 +5,7 @@ that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; ca
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
@@ -120,12 +120,14 @@ class MemoryEngine(EngineDials):
             self.volumes -= {volume for volume in secrets if is_labelled(self.volume_labels[volume])}
         self._answer("quarantine")
 
-    def observe(self, within: Mapping[str, str], *, others: bool = False) -> list[Observation]:
+    def observe(
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+    ) -> list[Observation]:
         self._enter("observe")
         with self._changed:
             wanted = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
             return [
-                container.listed
+                container.briefly if container.key in briefly else container.listed
                 for container in self.containers.values()
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
@@ -170,6 +172,10 @@ class MemoryEngine(EngineDials):
             container = self._find(key)
             return self.usage if container and container.state is ContainerState.RUNNING else None
 
+    def report_streams(self) -> "MemoryReports":
+        with self._changed:
+            return MemoryReports(self, len(self._reports))
+
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         self._enter("events")
         with self._changed:
@@ -202,6 +208,28 @@ class MemoryEngine(EngineDials):
                     until = time.monotonic() + timeout
             if time.monotonic() >= until:
                 return
+
+
+class MemoryReports:
+    """Hears of the reports of the containers in memory."""
+
+    def __init__(self, engine: MemoryEngine, seen: int) -> None:
+        self._engine = engine
+        self._seen = seen
+        self._running: Mapping[str, str] = {}
+
+    def follow(self, running: Mapping[str, str]) -> None:
+        self._running = running
+
+    def wait(self, timeout: float) -> set[str]:
+        with self._engine._changed:
+            if len(self._engine._reports) == self._seen:
+                self._engine._changed.wait(timeout)
+            fresh, self._seen = self._engine._reports[self._seen :], len(self._engine._reports)
+        return {self._running[each] for each in fresh if each in self._running}
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _stamped(line: tuple[datetime, str]) -> bytes:

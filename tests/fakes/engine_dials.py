@@ -82,6 +82,11 @@ class EngineDials(ContainerStore):
                 self._emit(container, "oom")
             self._end(container, exit_code, ContainerState.RESTARTING if restarting else ContainerState.EXITED)
 
+    def tell_of_memory(self, name: str) -> None:
+        """The kernel tells that memory ran out, too late for the engine's record of the end."""
+        with self._changed:
+            self._emit(self.containers[name], "oom")
+
     def restart_engine(self) -> None:
         """The engine ends, and its containers with it. It comes back and starts none of them."""
         with self._changed:
@@ -98,7 +103,9 @@ class EngineDials(ContainerStore):
         """The restart policy starts the container that `crash` left waiting."""
         with self._changed:
             container = self.containers[name]
-            container.state, container.exit_code = ContainerState.RUNNING, None
+            container.state, container.exit_code, container.oom_killed = ContainerState.RUNNING, None, False
+            container.started_at = datetime.now(UTC)
+            self._emit(container, "start")
 
     def pause(self, name: str) -> None:
         with self._changed:
@@ -113,11 +120,15 @@ class EngineDials(ContainerStore):
     def report(self, name: str, state: str, code: str = "", detail: str = "") -> None:
         """The agent prints a status line."""
         with self._changed:
-            self.containers[name].report = AgentReport(state=state, code=code, detail=detail)
+            container = self.containers[name]
+            container.report = AgentReport(state=state, code=code, detail=detail)
+            container.has_reported = True
+            self._reports.append(container.container_id)
+            self._changed.notify_all()
 
     def set_health(self, name: str, health: Health) -> None:
         with self._changed:
-            self.containers[name].health = health
+            self.containers[name].health, self.containers[name].has_reported = health, False
             self._emit(self.containers[name], f"health_status: {health}")
 
     def log(self, name: str, line: str) -> None:

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from containers.identity import is_ours
-from containers.vocabulary import PROJECT_LABEL, AgentReport, ContainerSpec, ContainerState, Health, Observation
+from containers.vocabulary import (
+    PROJECT_LABEL,
+    AgentReport,
+    ContainerSpec,
+    ContainerState,
+    Health,
+    Observation,
+    health_after,
+)
 
 
 @dataclass
@@ -26,6 +34,8 @@ class MemoryContainer:
     finished_at: datetime | None = None
     report: AgentReport | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    has_reported: bool = False
+    """Since the last health check."""
     lines: list[tuple[datetime, str]] = field(default_factory=list)
 
     @property
@@ -42,6 +52,13 @@ class MemoryContainer:
 
     @property
     def observation(self) -> Observation:
+        found = self._without_report
+        if not self.has_reported or self.report is None:
+            return found
+        return replace(found, health=health_after(self.report, before=found))
+
+    @property
+    def _without_report(self) -> Observation:
         return Observation(
             name=self.name,
             container_id=self.container_id,
@@ -58,10 +75,19 @@ class MemoryContainer:
         )
 
     @property
+    def briefly(self) -> Observation:
+        """What a list call says: nothing beyond state and health."""
+        return Observation(
+            name=self.name,
+            container_id=self.container_id,
+            labels=dict(self.labels),
+            state=self.state,
+            health=self.health,
+            created_at=self.created_at,
+        )
+
+    @property
     def listed(self) -> Observation:
-        """What a list call says: nothing beyond state and health for one that is plainly up and healthy."""
-        if self.state is ContainerState.RUNNING and self.health is Health.HEALTHY:
-            return replace(
-                self.observation, oom_killed=None, restart_count=None, started_at=None, finished_at=None, report=None
-            )
-        return self.observation
+        """The same for one that is plainly up and healthy; of any other also what an inspection says."""
+        is_plain = self.state is ContainerState.RUNNING and self.health is Health.HEALTHY
+        return self.briefly if is_plain else self.observation

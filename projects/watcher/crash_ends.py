@@ -1,0 +1,54 @@
+"""How the run of a crash ended: as the container says where it is down, else as the engine's events told it."""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from containers.agent_reports import newest_report, parse_time
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from containers.vocabulary import Observation
+from projects.models import Project
+from projects.watcher.ends import End, FindEnd
+
+HEARD_WITHIN = timedelta(seconds=5)
+"""How long after a restart by the engine the event of the end before it may still be under way."""
+
+BEFORE_START = timedelta(milliseconds=90)
+"""How much older than its start event the first lines of a run may be. The pause between two runs is longer."""
+
+LINES = 200
+"""How many of the last lines are searched for the report of the run that has ended."""
+
+
+def describe_end(project: Project, seen: Observation, find_end: FindEnd, *, at: datetime) -> dict[str, Any] | None:
+    """The columns of `Ended`. None where the engine's event of this end is to come: look again."""
+    if seen.exit_code is not None:
+        code = seen.report.code if seen.report else ""
+        return _columns(seen.finished_at or at, seen.exit_code, oom_killed=bool(seen.oom_killed), code=code)
+    end = find_end(seen.container_id)
+    if end is not None and (project.ended_at is None or end.at > project.ended_at):
+        return _columns(end.at, end.exit_code, oom_killed=end.oom_killed, code=_read_code(project, end))
+    if seen.started_at is not None and timedelta(0) <= at - seen.started_at < HEARD_WITHIN:
+        return None
+    return _columns(seen.finished_at or at, None, oom_killed=False, code="")
+
+
+def _columns(at: datetime, exit_code: int | None, *, oom_killed: bool, code: str) -> dict[str, Any]:
+    return {"ended_at": at, "ended_exit_code": exit_code, "ended_oom_killed": oom_killed, "ended_code": code[:40]}
+
+
+def _read_code(project: Project, end: End) -> str:
+    """The code of the last report of that run. Its lines are still in the log, before those of the run that goes on."""
+    since = end.began_at - BEFORE_START if end.began_at else project.started_at
+    with suppress(EngineError), get_engine().read_deadline():
+        lines = list(get_engine().logs(project.container_key, tail=LINES, since=since))
+        of_that_run = [line for line in lines if _is_by(line, end.at)]
+        newest = newest_report(of_that_run, since=since)
+        return newest[1].code if newest else ""
+    return ""
+
+
+def _is_by(line: bytes, at: datetime) -> bool:
+    stamp = parse_time(line.partition(b" ")[0].decode(errors="replace"))
+    return stamp is not None and stamp <= at

@@ -1,0 +1,210 @@
+"""How a run ended is kept, although the engine starts the agent again at once and Berth stops it later."""
+
+import itertools
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.agent_contract import PROBLEMS_OF_EXIT, STATUS_MARK
+from containers.vocabulary import EngineEvent
+from projects.models import Event, Project
+from projects.models.event import SYSTEM
+from projects.rules.lifecycle import CRASH_LIMIT, Action
+from projects.rules.reasons import code_of_end
+from projects.services import control_project
+from projects.services.observation import refresh
+from projects.watcher import crash_ends
+from projects.watcher.ends import MOST, Ends
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+EXITS = [0, 1, 2, 137, 143, *map(int, PROBLEMS_OF_EXIT)]
+
+
+def event(action: str, second: float, **fields: Any) -> EngineEvent:
+    return EngineEvent(key="k", action=action, at=NOW + timedelta(seconds=second), container_id="c", **fields)
+
+
+def heard(*events: EngineEvent) -> Ends:
+    ends = Ends()
+    for each in events:
+        ends.note(each)
+    return ends
+
+
+# -- what the events tell ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["oom", "die"])), ids="-".join)
+def test_memory_that_ran_out_is_told_before_the_end_or_after_it(order: tuple[str, ...]) -> None:
+    told = [
+        event(action, 10 + number, **({"exit_code": 137} if action == "die" else {}))
+        for number, action in enumerate(order)
+    ]
+    end = heard(event("start", 1), *told).find("c")
+    assert end is not None
+    assert (end.exit_code, end.oom_killed) == (137, True)
+
+
+def test_each_run_has_its_own_end() -> None:
+    ends = heard(event("start", 1), event("oom", 2), event("die", 3, exit_code=137), event("start", 4))
+    first = ends.find("c")
+    ends.note(event("die", 5, exit_code=1))
+    second = ends.find("c")
+    assert first is not None
+    assert second is not None
+    assert (first.began_at, first.oom_killed) == (NOW + timedelta(seconds=1), True)
+    assert (second.began_at, second.exit_code, second.oom_killed) == (NOW + timedelta(seconds=4), 1, False)
+
+
+def test_memory_that_runs_out_in_a_run_that_goes_on_says_nothing_of_the_one_before() -> None:
+    ends = heard(event("start", 1), event("die", 2, exit_code=137), event("start", 3), event("oom", 4))
+    end = ends.find("c")
+    assert end is not None
+    assert not end.oom_killed
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    ends = Ends()
+    for number in range(MOST + 10):
+        ends.note(EngineEvent(key="k", action="die", at=NOW, container_id=str(number), exit_code=1))
+    assert ends.find("0") is None
+    assert ends.find(str(MOST + 9)) is not None
+    ends.note(EngineEvent(key="k", action="destroy", at=NOW, container_id=str(MOST + 9)))
+    assert ends.find(str(MOST + 9)) is None
+
+
+# -- what the watcher makes of them -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ends() -> Ends:
+    return Ends()
+
+
+@pytest.fixture
+def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
+    """Hears all that has happened on the engine by now."""
+    read = [0]
+
+    def hear() -> None:
+        for found, _ in engine._events[read[0] :]:
+            ends.note(found)
+        read[0] = len(engine._events)
+
+    return hear
+
+
+def crash(engine: MemoryEngine, name: str, *, exit_code: int, oom: bool, code: str) -> None:
+    """A run ends, and the engine starts the next one before anybody looks. That one reports that all is well."""
+    container = engine.containers[name]
+    engine.log(name, f"{STATUS_MARK}{json.dumps({'v': 1, 'state': 'failed', 'code': code})}")
+    engine.crash(name, exit_code=exit_code, oom=oom, restarting=True)
+    engine.restart_once_more(name)
+    engine.log(name, f"{STATUS_MARK}{json.dumps({'v': 1, 'state': 'running'})}")
+    assert container.exit_code is None
+
+
+@pytest.mark.parametrize("code", ["provider_key", "bad_configuration", "memory_unreadable", "an invented one"])
+def test_every_end_is_told_rightly_whatever_the_engine_and_berth_did_since(
+    code: str, project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    """Every exit code, with and without memory that ran out, and then the stop of Berth after the fifth."""
+    name = project.container_name
+    for exit_code, oom in itertools.product(EXITS, [False, True]):
+        expected = code_of_end(exit_code, agent_code=code, oom_killed=oom)
+        Event.objects.all().delete()
+        Project.objects.update(crash_count=CRASH_LIMIT - 1, crashes_since=timezone.now())
+        listen()
+        crash(engine, name, exit_code=exit_code, oom=oom, code=code)
+        listen()
+        reconcile(find_end=ends.find)
+        assert Event.objects.get(action="crash").outcome == expected, (exit_code, oom)
+        assert engine.containers[name].exit_code == 0  # of the run that Berth stopped
+        for _ in range(2):
+            reason = api.get(f"/api/projects/{project.pk}").json()["status_reason"]
+            assert (reason["code"], reason["exit_code"], reason["oom_killed"]) == (expected, exit_code, oom)
+            reconcile(find_end=ends.find)
+        control_project(project=Project.objects.get(), action=Action.START, actor=SYSTEM)
+        assert Project.objects.get().ended_at is None
+
+
+def test_an_end_that_is_yet_to_be_heard_of_is_waited_for(
+    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+) -> None:
+    crash(engine, project.container_name, exit_code=30, oom=False, code="")
+    reconcile(find_end=ends.find)
+    assert not Event.objects.filter(action="crash").exists()
+    listen()
+    reconcile(find_end=ends.find)
+    assert Event.objects.get(action="crash").outcome == "provider_key"
+
+
+def test_an_end_that_nobody_heard_of_is_told_as_such(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, api: APIClient
+) -> None:
+    """It is neither the exit of the run that Berth stopped, nor an `exit None`."""
+    monkeypatch.setattr(crash_ends, "HEARD_WITHIN", timedelta(0))
+    for _ in range(5):
+        crash(engine, project.container_name, exit_code=1, oom=False, code="")
+        reconcile()
+    assert set(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == {"crash_unseen"}
+    reason = api.get(f"/api/projects/{project.pk}").json()["status_reason"]
+    assert (reason["code"], reason["exit_code"]) == ("crash_unseen", None)
+
+
+@pytest.mark.parametrize("heard_at", ["before the look", "after the look"])
+def test_memory_that_ran_out_is_no_kill_from_outside(
+    heard_at: str, project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+) -> None:
+    """Under load the engine's own record lacks it: the kernel told it too late."""
+    for _ in range(5):
+        listen()
+        engine.crash(project.container_name, exit_code=137)
+        if heard_at == "before the look":
+            engine.tell_of_memory(project.container_name)
+            listen()
+        reconcile(find_end=ends.find, hand_over=lambda project, act: None)
+        if heard_at == "after the look":
+            engine.tell_of_memory(project.container_name)
+            listen()
+            reconcile(find_end=ends.find, hand_over=lambda project, act: None)
+        found = Project.objects.get()
+        assert found.oom_killed
+        reconcile(find_end=ends.find)
+    refreshed = Project.objects.get()
+    refresh([refreshed])
+    assert refreshed.reason is not None
+    assert refreshed.reason.code == "out_of_memory"
+    reconcile()  # by a watcher that has heard nothing
+    assert Project.objects.get().oom_killed
+
+
+def test_what_an_operation_is_under_way_on_is_not_inspected(deploy: Any, engine: MemoryEngine) -> None:
+    """The engine answers for no container that it is just starting, and would hold up the round."""
+    busy, other = deploy(name="Busy"), deploy(name="Other", telegramToken="7:another")
+    for each in (busy, other):
+        engine.crash(each.container_name, exit_code=1)
+    seen = []
+    observe = engine.observe
+
+    def note(*args: Any, **options: Any) -> Any:
+        seen.append(options.get("briefly"))
+        return observe(*args, **options)
+
+    engine.observe = note  # type: ignore[method-assign]
+    try:
+        claim = busy.claim("stop", lasting=timedelta(seconds=30))
+        assert claim is not None
+        reconcile()
+    finally:
+        del engine.observe
+    assert seen[0] == {busy.container_key}
+    assert Project.objects.get(pk=other.pk).crash_count == 1
+    assert Project.objects.get(pk=busy.pk).crash_count == 0
