@@ -121,6 +121,21 @@ def _network(name: str, word: str) -> tuple[str, int | None]:
     return network, wanted
 
 
+def name_servers(name: str) -> list[str]:
+    """Reads comma-separated addresses. A loopback address is refused: it would be the agent's own, or the engine's."""
+    return [_name_server(name, word) for word in words(name)]
+
+
+def _name_server(name: str, word: str) -> str:
+    with suppress(ValueError):
+        address = ip_address(word)
+        plain = getattr(address, "ipv4_mapped", None) or address
+        if not (plain.is_loopback or plain.is_unspecified or plain.is_multicast or "%" in word):
+            return str(plain)
+    message = f"{name} holds {word!r}, which is no name server that agents can reach. Write it as 9.9.9.9,2620:fe::fe."
+    raise ImproperlyConfigured(message)
+
+
 def database(name: str, default: Path) -> dict[str, object]:
     """Returns Django's settings for the database of the URL, or for the SQLite file `default` without one."""
     value = text(name)

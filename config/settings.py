@@ -58,6 +58,7 @@ BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
 BERTH_UID_BASE = env.number("BERTH_UID_BASE", 0, low=10_002, high=2_000_000_000) if env.text("BERTH_UID_BASE") else None
 BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
+BERTH_DNS = env.name_servers("BERTH_DNS")
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")

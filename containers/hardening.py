@@ -4,7 +4,7 @@ Two agents differ only in name, labels, environment, volumes, user and the figur
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,18 @@ def container_labels(spec: ContainerSpec) -> dict[str, str]:
 
 
 def container_payload(
-    spec: ContainerSpec, *, network: str, runtime: str = "", state: str = "", restart_policy: str = BY_ENGINE
+    spec: ContainerSpec,
+    *,
+    network: str,
+    runtime: str = "",
+    state: str = "",
+    restart_policy: str = BY_ENGINE,
+    name_servers: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The body of POST /containers/create. The health check is the image's own; ports are never published.
 
-    `state` is the volume of the agent's state where it has another name than the container.
+    `state` is the volume of the agent's state where it has another name than the container. `name_servers` are those
+    that the engine's resolver asks for the agent, in place of its host's.
     """
     return {
         "Image": spec.image,
@@ -102,6 +109,7 @@ def container_payload(
             ],
             "NetworkMode": network,
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
+            **({"Dns": list(name_servers)} if name_servers else {}),
             **({"Runtime": runtime} if runtime else {}),
         },
     }

@@ -124,6 +124,7 @@ class Deployment:
             runtime=settings.BERTH_CONTAINER_RUNTIME,
             state=self._state,
             restart_policy=wanted_policy(),
+            name_servers=settings.BERTH_DNS,
         )
         try:
             with self._connection.call() as client, understand_answer():

@@ -6,7 +6,7 @@ from contextlib import suppress
 from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, is_here
-from containers.firewall.rules import CLOSED, RuleSet, make_rules, read_resolvers
+from containers.firewall.rules import CLOSED, RuleSet, make_rules, need_rules, read_resolvers
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 _LIMIT = 20.0
@@ -20,10 +20,9 @@ def current_rules() -> list[RuleSet]:
 
 def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[RuleSet]:
     """`resolvers` are the name servers of the engine's host, where that is not this one."""
+    found = read_resolvers() if resolvers is None else list(resolvers)
     return make_rules(
-        bridge=bridge,
-        allow=settings.BERTH_EGRESS_ALLOW,
-        resolvers=read_resolvers() if resolvers is None else resolvers,
+        bridge=bridge, allow=settings.BERTH_EGRESS_ALLOW, resolvers=[*found, *need_rules(settings.BERTH_DNS)]
     )
 
 

@@ -75,8 +75,12 @@ def read_resolvers(files: Iterable[str] = _RESOLVER_FILES) -> list[str]:
 def parse_resolvers(text: str) -> list[str]:
     """The name servers of a `resolv.conf` that need a rule."""
     words = [line.split() for line in text.splitlines()]
-    found = [word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver"]
-    return [address for address in dict.fromkeys(found) if _needs_rule(address)]
+    return need_rules(word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver")
+
+
+def need_rules(addresses: Iterable[str]) -> list[str]:
+    """Those of these name servers that are asked from an agent's own address."""
+    return [address for address in dict.fromkeys(addresses) if _needs_rule(address)]
 
 
 def as_script(rules: Iterable[RuleSet]) -> str:

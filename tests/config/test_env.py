@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
+from config import env
 from tests.paths import ROOT
 
 UNUSABLE = [
@@ -28,6 +30,7 @@ UNUSABLE = [
     ("BERTH_TELEGRAM_API", "telegram.internal"),
     ("BERTH_PROVIDER_API", "unix:///gateway"),
     ("BERTH_EGRESS_ALLOW", "10.0.0.0/8,everything"),
+    ("BERTH_DNS", "9.9.9.9,::1"),
     ("BERTH_EGRESS_ALLOW", "10.0.0.5/32:70000"),
     ("BERTH_CACHE_URL", "memcached://localhost"),
     ("BERTH_SIGNUP", "maybe"),
@@ -113,3 +116,23 @@ def test_keys_are_made_once(tmp_path: Path) -> None:
     first = {path: path.read_text() for path in (tmp_path / "data").glob("*.key")}
     run_check(tmp_path)
     assert {path: path.read_text() for path in (tmp_path / "data").glob("*.key")} == first
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("127.0.0.53", "9.9.9.9,127.1.2.3", "::1", "::ffff:127.0.0.1", "::", "0.0.0.0", "224.0.0.1", "ff02::1"),
+        *("fe80::1%eth0", "dns.example", "9.9.9.9:53", "[2620:fe::fe]", "9.9.9.9/32", "1", "٩.9.9.9"),
+    ],
+)
+def test_what_is_no_name_server_for_agents_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_DNS", value)
+    with pytest.raises(ImproperlyConfigured, match="BERTH_DNS"):
+        env.name_servers("BERTH_DNS")
+
+
+def test_name_servers_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_DNS", "9.9.9.9, 2620:fe::FE,10.0.0.53")
+    assert env.name_servers("BERTH_DNS") == ["9.9.9.9", "2620:fe::fe", "10.0.0.53"]
+    monkeypatch.setenv("BERTH_DNS", "")
+    assert env.name_servers("BERTH_DNS") == []

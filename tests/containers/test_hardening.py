@@ -101,6 +101,12 @@ def test_another_runtime_is_named_and_changes_nothing_else() -> None:
     assert payload == GOLDEN
 
 
+def test_chosen_name_servers_are_named_and_change_nothing_else() -> None:
+    payload = container_payload(SPEC, network="berth-agents", name_servers=["9.9.9.9", "2620:fe::fe"])
+    assert payload["HostConfig"].pop("Dns") == ["9.9.9.9", "2620:fe::fe"]
+    assert payload == GOLDEN
+
+
 def test_no_secret_is_in_the_payload_or_in_the_spec_as_text() -> None:
     assert "canary-token" not in str(container_payload(SPEC, network="n"))
     assert "canary-token" not in repr(SPEC)

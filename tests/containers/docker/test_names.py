@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.test import override_settings
 
 from containers.identity import network_name
 from containers.programs import is_root
@@ -52,3 +53,10 @@ def test_an_agent_learns_nothing_from_the_names_of_others(docker_under_test: Doc
     assert other.name in answer  # the question was understood: without names that mean nothing this would tell
     assert not any(part in answer for part in (*other.key.split("-"), OWNER))
     assert other.name.removeprefix(f"{settings.BERTH_INSTANCE}-").isalnum()
+
+
+def test_the_resolver_of_an_agent_asks_the_chosen_name_servers(docker_under_test: DockerUnderTest) -> None:
+    with override_settings(BERTH_DNS=["9.9.9.9", "2620:fe::fe"]):
+        deploy(docker_under_test)
+    made = docker_under_test.client.inspect_container(docker_under_test.name)
+    assert made["HostConfig"]["Dns"] == ["9.9.9.9", "2620:fe::fe"]

@@ -16,7 +16,7 @@ from django.test import override_settings
 
 from containers.firewall import iptables
 from containers.firewall.bridge import bridge_name
-from containers.firewall.iptables import apply_rules, remove_rules
+from containers.firewall.iptables import apply_rules, remove_rules, rules_for
 from containers.firewall.rules import as_script, make_rules, read_resolvers
 from containers.programs import is_root
 from tests.containers.engine_fixtures import DockerUnderTest, deploy
@@ -176,3 +176,10 @@ def test_rules_are_set_once_however_often_and_leave_nothing(docker_under_test: D
         rules = subprocess.run([program, "-S"], capture_output=True, check=True).stdout.decode()
         assert bridge_name().upper() not in rules
     apply_rules()
+
+
+def test_chosen_name_servers_are_reached_also_at_private_addresses() -> None:
+    with override_settings(BERTH_DNS=["10.0.0.53", "9.9.9.9", "fd00::53"]):
+        four, six = (rules.as_restore() for rules in rules_for("berth-0", resolvers=[]))
+    assert "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT" in four
+    assert "-d fd00::53 -p tcp --dport 53 -j ACCEPT" in six
