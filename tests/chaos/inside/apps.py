@@ -1,3 +1,7 @@
+import os
+import select
+import time
+
 from django.apps import AppConfig
 
 
@@ -11,3 +15,6 @@ class InsideConfig(AppConfig):
         from tests.chaos.inside.kill_points import install
 
         install()
+        if "FAKETIME_TIMESTAMP_FILE" in os.environ:
+            # libfaketime takes an absolute time on the monotonic clock for one on the stepped clock, and refuses it.
+            time.sleep = lambda seconds: select.select([], [], [], float(seconds))  # type: ignore[assignment]

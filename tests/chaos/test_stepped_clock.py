@@ -1,0 +1,111 @@
+"""The clock steps under a running service, web server and watcher, by libfaketime: status tells the truth in seconds.
+
+The engine, and this process, keep the true time. Of the service's processes only the monotonic clock does, as in life.
+"""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.server import Reply, Server, Site
+from tests.paths import ROOT
+from tests.waiting import wait_until
+
+LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not LIBRARY, reason="There is no libfaketime; the whole run installs it."),
+]
+
+MENDED_WITHIN = 90.0
+"""A guard, for machines under load. In truth a round comes every two seconds."""
+
+STEPS = [timedelta(minutes=-10), timedelta(days=-1), timedelta(minutes=10), timedelta(days=1)]
+
+
+class WholeService(Server):
+    """`manage.py serve` with a clock that steps as a file says."""
+
+    @property
+    def offset(self) -> Path:
+        return self.site.folder / "clock"
+
+    def step(self, by: timedelta) -> None:
+        """Sets the service's clock so far from the true one."""
+        new = self.offset.with_suffix(".new")
+        new.write_text(f"{by.total_seconds():+.0f}\n")
+        new.rename(self.offset)
+
+    def start(self) -> None:
+        self.step(timedelta(0))
+        self._environment |= {
+            "LD_PRELOAD": str(LIBRARY[0]),
+            "FAKETIME_TIMESTAMP_FILE": str(self.offset),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "NO_FAKE_STAT": "1",
+        }
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+        self.wait_until_ready()
+        wait_until(self.is_watched, within=MENDED_WITHIN, what=self.log.read_text)
+
+    def is_watched(self) -> bool:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=30) as answer:
+            return bool(json.loads(answer.read()).get("watcher") == "ok")
+
+    def end(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait(60)
+
+
+@pytest.fixture
+def service(site: Site) -> Iterator[WholeService]:
+    service = WholeService(site, {})
+    service.start()
+    yield service
+    service.end()
+
+
+def test_what_is_killed_after_a_step_of_the_clock_is_seen_and_mended(
+    service: WholeService, docker_instance: DockerInstance
+) -> None:
+    made: Reply = service.create()
+    assert made.status == 201, made.json
+    project = made.json["id"]
+    name = docker_instance.name_of(project)
+
+    def status() -> str:
+        return str(service.call("GET", f"/api/projects/{project}").json["status"])
+
+    def runs_again(before: str) -> bool:
+        found = docker_instance.client.inspect_container(name)["State"]
+        return bool(found["Running"] and found["StartedAt"] != before)
+
+    for by in STEPS:
+        wait_until(lambda: status() == "running", within=MENDED_WITHIN, what=service.log.read_text)
+        service.step(by)
+        before = docker_instance.client.inspect_container(name)["State"]["StartedAt"]
+        if by == STEPS[0]:  # once: what vanishes again within ten minutes counts as failed
+            docker_instance.client.remove_container(name, force=True)
+            wait_until(lambda: name in docker_instance.containers(), within=MENDED_WITHIN, what=service.log.read_text)
+        else:
+            docker_instance.client.kill(name)
+            wait_until(partial(runs_again, before), within=MENDED_WITHIN, what=service.log.read_text)
+        wait_until(lambda: status() == "running", within=MENDED_WITHIN, what=service.log.read_text)
+    assert service.delete(project).status in {202, 204}
