@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
-from config.database.faults import find_fault
+from config.database.faults import Fault, find_fault
 from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
 
@@ -18,6 +18,18 @@ class Command(BaseCommand):
     help = "Migrate the database, make the cache table, collect static files and make the first superuser."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        """Whatever of it is done already when the disk is full stays, and the next run goes on from there."""
+        try:
+            self._prepare()
+        except OSError as error:
+            where, reason = error.filename or settings.BERTH_DATA_DIR, error.strerror or type(error).__name__
+            raise CommandError(f"{where} cannot be written: {reason}. Make room, then run this again.") from None
+        except DatabaseError as error:
+            if find_fault(error) is not Fault.FULL:
+                raise
+            raise CommandError("The disk of the database is full. Make room, then run this again.") from None
+
+    def _prepare(self) -> None:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         _migrate()
         call_command("createcachetable", verbosity=0)

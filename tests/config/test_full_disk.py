@@ -1,0 +1,56 @@
+"""A disk that is full, or may not be written, is one sentence of `prepare` and no traceback."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from config.management.commands import prepare
+
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def _the_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "require_free_port", lambda *_: None)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("step", ["migrate", "createcachetable", "collectstatic"])
+def test_a_file_that_cannot_be_written_is_one_sentence(
+    number: int, step: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    settings.BERTH_DATA_DIR = tmp_path
+
+    def run(command: str, **_: Any) -> None:
+        if command == step:
+            raise OSError(number, os.strerror(number), str(tmp_path / "a file"))
+
+    monkeypatch.setattr(prepare, "call_command", run)
+    monkeypatch.setattr(prepare, "check_keys", lambda: None)
+    with pytest.raises(CommandError, match="Make room, then run this again") as raised:
+        call_command("prepare")
+    assert os.strerror(number) in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "static.digest").exists()
+
+
+def test_a_database_that_is_full_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own error, of a database that may have no more pages."""
+
+    def fill(*_: Any, **__: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1")
+            cursor.execute("CREATE TABLE filler AS SELECT zeroblob(10000000) AS what")
+
+    monkeypatch.setattr(prepare, "call_command", fill)
+    try:
+        with pytest.raises(CommandError, match=r"no room left|disk of the database is full"):
+            call_command("prepare")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
