@@ -1,5 +1,6 @@
 """Health checks: whether the process answers, and whether database and engine do, and the watcher is at work."""
 
+from django.conf import settings
 from django.db.models import F
 from django.db.utils import Error
 from django.http import HttpRequest, JsonResponse
@@ -9,7 +10,7 @@ from config.database.faults import Fault, find_fault
 from config.database.limits import time_limit
 from containers.errors import EngineError
 from containers.get_engine import get_engine
-from projects.models import Installation
+from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
 
@@ -18,7 +19,7 @@ HELD = "held: nothing is mended until an operator decides. The first page of the
 DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two of a read."""
 
-OK, UNAVAILABLE = "ok", "unavailable"
+OK, UNAVAILABLE, MISSING = "ok", "unavailable", "missing"
 _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
@@ -32,8 +33,9 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Answers 200 if the database takes changes, the engine answers and the watcher is at work, else 503.
 
-    The body says which of them does. It says nothing of a watcher where none has ever been, and where nothing is mended
-    until an operator decides it says that, but not what was found: anybody may ask.
+    The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
+    is mended until an operator decides, and where the agents' firewall does not hold, but not what was found: anybody
+    may ask. The service goes on then, and must get requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     if parts["database"] == OK:
@@ -41,6 +43,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     ready = all(word == OK for word in parts.values())
     if parts["database"] == OK and _is_held():
         parts["mending"] = HELD
+    if parts["database"] == OK and _lacks_firewall():
+        parts["firewall"] = MISSING
     return JsonResponse({"status": OK if ready else UNAVAILABLE, **parts}, status=200 if ready else 503)
 
 
@@ -70,6 +74,14 @@ def _ask_watcher() -> dict[str, str]:
     except Error:
         return {}
     return {} if heartbeat is None else {"watcher": OK if is_beating(heartbeat) else UNAVAILABLE}
+
+
+def _lacks_firewall() -> bool:
+    try:
+        with time_limit(DATABASE_LIMIT):
+            return Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="").exists()
+    except Error:
+        return False
 
 
 def _ask_engine() -> str:

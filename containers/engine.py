@@ -58,9 +58,19 @@ class Engine(Protocol):
     def ensure_firewall(self) -> str | None:
         """Makes the agents' network and installs the egress rules around it, which agents cannot get past.
 
-        Returns None, or a sentence for the operator that says why the rules could not be installed. Rules that were
-        installed before stay as they are in that case. Also sees to it that the engine itself starts agents again only
-        where their network is closed until the rules are there (`containers.firewall.boot`).
+        Returns None, or a sentence for the operator that says why the rules could not be installed, or do not hold.
+        Rules that were installed before stay as they are in that case. Costs little where they hold. Also sees to it
+        that the engine itself starts agents again only where their network is closed until the rules are there
+        (`containers.firewall.boot`).
+        """
+
+    def requires_firewall(self) -> bool:
+        """Whether no agent may run without the rules (`BERTH_FIREWALL`)."""
+
+    def probe_firewall(self) -> str | None:
+        """Sends packets to forbidden addresses from a container on the agents' network, which takes some seconds.
+
+        Returns None where they were refused or could not be sent, or a sentence for the operator that they were not.
         """
 
     def started_at(self) -> datetime | None:
@@ -114,7 +124,16 @@ class Engine(Protocol):
         """
 
     def inspect(self, key: str) -> Observation | None:
-        """The container with every field exact, or None where the engine answered that we have none of this key."""
+        """The container with every field exact, or None where the engine answered that we have none of this key.
+
+        Raises `ContainerSilentError` where the engine answers for others, and not for this one.
+        """
+
+    def realign(self, key: str) -> None:
+        """Gives the containers of this key back the network and the restart policy with which Berth makes them.
+
+        They leave every other network. Running ones go on. Does nothing where there is none.
+        """
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         """Stops the containers that carry this installation's id and this key, and removes their credentials.
@@ -132,7 +151,8 @@ class Engine(Protocol):
 
         One list call, and one more call for each container that is not running and healthy. A container that disappears
         in between is left out. An empty list means that the engine answered and has none; where it does not answer,
-        this raises `EngineUnavailableError`.
+        this raises `EngineUnavailableError`. One for which alone it does not answer is there, and `is_silent`: it costs
+        the others three seconds the first time, and half of what is left of a `read_deadline`.
 
         With `others` the containers of other installations of this instance are among them, as the list has them: for
         looking only, by whoever has to know that they exist. So are containers with a key in `briefly`.

@@ -9,8 +9,17 @@ class EngineUnavailableError(EngineError):
     """The engine did not answer, or not in time. The state of the container is unknown."""
 
 
+class ContainerSilentError(EngineUnavailableError):
+    """The engine does not answer for this container, though it answers for others. Its state is unknown."""
+
+
 class FirewallMissingError(EngineUnavailableError):
-    """The agents' firewall is required and could not be set, so that no agent is started. The next try may succeed."""
+    """The agents' firewall is required and does not hold, so that no agent is started. The next try may succeed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(
+            message or "No agent is started now: its firewall does not hold. Try again soon or tell the staff."
+        )
 
 
 class StillStoppingError(EngineError):

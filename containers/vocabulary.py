@@ -91,6 +91,10 @@ class Observation:
 
     `inspect` fills in every field. `observe` leaves `restart_count`, `started_at`, `finished_at`, `oom_killed` and
     `report` at None for a container that is running and healthy, and fills in every field for all others.
+
+    `is_silent`: the engine lists it and does not say more of it, though it answers for others. Then nothing but its
+    name, its id and its labels is known. `has_drifted`: somebody changed the networks that it is on or who starts it
+    again (`Engine.realign`).
     """
 
     name: str
@@ -105,6 +109,8 @@ class Observation:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     report: AgentReport | None = None
+    is_silent: bool = False
+    has_drifted: bool = False
 
     @property
     def key(self) -> str:

@@ -1,11 +1,13 @@
 """The Docker engine of the tests: the one that `DOCKER_HOST` names. docker-py's own client does not look at that."""
 
+from contextlib import suppress
 from ipaddress import ip_network
 from typing import Any
 
 import docker
 from docker.utils import kwargs_from_env
 
+from containers.docker.rules_container import LABEL
 from containers.firewall.iptables import remove_rules
 from containers.vocabulary import INSTANCE_LABEL
 
@@ -18,6 +20,9 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
 
 def remove_networks(client: Any, instance: str) -> None:
     """The networks of this instance, with their firewall rules, of whichever installation they are."""
+    for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
+        with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
+            client.remove_container(helper["Id"], force=True)
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
         remove_rules(network["Options"]["com.docker.network.bridge.name"])
         client.remove_network(network["Id"])

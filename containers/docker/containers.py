@@ -6,13 +6,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from containers.call_limits import seconds_left, time_limit
-from containers.docker.lookup import Lookup
+from containers.docker.lookup import Lookup, is_of_another
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
-from containers.errors import EngineRefusedError, EngineUnavailableError, StillStoppingError
+from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
 from containers.hardening import keeper_payload
-from containers.identity import is_labelled
-from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
+from containers.identity import container_name, is_labelled
+from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""
@@ -35,9 +35,20 @@ class Containers:
         self._connection = connection
         self._lookup = lookup
 
+    def free_name(self, spec: ContainerSpec) -> None:
+        """Gives one of our containers that somebody has given the name of this spec a name of its own again."""
+        found = self._lookup.look_up(spec.name)
+        if found is None or not is_of_another(found, spec):
+            return
+        own = container_name(found.key)
+        for name in (own, f"{own}-{found.container_id[:8]}"):
+            with suppress(NameTakenError), self._connection.call(about_one=True) as client:
+                client.rename(found.container_id, name)
+                return
+
     def start_found(self, found: Observation) -> None:
         """Starts a container that is not up."""
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             client.start(found.container_id)
 
     def stop_found(self, found: Observation, *, timeout: int) -> None:
@@ -50,7 +61,7 @@ class Containers:
         is_cut = left is not None and left - LOOK < patience
         try:
             limit = max(LOOK, left - LOOK) if is_cut and left is not None else patience
-            with suppress(MissingError), self._connection.call(limit, may_time_out=is_cut) as client:
+            with suppress(MissingError), self._connection.call(limit, may_time_out=is_cut, about_one=True) as client:
                 client.stop(found.container_id, timeout=timeout)
         except EngineUnavailableError as error:
             timed_out = is_cut and is_timeout(error.__cause__ or error)
@@ -78,7 +89,7 @@ class Containers:
     def remove_found(self, found: Observation, *, force: bool = True) -> None:
         """Removes the container, but not the volumes of its state and its secrets."""
         try:
-            with suppress(MissingError), self._connection.call() as client:
+            with suppress(MissingError), self._connection.call(about_one=True) as client:
                 client.remove_container(found.container_id, v=True, force=force)
         except (ConflictError, EngineFailedError) as error:
             if not self._is_removed_by_another(found):

@@ -1,7 +1,7 @@
 """Deploys a container on Docker: create it, hand over its state, deliver its secrets, confirm, start it; or undo it."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from django.conf import settings
@@ -9,16 +9,16 @@ from django.conf import settings
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
+from containers.docker.drift import wanted_policy
 from containers.docker.handover import Handover
-from containers.docker.lookup import Lookup
-from containers.docker.restart_policy import wanted_policy
+from containers.docker.lookup import Lookup, carries, is_of_another
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, EngineFailedError, understand_answer
+from containers.docker_api.errors import ConflictError, as_refusal, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_labels, container_payload, data_volume, secrets_volume
-from containers.identity import is_former, is_ours, network_name
-from containers.vocabulary import GENERATION_LABEL, INSTALLATION_LABEL, ContainerSpec, ContainerState, Observation
+from containers.identity import is_ours, network_name
+from containers.vocabulary import ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
 """Seconds for a deploy, counted from the moment at which an older container is gone."""
@@ -40,6 +40,7 @@ class Deployment:
         containers: Containers,
         spec: ContainerSpec,
         retire: Callable[[Observation], None],
+        realign: Callable[[Observation], None],
     ) -> None:
         self._connection = connection
         self._lookup = lookup
@@ -48,6 +49,7 @@ class Deployment:
         self._key = spec.key
         self._state = data_volume(spec.name)
         self._retire = retire
+        self._realign = realign
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
 
@@ -56,6 +58,8 @@ class Deployment:
             self._make_room()
             with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name()
+                if container.has_drifted:
+                    self._realign(container)
                 if not container.is_up:
                     self._bring_up(container, confirm)
                 return self._find() or container
@@ -64,10 +68,16 @@ class Deployment:
             raise
 
     def _make_room(self) -> None:
-        """Replaces an older container before the time limit begins: its stop may take as long as its type allows."""
-        for found in self._find_all():
+        """Replaces an older container before the time limit begins: its stop may take as long as its type allows.
+
+        Of several of this generation the first stays: they would poll one bot.
+        """
+        for index, found in enumerate(self._find_all()):
             if self._must_go(found):
                 self._replace(found)
+            elif index:
+                self._containers.stop_found(found, timeout=self._spec.stop_timeout)
+                self._containers.remove_found(found)
 
     def _settle_name(self) -> Observation:
         """The container of this generation: the one that has the name already, or a new one."""
@@ -81,7 +91,7 @@ class Deployment:
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
-                continue  # somebody else was faster, but their container does not show yet: look again
+                self._containers.free_name(self._spec)  # somebody may be faster whose container does not show yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
 
@@ -89,18 +99,18 @@ class Deployment:
         return next(iter(self._find_all()), None)
 
     def _find_all(self) -> list[Observation]:
-        """The containers of the agent, the one that tells the state first, or else what has the wanted name."""
+        """The containers of the agent, the one that tells the state first, or else what has its name."""
         listed = self._lookup.list_key(self._key)
         if not all(is_ours(each.labels) for each in listed):
             raise NameTakenError("The container of this agent belongs to another installation, which made it.")
         found = [now for each in listed if (now := self._lookup.look_up(each.container_id))]
-        if not found and (named := self._lookup.look_up(self._spec.name)):
+        if not found and (named := self._lookup.look_up(self._spec.name)) and not is_of_another(named, self._spec):
             found = [named]
         return found
 
     def _must_go(self, found: Observation) -> bool:
         """Whether the container is an older one of ours. Raises for a newer one, and for one that is not ours."""
-        if not _carries(found.labels, self._spec.labels):
+        if not carries(found.labels, self._spec.labels):
             message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
             raise NameTakenError(message)
         if found.generation > self._spec.generation:
@@ -134,7 +144,7 @@ class Deployment:
             self._is_ours_to_undo = True
             found = self._find()
             if found is None or self._must_go(found):
-                raise _as_refusal(error) from error
+                raise as_refusal(error) from error
             return found
         self._is_ours_to_undo = True
         return Observation(
@@ -166,7 +176,7 @@ class Deployment:
         except EngineUnavailableError as error:
             now = self._find()
             if now is None or not now.is_up:
-                raise _as_refusal(error) from error
+                raise as_refusal(error) from error
 
     def _undo(self) -> None:
         """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up."""
@@ -185,16 +195,5 @@ class Deployment:
         return (
             found.state is ContainerState.CREATED
             and found.generation == self._spec.generation
-            and _carries(found.labels, self._spec.labels)
+            and carries(found.labels, self._spec.labels)
         )
-
-
-def _carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
-    ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
-    return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
-
-
-def _as_refusal(error: EngineUnavailableError) -> EngineError:
-    """A refusal where the engine itself reported the failure and a second look confirmed it; else still unknown."""
-    return EngineRefusedError(str(error)) if isinstance(error, EngineFailedError) else error

@@ -6,20 +6,27 @@ from datetime import datetime
 
 from django.conf import settings
 
-from containers.docker.network import ensure_network, read_engine_start
+from containers.docker.network import ensure_network, read_bridge, read_engine_start
+from containers.docker.probe import probe
 from containers.docker.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
-from containers.firewall.bridge import bridge_name
-from containers.firewall.iptables import apply_rules, explain, find_obstacle, is_on_this_host
-from containers.programs import is_root
+from containers.firewall.bridge import bridge_name, restore_bridge_name
+from containers.firewall.iptables import apply_rules, can_set_rules, explain, find_obstacle, is_on_this_host, rules_hold
+from containers.programs import ProgramError, find_program, is_root
 
 logger = logging.getLogger(__name__)
 
-THROUGH_ENGINE_EVERY = 300.0
+THROUGH_ENGINE_EVERY = 60.0
 """Seconds after which rules that were set through the engine are set again, which takes two containers each time."""
 
-_REFUSAL = "No agent is started now: its firewall could not be set. Try again in a minute, or tell the staff."
+HERE_EVERY = 30.0
+"""Seconds after which rules that hold are set again on this host, too."""
+
+_NOT_REFUSED = (
+    "the rules are set, but packets that a container sent to private networks were not refused. Something lets them "
+    "past, or the network's bridge is not the one that the rules name."
+)
 
 
 class Egress:
@@ -29,6 +36,8 @@ class Egress:
         self._connection = connection
         self._ready: tuple[str, datetime] | None = None
         self._set_through_engine: tuple[tuple[str, datetime] | None, float] = (None, 0.0)
+        self._set_here_at = 0.0
+        self._was_here = False
 
     def ensure(self) -> str | None:
         """Makes the network and installs the rules. Returns None, or why the rules could not be installed."""
@@ -36,9 +45,13 @@ class Egress:
         since = self._read_start()
         ensure_network(self._connection)
         warning = self._apply(since)
-        if since is not None and (warning is None or not is_required()):
+        if since is not None and (warning is None or not self.is_required()):
             self._ready = bridge_name(), since
         return warning
+
+    def probe(self) -> str | None:
+        """Sends packets that have to be refused. Returns None, or that they were not. Nothing where nobody can say."""
+        return explain(_NOT_REFUSED) if probe(self._connection) is False else None
 
     def _read_start(self) -> datetime | None:
         """None where the engine does not say: then the rules are set every time."""
@@ -48,9 +61,12 @@ class Egress:
             return None
 
     def _apply(self, since: datetime | None) -> str | None:
+        self._restore_bridge()
         obstacle = find_obstacle()
         if obstacle is None:
-            return apply_rules()
+            return self._apply_here()
+        if self._was_here and can_set_rules():
+            return explain(obstacle)
         if self._is_set_through_engine(since):
             return None
         try:
@@ -61,24 +77,49 @@ class Egress:
             self._set_through_engine = (bridge_name(), since), time.monotonic()
         return None
 
+    def _apply_here(self) -> str | None:
+        is_first, self._was_here = not self._was_here, True
+        holds = rules_hold()
+        if holds and time.monotonic() - self._set_here_at < HERE_EVERY:
+            return None
+        warning = apply_rules()
+        self._set_here_at = time.monotonic()
+        if not (holds or is_first or warning):
+            logger.warning("Somebody had changed the agents' firewall so that it did not hold. Its rules hold again.")
+        return warning
+
+    def _restore_bridge(self) -> None:
+        """Gives the bridge its name back where somebody has changed that, because the rules go by it."""
+        if is_on_this_host() or not (can_set_rules() and find_program("ip")):
+            return
+        name, gateway = read_bridge(self._connection)
+        try:
+            former = restore_bridge_name(name, gateway) if name and gateway else ""
+        except ProgramError as error:
+            logger.warning("The bridge %s has another name, and could not get its own back: %s", name, error)
+            return
+        if former:
+            self._was_here = True
+            logger.warning("Somebody had renamed the agents' bridge to %s. It is called %s again.", former, name)
+
     def _is_set_through_engine(self, since: datetime | None) -> bool:
         known, at = self._set_through_engine
         return since is not None and known == (bridge_name(), since) and time.monotonic() - at < THROUGH_ENGINE_EVERY
 
     def require(self) -> None:
-        """The same once for each start of the engine. Raises `FirewallMissingError` where it may not do without."""
+        """The same where it is needed. Raises `FirewallMissingError` where it may not do without."""
         since = self._read_start()
-        if since is not None and self._ready == (bridge_name(), since):
+        is_ready = since is not None and self._ready == (bridge_name(), since)
+        if is_ready and (not self._was_here or rules_hold()):
             return
         warning = self.ensure()
         if warning:
             logger.warning(warning)
-        if warning and is_required():
-            raise FirewallMissingError(_REFUSAL)
+        if warning and self.is_required():
+            raise FirewallMissingError
 
-
-def is_required() -> bool:
-    """Whether no agent may be started without the rules: where this process could set them, unless told otherwise."""
-    if settings.BERTH_FIREWALL != "auto":
-        return bool(settings.BERTH_FIREWALL == "required")
-    return is_root() and is_on_this_host()
+    def is_required(self) -> bool:
+        """Whether no agent may run without the rules: where this process could set them, unless told otherwise."""
+        if settings.BERTH_FIREWALL != "auto":
+            return bool(settings.BERTH_FIREWALL == "required")
+        return is_root() and (self._was_here or is_on_this_host())

@@ -12,14 +12,15 @@ from django.conf import settings
 
 from containers.agent_reports import newest_report
 from containers.call_limits import time_limit
+from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
 from containers.docker.egress import Egress
 from containers.docker.handover import abandon_handover
+from containers.docker.inspections import Inspections
 from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import Details, is_plain
-from containers.docker.restart_policy import RestartPolicies
 from containers.docker.secrets import read_secrets
 from containers.docker.stats import Meter
 from containers.docker.users import Users
@@ -46,7 +47,8 @@ class DockerEngine:
         self._meter = Meter()
         self._users = Users(self._connection, self._lookup)
         self._egress = Egress(self._connection)
-        self._policies = RestartPolicies(self._connection, self._lookup)
+        self._alignment = Alignment(self._connection, self._lookup)
+        self._inspections = Inspections(self._connection, self._lookup, self._complete)
 
     def ping(self) -> None:
         with self._connection.call() as client:
@@ -60,8 +62,14 @@ class DockerEngine:
 
     def ensure_firewall(self) -> str | None:
         warning = self._egress.ensure()
-        self._policies.align()
+        self._alignment.align_all()
         return warning
+
+    def requires_firewall(self) -> bool:
+        return self._egress.is_required()
+
+    def probe_firewall(self) -> str | None:
+        return self._egress.probe()
 
     def started_at(self) -> datetime | None:
         return read_engine_start(self._connection)
@@ -88,13 +96,16 @@ class DockerEngine:
     ) -> Observation:
         self._egress.require()
         try:
-            return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
+            return self._begin(spec, retire).run(confirm)
         except MissingError:
             if not ensure_network(self._connection):
                 raise
             # The network was removed since this process last saw it. A bridge of the same name takes its place, so that
             # the rules still hold.
-            return Deployment(self._connection, self._lookup, self._containers, spec, retire).run(confirm)
+            return self._begin(spec, retire).run(confirm)
+
+    def _begin(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> Deployment:
+        return Deployment(self._connection, self._lookup, self._containers, spec, retire, self._alignment.align)
 
     def stop(self, key: str, *, timeout: int) -> None:
         for found in self._lookup.find_all(key):
@@ -115,18 +126,22 @@ class DockerEngine:
     def observe(
         self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
     ) -> list[Observation]:
-        observations = []
+        look, observations = self._inspections.begin(), []
         for listed in self._lookup.list_labels(self._of_instance(within)):
             if not (others or is_ours(listed.labels)):
                 continue
             if is_plain(listed) or not is_ours(listed.labels) or listed.key in briefly:
                 observations.append(listed)
-            elif found := self._lookup.read(listed.container_id):
-                observations.append(self._complete(found))
+            elif found := look.inspect(listed):
+                observations.append(found)
         return observations
 
     def highest_user(self) -> int | None:
         return self._users.highest()
+
+    def realign(self, key: str) -> None:
+        for found in self._lookup.find_all(key):
+            self._alignment.align(found)
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         found = self._lookup.list_volumes(self._of_instance(within))
@@ -160,7 +175,7 @@ class DockerEngine:
             return None
         now = found.observation
         try:
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 counters: dict[str, Any] = client.stats(now.container_id, stream=False, one_shot=True)
         except MissingError:
             return None
@@ -181,7 +196,7 @@ class DockerEngine:
             return found
 
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
 
     @staticmethod
@@ -204,7 +219,7 @@ class DockerEngine:
     def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:
         params = log_params(tail=REPORT_LINES, since=since, follow=False)
         try:
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
                 return list(split_lines(read_chunks(response)))
         except (MissingError, ConflictError):  # the container is gone or being removed

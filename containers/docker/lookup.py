@@ -7,11 +7,21 @@ from django.conf import settings
 
 from containers.docker.observations import Details, read_details, read_rows, read_volumes
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
-from containers.errors import EngineRefusedError
+from containers.docker_api.errors import MissingError, is_timeout, understand_answer
+from containers.errors import ContainerSilentError, EngineRefusedError, EngineUnavailableError
 from containers.hardening import DATA, SECRETS, data_volume, secrets_volume
-from containers.identity import container_name, former_name, is_ours
-from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
+from containers.identity import container_name, former_name, is_former, is_labelled, is_ours
+from containers.vocabulary import (
+    GENERATION_LABEL,
+    INSTALLATION_LABEL,
+    INSTANCE_LABEL,
+    PROJECT_LABEL,
+    ContainerSpec,
+    Observation,
+    Volume,
+)
+
+SILENT = "The container engine does not say how this container is."
 
 
 class Lookup:
@@ -21,7 +31,7 @@ class Lookup:
     def read(self, name_or_id: str) -> Details | None:
         """The container, also one that is not ours, or None where Docker answers 404."""
         try:
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 answer: dict[str, Any] = client.inspect_container(name_or_id)
         except MissingError:
             return None
@@ -33,7 +43,7 @@ class Lookup:
     def read_image(self, container_id: str) -> str:
         """The id of the container's image; empty where the container is gone."""
         try:
-            with self._connection.call() as client, understand_answer():
+            with self._connection.call(about_one=True) as client, understand_answer():
                 return str(client.inspect_container(container_id)["Image"])
         except MissingError:
             return ""
@@ -56,9 +66,18 @@ class Lookup:
     def find(self, key: str) -> Details | None:
         """Our container of this key, or None where there is none. Of several, the one that tells the state."""
         for listed in self.list_key(key):
-            if is_ours(listed.labels) and (details := self.read(listed.container_id)):
+            if is_ours(listed.labels) and (details := self.read_listed(listed)):
                 return details
         return self.find_by_name(key)
+
+    def read_listed(self, listed: Observation) -> Details | None:
+        """As `read`. Raises `ContainerSilentError` where the engine, which has just answered, does not answer this."""
+        try:
+            return self.read(listed.container_id)
+        except EngineUnavailableError as error:
+            if is_timeout(error.__cause__ or error):
+                raise ContainerSilentError(SILENT) from error
+            raise
 
     def find_all(self, key: str) -> list[Observation]:
         """All of our containers of this key, whatever they are called."""
@@ -122,3 +141,14 @@ class Lookup:
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
     return {"label": [f"{label}={value}" for label, value in labels.items()]}
+
+
+def carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
+    ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
+    return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
+
+
+def is_of_another(found: Observation, spec: ContainerSpec) -> bool:
+    """Whether this is the container of another agent of this installation."""
+    return is_labelled(found.labels) and bool(found.key) and found.key != spec.key

@@ -1,4 +1,4 @@
-"""Turns Docker's answers into observations. Pure: makes no calls."""
+"""Turns Docker's answers into observations. Makes no calls."""
 
 import re
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from typing import Any
 
 from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
+from containers.docker.drift import has_other_policy, has_strayed
 from containers.docker_api.errors import understand_answer
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation, Volume
 
@@ -43,11 +44,12 @@ def read_details(answer: Mapping[str, Any]) -> Details:
         status = ContainerState(state["Status"])
         started, finished = parse_time(state["StartedAt"]), parse_time(state["FinishedAt"])
         began = _run_began(started, finished)
+        labels = _labels(answer["Config"]["Labels"])
         return Details(
             observation=Observation(
                 name=_text(answer["Name"]).removeprefix("/"),
                 container_id=_id(answer["Id"]),
-                labels=_labels(answer["Config"]["Labels"]),
+                labels=labels,
                 state=status,
                 health=_health(state.get("Health")),
                 exit_code=_number(state["ExitCode"]) if _has_exited(status) else None,
@@ -56,6 +58,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
+                has_drifted=has_strayed(answer) or has_other_policy(answer, labels),
             ),
             user=_user(answer["Config"].get("User") or ""),
             run_began=began,
@@ -93,6 +96,7 @@ def _read_row(row: Mapping[str, Any]) -> Observation:
         state=ContainerState(row["State"]),
         health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
         created_at=datetime.fromtimestamp(row["Created"], UTC),
+        has_drifted=has_strayed(row),
     )
 
 

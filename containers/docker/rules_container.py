@@ -19,13 +19,17 @@ from containers.docker_api.image_build import FIREWALL, inspect_image
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridges_to_guard
 from containers.firewall.iptables import rules_for
-from containers.firewall.rules import as_script, parse_resolvers
+from containers.firewall.path import parse_chains
+from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules, parse_resolvers
+from containers.firewall.script import as_script
 from containers.hardening import MEBIBYTE
 
 LABEL = "berth.rules"
 """The label of these containers; its value is the instance. They carry no other label, as they are no agents."""
 
 _LIMIT = 20.0
+_LISTED = "berth lists "
+_NOBODY = "65534:65534"
 _LOOK_EVERY = 0.05
 _LEFT_BEHIND = timedelta(minutes=1)
 
@@ -39,23 +43,36 @@ def set_rules(connection: Connection) -> None:
         message = f"The image {FIREWALL.image} is not on the engine; `manage.py build_images` makes it."
         raise EngineRefusedError(message)
     with time_limit(2 * _LIMIT):
-        _remove_left_behind(connection)
+        remove_left_behind(connection)
         # In a container of the default network: with these name servers Docker begins in every network.
-        resolvers = parse_resolvers(_run(connection, "cat /etc/resolv.conf", network="bridge"))
+        resolvers = parse_resolvers(run_helper(connection, "cat /etc/resolv.conf", network="bridge"))
         rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=resolvers)]
-        _run(connection, _CHOOSE + as_script(rules), network="host")
+        listing = "".join(f"echo '{_LISTED}{name}'; {name} -w -S\n" for name in PROGRAMS.values())
+        _check(run_helper(connection, _CHOOSE + as_script(rules) + listing, network="host"), rules)
 
 
-def _payload(script: str, *, network: str) -> dict[str, Any]:
+def _check(printed: str, rules: list[RuleSet]) -> None:
+    """Raises where packets get past the rules that were set."""
+    for part in printed.split(_LISTED)[1:]:
+        program, _, listed = part.partition("\n")
+        chains = parse_chains(listed)
+        if not all(leads_to_rules(chains, each) for each in rules if each.program == program.strip()):
+            raise EngineRefusedError("Other rules let packets past those of Berth, which could not be put before them.")
+
+
+def _payload(script: str, *, network: str, image: str) -> dict[str, Any]:
+    sets_rules = network == "host"
     return {
-        "Image": FIREWALL.image,
-        "User": "0:0",
+        "Image": image,
+        "User": "0:0" if sets_rules else _NOBODY,
         "Entrypoint": ["/bin/sh", "-c", script],
+        "Cmd": [],
+        "Healthcheck": {"Test": ["NONE"]},
         "Labels": {LABEL: settings.BERTH_INSTANCE},
         "HostConfig": {
             "NetworkMode": network,
             "CapDrop": ["ALL"],
-            "CapAdd": ["NET_ADMIN", "NET_RAW"] if network == "host" else [],
+            "CapAdd": ["NET_ADMIN", "NET_RAW"] if sets_rules else [],
             "SecurityOpt": ["no-new-privileges:true"],
             "ReadonlyRootfs": True,
             "Tmpfs": {"/run": "rw,noexec,nosuid,nodev,size=1m"},
@@ -67,10 +84,11 @@ def _payload(script: str, *, network: str) -> dict[str, Any]:
     }
 
 
-def _run(connection: Connection, script: str, *, network: str) -> str:
-    """Returns what the script printed. Raises `EngineRefusedError` where it fails."""
+def run_helper(connection: Connection, script: str, *, network: str, image: str = FIREWALL.image) -> str:
+    """Runs a shell script in a container, and returns what it printed. Raises `EngineRefusedError` where it fails."""
     with connection.call() as client, understand_answer():
-        payload, name = _payload(script, network=network), f"{settings.BERTH_INSTANCE}-rules-{uuid4().hex[:8]}"
+        payload = _payload(script, network=network, image=image)
+        name = f"{settings.BERTH_INSTANCE}-rules-{uuid4().hex[:8]}"
         container_id = str(client.create_container_from_config(payload, name)["Id"])
     try:
         with connection.call() as client:
@@ -82,7 +100,7 @@ def _run(connection: Connection, script: str, *, network: str) -> str:
         _remove(connection, container_id)
     if exit_code:
         last = (printed.strip().splitlines() or ["it said nothing"])[-1]
-        message = f"The container that sets the rules failed with status {exit_code}: {last[:200]}"
+        message = f"The firewall's container failed with status {exit_code}: {last[:200]}"
         raise EngineRefusedError(message)
     return printed
 
@@ -95,7 +113,7 @@ def _wait(connection: Connection, container_id: str) -> int:
             if state["Status"] in {"exited", "dead"}:
                 return int(state["ExitCode"])
         time.sleep(_LOOK_EVERY)
-    raise EngineRefusedError("The container that sets the rules did not end in time.")
+    raise EngineRefusedError("The firewall's container did not end in time.")
 
 
 def _remove(connection: Connection, container_id: str) -> None:
@@ -103,7 +121,7 @@ def _remove(connection: Connection, container_id: str) -> None:
         client.remove_container(container_id, force=True, v=True)
 
 
-def _remove_left_behind(connection: Connection) -> None:
+def remove_left_behind(connection: Connection) -> None:
     """Removes those whose process was killed before it could do so."""
     filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
     with connection.call() as client, understand_answer():

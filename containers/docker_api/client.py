@@ -164,12 +164,18 @@ class Connection:
 
     @contextmanager
     def call(
-        self, seconds: float | None = None, *, size: int = ANSWER_SIZE, may_time_out: bool = False
+        self,
+        seconds: float | None = None,
+        *,
+        size: int = ANSWER_SIZE,
+        may_time_out: bool = False,
+        about_one: bool = False,
     ) -> Iterator[DockerClient]:
         """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
 
-        `may_time_out`: the engine is not taken for silent where its answer does not come in time, because it cannot
-        come sooner. Neither is it where the caller had hardly any time left, because something else took it.
+        `may_time_out`: an answer that is late does not mean that the engine is silent, because it cannot come sooner.
+        Neither does it where the caller had hardly any time left, because something else took it; nor with `about_one`,
+        for the engine may be stuck at this one container and answer for all others.
         """
         left = seconds_left()
         if left is not None and left <= 0:
@@ -188,7 +194,7 @@ class Connection:
                 yield state.client
         except EngineError as error:
             has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
-            if not (is_cut_short and has_timed_out):
+            if not (has_timed_out and (is_cut_short or about_one)):
                 is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
                 breaker.note_silence() if is_silent else breaker.note_answer()
             raise

@@ -88,6 +88,11 @@ def understand_answer() -> Iterator[None]:
         raise EngineUnavailableError(GARBLED) from error
 
 
+def as_refusal(error: EngineUnavailableError) -> EngineError:
+    """A refusal where the engine itself reported the failure and a second look confirmed it; else still unknown."""
+    return EngineRefusedError(str(error)) if isinstance(error, EngineFailedError) else error
+
+
 def is_timeout(error: BaseException) -> bool:
     """Whether the error means that nothing arrived in time, and not that the connection broke."""
     return _is_due_to(error, *_TIMEOUTS)

@@ -18,6 +18,7 @@ _LONGEST_EVENT = 1024 * 1024
 # Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (
     "create", "start", "restart", "die", "oom", "kill", "stop", "pause", "unpause", "destroy", "health_status",
+    "rename", "update",
 )  # fmt: skip
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 from django.conf import settings
 
 from containers.identity import installation_id, network_name
+from containers.programs import ProgramError, run_program
 
 BRIDGE_PREFIX = "berth-"
 """Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
 
+_LIMIT = 10.0
 _INTERFACES = Path("/sys/class/net")
 
 
@@ -32,6 +34,28 @@ def bridges_to_guard() -> list[str]:
 def is_here(bridge: str) -> bool:
     """Whether this host has the interface."""
     return Path(_INTERFACES, bridge).exists()
+
+
+def restore_bridge_name(name: str, address: str) -> str:
+    """Gives the bridge that has this address the name by which the rules know it.
+
+    Returns the name that it had; empty where this host has no such interface. Raises `ProgramError`.
+    """
+    shown = run_program("ip", "-o", "-4", "addr", "show", "to", address, seconds=_LIMIT).split()
+    if len(shown) < 2:
+        return ""
+    former = shown[1].partition("@")[0]
+    rename = ("ip", "link", "set", "dev", former, "name", name)
+    try:
+        run_program(*rename, seconds=_LIMIT)
+    except ProgramError:
+        # Older kernels rename only what is down. Its routes come back with it.
+        run_program("ip", "link", "set", "dev", former, "down", seconds=_LIMIT)
+        try:
+            run_program(*rename, seconds=_LIMIT)
+        finally:
+            run_program("ip", "link", "set", "dev", former if is_here(former) else name, "up", seconds=_LIMIT)
+    return former
 
 
 def _name(*words: str) -> str:

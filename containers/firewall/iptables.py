@@ -2,14 +2,30 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, is_here
-from containers.firewall.rules import CLOSED, RuleSet, make_rules, need_rules, read_resolvers
+from containers.firewall.path import own_rules, parse_chains, without
+from containers.firewall.rules import (
+    CLOSED,
+    PROGRAMS,
+    Hook,
+    RuleSet,
+    first_of_all,
+    leads_to_rules,
+    make_rules,
+    need_rules,
+    read_resolvers,
+)
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 _LIMIT = 20.0
+_IPV6 = Path("/proc/net/if_inet6")
+_set_here: dict[tuple[str, str], tuple[RuleSet, dict[str, list[str]]]] = {}
+"""What this process has set, for each program and bridge, and how the kernel has shown it since."""
+
 _UNPROTECTED = "Agents can reach this host and private networks: "
 _REMEDY = "Run the script that `manage.py firewall` prints as root on the host of the engine."
 
@@ -27,15 +43,37 @@ def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[Ru
 
 
 def apply_rules() -> str | None:
-    """Installs the rules. Returns None, or a sentence that says why they could not be installed and what to do."""
+    """Installs the rules and sees to it that all packets come to them.
+
+    Returns None, or a sentence that says why that could not be done and what to do.
+    """
     if reason := find_obstacle():
         return explain(reason)
     try:
         for rules in current_rules():
-            _apply(rules)
+            if _exists_here(rules):
+                _apply(rules)
     except ProgramError as error:
         return explain(str(error))
     return None
+
+
+def rules_hold() -> bool:
+    """Whether all packets of the agents' bridges come to our rules, and these are as this process has set them."""
+    try:
+        return is_on_this_host() and all(_holds(rules) for rules in current_rules() if _exists_here(rules))
+    except ProgramError:
+        return False
+
+
+def _exists_here(rules: RuleSet) -> bool:
+    """Whether this kernel knows the rules' address family."""
+    return rules.program == PROGRAMS[4] or _IPV6.exists()
+
+
+def _holds(rules: RuleSet) -> bool:
+    chains = list_chains(rules.program)
+    return _set_here.get(rules.key) == (rules, own_rules(chains, rules.chains)) and leads_to_rules(chains, rules)
 
 
 def explain(reason: str) -> str:
@@ -70,9 +108,9 @@ def remove_rules(*bridges: str) -> None:
     """
     for rules in [rules for bridge in bridges or bridges_to_guard() for rules in rules_for(bridge)]:
         _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
-        for parents, rule in rules.hooks:
-            for parent in parents:
-                _unhook(rules.program, parent, rule)
+        for hook in rules.hooks:
+            for parent in hook.parents:
+                _unhook(rules.program, parent, hook.rule)
         for command in ("-F", "-X"):
             for chain in reversed(rules.chains):
                 with suppress(ProgramError):
@@ -80,16 +118,43 @@ def remove_rules(*bridges: str) -> None:
 
 
 def _apply(rules: RuleSet) -> None:
-    run_program(f"{rules.program}-restore", "-w", "--noflush", seconds=_LIMIT, given=rules.as_restore())
-    for parents, rule in rules.hooks:
-        parent = next((each for each in parents if _succeeds(rules.program, "-n", "-L", each)), parents[-1])
-        if not _succeeds(rules.program, "-C", parent, *rule.split()):
-            _run(rules.program, "-I", parent, "1", *rule.split())
+    _restore(rules.program, rules.as_restore())
+    for hook in rules.hooks:
+        _lead(rules, hook)
+    chains = list_chains(rules.program)
+    if not leads_to_rules(chains, rules):
+        raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
+    _set_here[rules.key] = rules, own_rules(chains, rules.chains)
     raw, opening = ("-t", "raw"), rules.opening.split()
     if _succeeds(rules.program, *raw, "-n", "-L", CLOSED) and not _succeeds(
         rules.program, *raw, "-C", CLOSED, *opening
     ):
         _run(rules.program, *raw, "-I", CLOSED, "1", *opening)
+
+
+def _lead(rules: RuleSet, hook: Hook) -> None:
+    """Sees to it that all packets come from the hook to our chain, with one jump and as early as that takes.
+
+    Docker puts the jump to `DOCKER-USER` before everything else again when it starts, so that ours is best there. Where
+    nothing leads there any more, it comes first of all.
+    """
+    chains = list_chains(rules.program)
+    for parent in hook.parents:
+        if parent in chains and not hook.is_led(chains):
+            count = chains[parent].count(hook.rule)
+            _restore(rules.program, first_of_all(parent, hook.rule, instead_of=count))
+            chains = list_chains(rules.program)
+    if hook.is_led(fewer := without(chains, hook.parents[-1], hook.rule)) and fewer != chains:
+        # Packets that come to the limits twice would count twice.
+        _unhook(rules.program, hook.parents[-1], hook.rule)
+
+
+def list_chains(program: str) -> dict[str, list[str]]:
+    return parse_chains(run_program(program, "-w", "-S", seconds=_LIMIT))
+
+
+def _restore(program: str, given: str) -> None:
+    run_program(f"{program}-restore", "-w", "--noflush", seconds=_LIMIT, given=given)
 
 
 def _unhook(program: str, parent: str, rule: str, *table: str) -> None:

@@ -9,12 +9,13 @@ The kernel remembers each connection in a table that the whole machine shares, a
 question in the engine's own process. The limits keep one agent from using these up.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.path import comes_to
 
 Exceptions = Iterable[tuple[str, int | None]]
 
@@ -42,17 +43,39 @@ _RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleSet:
-    """The rules of one address family.
+class Hook:
+    """A rule that leads into one of our chains, and the chains for it in order of preference, the kernel's own last."""
 
-    `hooks` are the rules that lead into our chains, each with the built-in chains for it in order of preference.
+    bridge: str
+    parents: tuple[str, ...]
+    chain: str
+
+    @property
+    def rule(self) -> str:
+        """As `iptables -S` shows it, but for the parent."""
+        return f"-i {self.bridge} -j {self.chain}"
+
+    def is_led(self, chains: Mapping[str, list[str]]) -> bool:
+        """Whether all packets that come from the bridge come to the chain."""
+        return comes_to(chains, self.chain, hook=self.parents[-1], bridge=self.bridge)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSet:
+    """The rules of one address family for one bridge.
+
     `opening` is the rule of the chain `CLOSED` that lets the bridge's packets on to our chains.
     """
 
     program: str
+    bridge: str
     chains: dict[str, list[str]]
-    hooks: list[tuple[tuple[str, ...], str]]
+    hooks: list[Hook]
     opening: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.program, self.bridge
 
     def as_restore(self) -> str:
         """The input of `iptables-restore --noflush`, which replaces our chains at once and leaves all others alone."""
@@ -83,22 +106,14 @@ def need_rules(addresses: Iterable[str]) -> list[str]:
     return [address for address in dict.fromkeys(addresses) if _needs_rule(address)]
 
 
-def as_script(rules: Iterable[RuleSet]) -> str:
-    """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
-    lines = ["#!/bin/sh", "set -eu"]
-    for family in rules:
-        lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
-        command = f"{family.program} -w"
-        for parents, rule in family.hooks:
-            tests = [f"{command} -n -L {parent} >/dev/null 2>&1 && parent={parent}" for parent in parents[:-1]]
-            lines.append(f"parent={parents[-1]}; " + "; ".join(f"{test} || true" for test in tests))
-            lines.append(f'{command} -C "$parent" {rule} 2>/dev/null || {command} -I "$parent" 1 {rule}')
-        raw = f"{command} -t raw"
-        lines.append(
-            f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {raw} -C {CLOSED} {family.opening} 2>/dev/null || "
-            f"{raw} -I {CLOSED} 1 {family.opening}"
-        )
-    return "\n".join(line.removesuffix("; ") for line in lines) + "\n"
+def first_of_all(parent: str, rule: str, *, instead_of: int = 0) -> str:
+    """The input of `iptables-restore --noflush` that makes this the first rule, in place of so many others like it."""
+    return "\n".join(["*filter", *[f"-D {parent} {rule}"] * instead_of, f"-I {parent} 1 {rule}", "COMMIT", ""])
+
+
+def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
+    """Whether all packets of the bridge come to our chains, and none of these is empty."""
+    return all(map(chains.get, rules.chains)) and all(hook.is_led(chains) for hook in rules.hooks)
 
 
 def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
@@ -120,6 +135,7 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
     ]
     return RuleSet(
         program=PROGRAMS[version],
+        bridge=bridge,
         chains={
             # A reset ends a TCP attempt at once. Other protocols get the default message of the address family.
             refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
@@ -136,8 +152,8 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
             to_host: [f"-j {limits}", *allowed, *names, f"-j {refused}"],
         },
         hooks=[
-            (("DOCKER-USER", "FORWARD"), f"-i {bridge} -j {forwarded}"),
-            (("INPUT",), f"-i {bridge} -j {to_host}"),
+            Hook(bridge=bridge, parents=("DOCKER-USER", "FORWARD"), chain=forwarded),
+            Hook(bridge=bridge, parents=("INPUT",), chain=to_host),
         ],
         opening=f"-i {bridge} -j RETURN",
     )

@@ -6,9 +6,12 @@ from typing import Any
 from django.db import models
 
 from accounts.moments import lasts
+from containers.errors import ContainerSilentError
 
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=10)
+LONGEST_SILENCE = timedelta(seconds=16)
+"""The longest pause where the engine only did not answer for the container: nothing says that the next look fails."""
 
 NO_TROUBLE: dict[str, Any] = {
     "reconcile_failures": 0,
@@ -40,10 +43,13 @@ class Reconciled(models.Model):
     def trouble_after(self, error: Exception, *, now: datetime) -> dict[str, Any]:
         """Returns the fields to write after one more failure. They hold the error's class, and nothing that it says."""
         failures = self.reconcile_failures + 1
+        pause = pause_after(failures)
+        if isinstance(error, ContainerSilentError):
+            pause = min(pause, LONGEST_SILENCE)
         return {
             "reconcile_failures": failures,
             "reconcile_failed_at": now,
-            "reconcile_again_at": now + pause_after(failures),
+            "reconcile_again_at": now + pause,
             "reconcile_error": type(error).__name__[:200],
         }
 

@@ -7,7 +7,7 @@ from accounts import clock, moments
 from containers.vocabulary import ContainerState, Health
 from projects.rules.bot import BOT_DENIED
 from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, Desired, Facts, Operation
+from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, UNPROTECTED, Desired, Facts, Operation
 from projects.rules.statuses import Status
 
 # Enum(value) takes five times as long, and a list asks two hundred times.
@@ -81,9 +81,10 @@ class RowFacts:
             started_at=self.started_at,
             agent_state=self.agent_state,
             gave_up=self.gave_up_at is not None,
-            failed=bool(self.failure_code),
+            failed=self.failure_code not in {"", UNPROTECTED},
             is_watched=self._is_watched(now),
             bot_denied=self.failure_code in BOT_DENIED,
+            unprotected=self.failure_code == UNPROTECTED,
         )
 
     def _is_watched(self, now: datetime) -> bool:

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.db import models
 
 from accounts import clock
-from accounts.moments import is_recent
+from accounts.moments import is_recent, lasts
+from projects.rules.lifecycle import LEASE
 
 BEATS_WITHIN = timedelta(seconds=15)
 """How old the heartbeat may be before the watcher counts as stuck. It comes every two seconds."""
@@ -15,7 +16,8 @@ BEATS_WITHIN = timedelta(seconds=15)
 class Watch(models.Model):
     """Every change on the engine up to `heartbeat_at` is in the rows.
 
-    `firewall_warning` says why the agents' firewall could not be set; it is empty where it is set.
+    `firewall_warning` says why the agents' firewall does not hold; it is empty where it does. `bars_agents`: none may
+    run as long as that is so.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -23,6 +25,8 @@ class Watch(models.Model):
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     firewall_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
+
+    bars_agents = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name_plural = "watches"
@@ -39,3 +43,9 @@ def read_heartbeat() -> datetime | None:
 def is_beating(heartbeat: datetime) -> bool:
     """Whether a watcher is at work, by this heartbeat."""
     return is_recent(heartbeat, within=BEATS_WITHIN, now=clock.now())
+
+
+def agents_are_barred() -> bool:
+    """Whether the watcher that is at work has found that no agent may run."""
+    here = Watch.objects.filter(instance=settings.BERTH_INSTANCE, bars_agents=True).first()
+    return here is not None and lasts(here.lease_until, at_most=LEASE, now=clock.now())

@@ -49,7 +49,7 @@ def _status_when_wanted(facts: Facts) -> Status:
 
 def _is_to_be_started_again(facts: Facts) -> bool:
     """Whether the agent has ended, and the watcher does what elsewhere the engine's restart policy does."""
-    has_ended = facts.state in {ContainerState.EXITED, ContainerState.DEAD}
+    has_ended = facts.state in {ContainerState.EXITED, ContainerState.DEAD} or facts.unprotected
     return has_ended and facts.is_watched and not facts.failed
 
 

@@ -21,6 +21,10 @@ BETWEEN_LEASES = timedelta(seconds=15)
 LONGEST_CLAIM = timedelta(seconds=75)
 """How long an operation may hold a project at most: a repair of an agent that uses its whole stop timeout."""
 
+UNPROTECTED = "firewall_missing"
+"""The failure of a project whose agent may not run because the agents' firewall does not hold. The watcher starts it
+once it does."""
+
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
 
@@ -52,7 +56,7 @@ class Facts(NamedTuple):
     `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
     engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
     a watcher is at work, which starts again what has ended. `bot_denied` is a failure after which the container must
-    not run.
+    not run, `unprotected` that it may not run until the agents' firewall holds.
     """
 
     now: datetime
@@ -69,6 +73,7 @@ class Facts(NamedTuple):
     failed: bool = False
     is_watched: bool = False
     bot_denied: bool = False
+    unprotected: bool = False
 
     @property
     def is_up(self) -> bool:

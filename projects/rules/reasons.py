@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.lifecycle import Facts
+from projects.rules.lifecycle import UNPROTECTED, Facts
 from projects.rules.statuses import Status
 
 SENTENCES = {
@@ -38,6 +38,8 @@ SENTENCES = {
     "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
+    "firewall_missing": "Agents are kept stopped because their firewall does not hold. The staff know, and this one "
+    "starts by itself when it does.",
     "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 }
@@ -104,7 +106,8 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
         case Status.STARTING if not facts.operation:
             code = _known(agent_code) or None
         case Status.CRASHED | Status.RESTARTING if not facts.operation:
-            code = _code_of_exit(facts, agent_code=agent_code, oom_killed=oom_killed)
+            exited = _code_of_exit(facts, agent_code=agent_code, oom_killed=oom_killed)
+            code = UNPROTECTED if facts.unprotected else exited
     return code
 
 

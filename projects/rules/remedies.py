@@ -13,18 +13,41 @@ class Remedy(StrEnum):
     TAKE_DOWN = "take down"
     GIVE_UP = "give up"
     BRING_BACK = "bring back"
+    REALIGN = "realign"
+    STOP_UNPROTECTED = "stop without firewall"
     RECREATE = "recreate"
     DECLARE_FAILED = "declare failed"
 
 
 def choose_remedy(
-    facts: Facts, *, crash_count: int = 0, recreated_at: datetime | None = None, outdated: bool = False
+    facts: Facts,
+    *,
+    crash_count: int = 0,
+    recreated_at: datetime | None = None,
+    outdated: bool = False,
+    drifted: bool = False,
+    barred: bool = False,
 ) -> Remedy | None:
     """Returns None where nothing has to be done or an operation is in flight.
 
-    `outdated` says that the container is of an earlier generation than the last claim. An interrupted restart leaves
-    such a container.
+    `outdated` says that the container is of an earlier generation than the last claim, as an interrupted restart leaves
+    one, or that it is not the only one of the project that runs. `drifted`: somebody changed its networks or its
+    restart policy. `barred`: no agent may run now, because the firewall that it has to have does not hold.
     """
+    remedy = _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
+    if drifted and remedy is None and not facts.operation and facts.state is not None:
+        remedy = Remedy.REALIGN
+    return _instead(remedy, facts) if barred else remedy
+
+
+def _instead(remedy: Remedy | None, facts: Facts) -> Remedy | None:
+    """What is done where no agent may run. Who is to be down anyway, or gone, is that for another reason."""
+    if facts.operation or remedy not in {None, Remedy.REALIGN, Remedy.BRING_BACK, Remedy.RECREATE}:
+        return remedy
+    return Remedy.STOP_UNPROTECTED if facts.is_up else None
+
+
+def _choose(facts: Facts, *, crash_count: int, recreated_at: datetime | None, outdated: bool) -> Remedy | None:
     if facts.operation:
         return None
     if facts.desired == Desired.DELETED:

@@ -5,13 +5,14 @@ the watcher write observations.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.conf import settings
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
-from containers.errors import EngineError
+from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
@@ -57,19 +58,29 @@ def refresh(projects: Sequence[Project]) -> None:
     except EngineError:
         return
     for project in _skip_changed(stale):
-        apply_if_newer(project, seen[project.container_key], at=now)
+        if project.container_key in seen:
+            apply_if_newer(project, seen[project.container_key], at=now)
 
 
 def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str, Observation | None]:
-    """`busy` are the keys of those that are not asked about: the engine may be unable to answer for them now."""
+    """Leaves out those of which the engine does not say how they are.
+
+    `busy` are the keys of those that are not asked about: the engine may be unable to answer for them now.
+    """
     engine = get_engine()
     groups = group_by_key(engine.observe(_labels(projects), briefly=busy))
-    seen: dict[str, Observation | None] = {key: found[0] for key, found in groups.items()}
+    seen: dict[str, Observation | None] = {}
     for project in projects:
-        found = seen.get(project.container_key)
+        group = groups.get(project.container_key, [])
+        if any(each.is_silent for each in group):
+            continue
+        found = next(iter(group), None)
         if found is None or (found.is_brief and project.has_reported_since(found)):
             # A list that lacks a container is no proof of its absence. Only a 404 for its name is.
-            seen[project.container_key] = engine.inspect(project.container_key)
+            with suppress(ContainerSilentError):
+                seen[project.container_key] = engine.inspect(project.container_key)
+        else:
+            seen[project.container_key] = found
     return seen
 
 

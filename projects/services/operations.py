@@ -14,6 +14,7 @@ from containers.agent_contract import AgentState
 from containers.errors import (
     EngineError,
     EngineUnavailableError,
+    FirewallMissingError,
     ImageMissingError,
     NameTakenError,
     StillStoppingError,
@@ -27,6 +28,7 @@ from projects.models import AgentType, Event, Project
 from projects.models.ended import NOT_ENDED
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
+from projects.models.watcher import agents_are_barred
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
@@ -105,6 +107,8 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
     """
     try:
+        if agents_are_barred():
+            raise FirewallMissingError
         _ensure_user(project)
         seen = get_engine().deploy(
             build_spec(project),

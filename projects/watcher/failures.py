@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from django.db.utils import Error as DatabaseError
 
 from accounts import clock
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError, ProjectGoneError
@@ -82,6 +82,8 @@ class Confinement:
             locked_rows.forget(project.pk)
         except ProjectGoneError:
             locked_rows.forget(project.pk)
+        except ContainerSilentError as error:
+            note_failure(project, error, self._failed, doing="look at")
         except Exception as error:
             self._locked += isinstance(error, OperationalError)
             if concerns_all(error) or self._locked > MOST_LOCKED:
@@ -104,6 +106,8 @@ class Confinement:
 def concerns_all(error: Exception) -> bool:
     """Whether the engine or the database does not answer anybody. A single project may make either of them fail."""
     match error:
+        case ContainerSilentError():
+            return False
         case EngineUnavailableError():
             return not _engine_answers()
         case DatabaseError():

@@ -27,10 +27,10 @@ def beat(holder: str, at: datetime) -> None:
     )
 
 
-def note_firewall(warning: str) -> None:
-    """Keeps for the staff why the firewall could not be set; empty where it is."""
-    rows = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning=warning[:1000])
-    rows.update(firewall_warning=warning[:1000])
+def note_firewall(warning: str, *, bars_agents: bool) -> None:
+    """Keeps for the staff why the firewall does not hold, empty where it does; and whether no agent may run."""
+    values = {"firewall_warning": warning[:1000], "bars_agents": bars_agents}
+    Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(**values).update(**values)
 
 
 def step_down(holder: str) -> None:

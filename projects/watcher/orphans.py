@@ -36,6 +36,7 @@ def find_orphans(
     of what has a project again, are deleted.
     """
     containers = [each for key, group in without_row.items() if key for each in group if is_labelled(each.labels)]
+    containers = [each for each in containers if not each.is_silent]  # it would hold the round up, and not go
     due = {each.key for each in containers if _is_old(each, now) and not _is_kept(each)}
     if include_volumes:
         volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})

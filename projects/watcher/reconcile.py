@@ -5,7 +5,7 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +14,7 @@ from functools import partial
 from django.conf import settings
 
 from accounts import clock
-from containers.errors import EngineUnavailableError, FirewallMissingError
+from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
@@ -37,6 +37,7 @@ from projects.watcher.failures import (
 )
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.orphans import find_orphans, put_away
+from projects.watcher.protection import note_protection
 from projects.watcher.repair import carry_out
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,11 @@ class Round:
     failed: list[str] = field(default_factory=list)
 
 
+INSPECT_WITHIN = 3.0
+"""Seconds that a round waits for what the engine says of one container."""
+
+SILENT = "The engine does not say how this container is, though it answers for others."
+
 HandOver = Callable[[Project, Callable[[], object]], None]
 """Does something with a project in another thread, now or never."""
 
@@ -70,6 +76,7 @@ def reconcile(
     *,
     changed_keys: Collection[str] = (),
     repair: bool = True,
+    barred: bool = False,
     include_volumes: bool = True,
     hand_over: HandOver | None = None,
     before_each: Callable[[], object] = lambda: None,
@@ -79,6 +86,7 @@ def reconcile(
 
     Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
     nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
+    `barred`: no agent may run, so that those that do are stopped and none is started.
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row. `before_each` is called before each
@@ -100,14 +108,20 @@ def reconcile(
     confinement = Confinement(result.failed)
     for project in rows:
         before_each()
-        seen = next(iter(found.pop(project.container_key, ())), None)
+        group = found.pop(project.container_key, [])
         if project.is_skipped(result.at) or locked_rows.is_skipped(project.pk):
             result.skipped += 1
             result.unwritten += project.pk in locked_rows
             continue
         with confinement.of(project):
             remedy = _reconcile_project(
-                project, seen, result, inspect=project.container_key in changed_keys, repair=mend, find_end=find_end
+                project,
+                group,
+                result,
+                inspect=project.container_key in changed_keys,
+                repair=mend,
+                barred=barred,
+                find_end=find_end,
             )
             if remedy is not None and hand_over is not None:
                 hand_over(project, partial(_repair_later, project, remedy))
@@ -146,19 +160,20 @@ def _going_on(result: Round, doing: str, sentence: str) -> Iterator[None]:
 
 
 def _reconcile_project(
-    project: Project, seen: Observation | None, result: Round, *, inspect: bool, repair: bool, find_end: FindEnd
+    project: Project,
+    group: Sequence[Observation],
+    result: Round,
+    *,
+    inspect: bool,
+    repair: bool,
+    barred: bool,
+    find_end: FindEnd,
 ) -> Remedy | None:
-    """Brings the row up to date. Returns what is to be done."""
+    """Brings the row up to date with the containers of the project. Returns what is to be done."""
     # If an interrupted operation has removed the container, that did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
         return None
-    is_missing = seen is None and (project.container_state or project.desired == Desired.RUNNING)
-    is_doubtful = seen is not None and (not seen.is_complete or (seen.is_brief and project.has_reported_since(seen)))
-    if inspect or is_missing or is_doubtful:
-        # A list that lacks a container is no proof of its absence.
-        seen = get_engine().inspect(project.container_key)
-    if seen is not None:
-        seen = with_late_news(seen, find_end)
+    seen = _see(project, group, inspect=inspect, find_end=find_end)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at, find_end=find_end):
             return None  # an operation has begun since, and what was seen says nothing of what it does
@@ -170,11 +185,35 @@ def _reconcile_project(
         project.facts(),
         crash_count=project.crash_count,
         recreated_at=project.recreated_at,
-        outdated=seen is not None and seen.generation < project.generation,
+        outdated=seen is not None and (seen.generation < project.generation or _count_up(group) > 1),
+        drifted=seen is not None and seen.has_drifted,
+        barred=barred,
     )
+    note_protection(project, barred=barred)
     if remedy is None:
         note_success(project)
     return remedy
+
+
+def _see(project: Project, group: Sequence[Observation], *, inspect: bool, find_end: FindEnd) -> Observation | None:
+    """The container that tells the state. Raises `ContainerSilentError` where the engine does not say how it is."""
+    if any(each.is_silent for each in group):
+        raise ContainerSilentError(SILENT)
+    seen = next(iter(group), None)
+    is_missing = seen is None and (project.container_state or project.desired == Desired.RUNNING)
+    is_doubtful = seen is not None and (not seen.is_complete or (seen.is_brief and project.has_reported_since(seen)))
+    if inspect or is_missing or is_doubtful:
+        # A list that lacks a container is no proof of its absence.
+        with get_engine().deadline(INSPECT_WITHIN):
+            seen = get_engine().inspect(project.container_key)
+    if seen is not None:
+        seen = with_late_news(seen, find_end)
+    return seen
+
+
+def _count_up(group: Sequence[Observation]) -> int:
+    """Several containers of one agent poll one bot, and knock each other out."""
+    return sum(each.is_up for each in group)
 
 
 def _repair_later(project: Project, remedy: Remedy) -> None:

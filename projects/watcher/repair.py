@@ -7,10 +7,11 @@ from django.db import transaction
 
 from accounts import clock
 from containers.errors import EngineUnavailableError
+from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
 from projects.rules.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.operations import (
@@ -34,16 +35,26 @@ def carry_out(remedy: Remedy, project: Project) -> bool:
     match remedy:
         case Remedy.FINISH_DELETION:
             return _finish_deletion(project)
-        case Remedy.TAKE_DOWN:
-            return _stop(project, remedy)
-        case Remedy.GIVE_UP:
-            return _stop(project, remedy, gave_up_at=clock.now())
+        case Remedy.TAKE_DOWN | Remedy.GIVE_UP | Remedy.STOP_UNPROTECTED:
+            return _stop(project, remedy, **_why_stopped(remedy))
         case Remedy.BRING_BACK:
             return _start(project, remedy)
         case Remedy.RECREATE:
             return _start(project, remedy, recreated_at=clock.now())
+        case Remedy.REALIGN:
+            return _realign(project)
         case Remedy.DECLARE_FAILED:
             return _declare_failed(project)
+
+
+def _why_stopped(remedy: Remedy) -> dict[str, Any]:
+    match remedy:
+        case Remedy.GIVE_UP:
+            return {"gave_up_at": clock.now()}
+        case Remedy.STOP_UNPROTECTED:
+            return failure(UNPROTECTED)
+        case _:
+            return {}
 
 
 def _time_allowed(project: Project) -> timedelta:
@@ -88,7 +99,16 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
         raise outcome.error
     if outcome.values["container_id"] == project.container_id:
         values["brought_back"] = project.brought_back + 1
+    if project.failure_code == UNPROTECTED:
+        values |= {"failure_code": "", "failed_at": None}
     record_outcome(project, claim, outcome, events=events, **values)
+    return True
+
+
+def _realign(project: Project) -> bool:
+    """Claims nothing, because the agent goes on and every deploy makes the same of its container."""
+    get_engine().realign(project.container_key)
+    project.event(SYSTEM, Remedy.REALIGN, "done").save()
     return True
 
 

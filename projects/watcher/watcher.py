@@ -21,9 +21,10 @@ from containers.vocabulary import INSTANCE_LABEL
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.ends import Ends
-from projects.watcher.leader import beat, become_leader, note_firewall, step_down
+from projects.watcher.leader import beat, become_leader, step_down
 from projects.watcher.outbox import Outbox
-from projects.watcher.pulse import FIREWALL, IDLE, STEP, Pulse
+from projects.watcher.protection import Protection
+from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.reconcile import reconcile
 from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
@@ -32,7 +33,7 @@ from projects.watcher.retention import Retention
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
-FIREWALL_EVERY = VOLUMES_EVERY = 30.0
+VOLUMES_EVERY = 30.0
 SETTLE = 0.05
 """Seconds to gather events before a round: the death of a container is three events in a row."""
 
@@ -48,8 +49,8 @@ class Watcher:
         self._stopped = threading.Event()
         self._changed_keys: set[str] = set()
         self._ends = Ends()
-        self._firewall_again_at = self._volumes_again_at = 0.0
-        self._firewall_warning: str | None = None
+        self._volumes_again_at = 0.0
+        self._protection = Protection(self._pulse)
         self._retention = Retention()
         self._background = Background(self._pulse)
         self._bot_claims = BotClaims(self._pulse)
@@ -85,6 +86,7 @@ class Watcher:
         self._background.stop()
         self._step_down()
         self._bot_claims.stop()
+        self._protection.stop()
         self._outbox.stop()
         self._reports.stop()
 
@@ -98,12 +100,13 @@ class Watcher:
         close_old_connections()
         if not become_leader(self.name):
             return
-        self._ensure_firewall()
+        self._protection.step()
         changed_keys, self._changed_keys = self._changed_keys, set()
         include_volumes = time.monotonic() >= self._volumes_again_at
         try:
             result = reconcile(
                 changed_keys=changed_keys,
+                barred=self._protection.barred,
                 include_volumes=include_volumes,
                 hand_over=self._background.hand_over,
                 before_each=partial(self._pulse.expect, STEP),
@@ -122,18 +125,6 @@ class Watcher:
             remind()
         self._retention.step()
         self._bot_claims.step()
-
-    def _ensure_firewall(self) -> None:
-        """Sets the firewall rules again, which a reboot or a flush removes. Logs once why they cannot be set."""
-        if time.monotonic() < self._firewall_again_at:
-            return
-        self._firewall_again_at = time.monotonic() + FIREWALL_EVERY
-        self._pulse.expect(FIREWALL)
-        logged, self._firewall_warning = self._firewall_warning, get_engine().ensure_firewall()
-        note_firewall(self._firewall_warning or "")
-        if self._firewall_warning and self._firewall_warning != logged:
-            log.warning("%s", self._firewall_warning)
-        self._pulse.expect(STEP)
 
     def _look_soon_at(self, key: str) -> None:
         self._changed_keys.add(key)

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import psycopg.errors
 import pytest
+from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from projects.models import Installation
+from projects.models import Installation, Watch
 from projects.models.installation import read_installation
 from tests.fakes.engine import MemoryEngine
 
@@ -106,3 +107,16 @@ def test_readyz_gives_the_engine_the_time_of_a_read(client: Client, monkeypatch:
     monkeypatch.setattr("config.health.get_engine", lambda: engine)
     assert client.get("/readyz").status_code == 200
     assert asked == ["begin", "ping", "end"]
+
+
+@pytest.mark.django_db
+def test_readiness_tells_where_the_firewall_does_not_hold(client: Client) -> None:
+    """And nothing of the reason, which is for the staff. Requests go on."""
+    watch = Watch.objects.create(instance=settings.BERTH_INSTANCE, firewall_warning="iptables is not installed here.")
+    Watch.objects.create(instance="another", firewall_warning="of another installation")
+    response = client.get("/readyz")
+    expected = {"status": "ok", "database": "ok", "engine": "ok", "firewall": "missing"}
+    assert (response.status_code, response.json()) == (200, expected)
+    watch.firewall_warning = ""
+    watch.save()
+    assert "firewall" not in client.get("/readyz").json()

@@ -70,6 +70,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.NoPlaceError(), 429, "throttled", {"Retry-After": "5"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
+    (containers.ContainerSilentError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (containers.FirewallMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.StillStoppingError(SENTENCE), 503, "still_stopping", {"Retry-After": "10"}),
     (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),

@@ -11,12 +11,15 @@ from django.conf import settings
 
 from containers.docker.engine import DockerEngine
 from containers.engine import Engine
-from containers.identity import container_name, own_labels
+from containers.identity import container_name, network_name, own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec, Health, Observation
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
 OWNER = "alice"
+
+CHANGES = ("off its network", "on another network too", "on another network only", "restart policy")
+"""What somebody may change of a container (`EngineUnderTest.change`)."""
 
 
 def yes() -> bool:
@@ -43,6 +46,7 @@ class EngineUnderTest(Protocol):
     def pause(self, name: str) -> None: ...
     def vanish(self, name: str) -> None: ...
     def rename(self, name: str, new: str) -> None: ...
+    def change(self, name: str, what: str) -> None: ...
     def volumes(self, name: str) -> set[str]: ...
     def secrets(self, name: str) -> dict[str, str]: ...
     def shorten_silence(self, monkeypatch: Any) -> None: ...
@@ -119,6 +123,9 @@ class MemoryUnderTest:
         container = self.engine.containers[new] = self.engine.containers.pop(name)
         container.name = new
 
+    def change(self, name: str, _what: str) -> None:
+        self.engine.drift(name)
+
     def volumes(self, name: str) -> set[str]:
         return {volume for volume in self.engine.volumes if volume.startswith(name)}
 
@@ -168,6 +175,14 @@ class DockerUnderTest:
 
     def rename(self, name: str, new: str) -> None:
         self.client.rename(name, new)
+
+    def change(self, name: str, what: str) -> None:
+        if what == "restart policy":
+            self.client.update_container(name, restart_policy={"Name": "on-failure"})
+        if what.startswith("on another"):
+            self.client.connect_container_to_network(name, "bridge")
+        if what in {"off its network", "on another network only"}:
+            self.client.disconnect_container_from_network(name, network_name())
 
     def volumes(self, name: str) -> set[str]:
         found = self.client.volumes(filters={"name": name})["Volumes"] or []

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
 from containers.hardening import container_labels
-from containers.identity import is_former, is_ours
+from containers.identity import container_name, is_former, is_labelled, is_ours
 from containers.vocabulary import (
     GENERATION_LABEL,
     INSTALLATION_LABEL,
@@ -56,11 +56,19 @@ class ContainerStore:
     def _settle_name(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> MemoryContainer:
         """The container of the key now: adopted, or made after an older one went."""
         with self._changed:
+            self._free_name(spec)
             found = [each for each in self.containers.values() if each.key == spec.key or each.name == spec.name]
+            found.sort(key=lambda each: each.observation.rank, reverse=True)
             for each in found:
                 self._check(each, spec)
-                if each.observation.generation == spec.generation:
-                    return each
+            kept = [each for each in found if each.observation.generation == spec.generation]
+            if kept:
+                for each in found:
+                    if each is not kept[0]:
+                        self._stop(each)
+                        self._remove(each)
+                kept[0].has_drifted = False
+                return kept[0]
             if spec.image not in self.images:
                 raise ImageMissingError(f"The image {spec.image} is not on the engine.")
             for each in found:
@@ -75,6 +83,15 @@ class ContainerStore:
             self._make_volumes(spec.name, labels)
             self._emit(container, "create")
             return container
+
+    def _free_name(self, spec: ContainerSpec) -> None:
+        """Gives the container of another agent of ours its own name again."""
+        taken = self.containers.get(spec.name)
+        if taken is not None and is_labelled(taken.labels) and taken.key and taken.key != spec.key:
+            del self.containers[spec.name]
+            own = container_name(taken.key)
+            taken.name = f"{own}-{taken.container_id[:8]}" if own in self.containers else own
+            self.containers[taken.name] = taken
 
     def _check(self, found: MemoryContainer, spec: ContainerSpec) -> None:
         """Raises for a container that a deploy may not replace."""

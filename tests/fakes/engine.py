@@ -12,7 +12,13 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.call_limits import seconds_left, time_limit
-from containers.errors import EngineError, StillStoppingError, SupersededError
+from containers.errors import (
+    ContainerSilentError,
+    EngineError,
+    FirewallMissingError,
+    StillStoppingError,
+    SupersededError,
+)
 from containers.identity import is_labelled, is_ours
 from containers.vocabulary import (
     INSTANCE_LABEL,
@@ -44,6 +50,13 @@ class MemoryEngine(EngineDials):
         self._enter("ensure_firewall")
         return self.firewall_warning
 
+    def requires_firewall(self) -> bool:
+        return self.firewall_required
+
+    def probe_firewall(self) -> str | None:
+        self._enter("probe_firewall")
+        return self.probe_warning
+
     def started_at(self) -> datetime | None:
         self._enter("started_at")
         return self.since
@@ -64,6 +77,8 @@ class MemoryEngine(EngineDials):
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
         self._enter("deploy", spec.key)
+        if self.firewall_required and self.firewall_warning:
+            raise FirewallMissingError
         with self._changed:
             before = set(self.volumes)
         self._step("deploy.create")
@@ -104,7 +119,16 @@ class MemoryEngine(EngineDials):
         self._enter("inspect", key)
         with self._changed:
             container = self._find(key)
+            if container and container.is_silent:
+                raise ContainerSilentError("The engine does not say how this container is.")
             return container.observation if container else None
+
+    def realign(self, key: str) -> None:
+        self._enter("realign", key)
+        with self._changed:
+            for container in self._find_all(key):
+                container.has_drifted = False
+        self._answer("realign")
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._enter("quarantine", key)

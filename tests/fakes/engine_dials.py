@@ -1,8 +1,8 @@
 """What a test sets, breaks and stages at the engine in memory.
 
-Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, host_memory,
-image_exists, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, observe, highest_user,
-list_volumes, logs, read_secrets, quarantine, stats, events.
+Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
+host_memory, image_exists, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, realign, observe,
+highest_user, list_volumes, logs, read_secrets, quarantine, stats, events.
 """
 
 import threading
@@ -28,6 +28,8 @@ class EngineDials(ContainerStore):
             self.calls: list[tuple[str, str]] = []
             self.unavailable = False
             self.firewall_warning: str | None = None
+            self.firewall_required = False
+            self.probe_warning: str | None = None
             self.memory_of_host: int | None = 1 << 40
             self.silence = 15.0
             self.usage = Usage(
@@ -125,6 +127,16 @@ class EngineDials(ContainerStore):
             container.has_reported = True
             self._reports.append(container.container_id)
             self._changed.notify_all()
+
+    def silence_container(self, name: str, *, is_silent: bool = True) -> None:
+        """The engine is stuck at this container: it lists it, and answers nothing more of it."""
+        with self._changed:
+            self.containers[name].is_silent = is_silent
+
+    def drift(self, name: str) -> None:
+        """Somebody changes the networks of the container, or its restart policy."""
+        with self._changed:
+            self.containers[name].has_drifted = True
 
     def set_health(self, name: str, health: Health) -> None:
         with self._changed:

@@ -37,6 +37,8 @@ class MemoryContainer:
     has_reported: bool = False
     """Since the last health check."""
     lines: list[tuple[datetime, str]] = field(default_factory=list)
+    is_silent: bool = False
+    has_drifted: bool = False
 
     @property
     def is_ours(self) -> bool:
@@ -72,6 +74,7 @@ class MemoryContainer:
             started_at=self.started_at,
             finished_at=self.finished_at,
             report=self.report,
+            has_drifted=self.has_drifted,
         )
 
     @property
@@ -84,10 +87,16 @@ class MemoryContainer:
             state=self.state,
             health=self.health,
             created_at=self.created_at,
+            has_drifted=self.has_drifted,
         )
 
     @property
     def listed(self) -> Observation:
-        """The same for one that is plainly up and healthy; of any other also what an inspection says."""
+        """The same for one that is plainly up and healthy; of any other also what an inspection says.
+
+        Of one for which the engine is stuck it knows these too, and says that it is.
+        """
+        if self.is_silent:
+            return replace(self.observation, is_silent=True)
         is_plain = self.state is ContainerState.RUNNING and self.health is Health.HEALTHY
         return self.briefly if is_plain else self.observation

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from projects.models import Watch
+from projects.watcher import protection
 from projects.watcher import watcher as loop
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
@@ -62,7 +63,7 @@ def test_the_watcher_keeps_what_the_engine_says_of_its_firewall(
     engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.0)
+    monkeypatch.setattr(protection, "FIREWALL_EVERY", 0.0)
     engine.firewall_warning = WARNING
     watch()
     wait_until(lambda: Watch.objects.filter(firewall_warning=WARNING).exists())

@@ -15,8 +15,7 @@ from containers.docker_api import logs as engine_logs
 from containers.firewall import rules
 from projects.api import revalidation
 from projects.services import operations, places
-from projects.watcher import retention
-from projects.watcher import watcher as loop
+from projects.watcher import protection, retention
 from tests.paths import ROOT
 from tests.settings import REAL_LIMITS
 
@@ -48,8 +47,8 @@ SENTENCES = [
     f"a signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
     f"forms are the {REAL_LIMITS['commands']} commands or {REAL_LIMITS['deploys']} deploys",
     (
-        f"again every {loop.FIREWALL_EVERY:.0f} seconds, through the engine every "
-        f"{WORDS[int(egress.THROUGH_ENGINE_EVERY) // MINUTE]} minutes"
+        f"looked at every {protection.FIREWALL_EVERY:.0f} seconds and mended where they do not hold, through the "
+        f"engine every {egress.THROUGH_ENGINE_EVERY:.0f} seconds"
     ),
     f"the old one goes on for at most {api_keys.ROTATION_GRACE.total_seconds() / HOUR:.0f} hours",
     f"Each with `/v{engine_client.OLDEST_API}` or a later version in front",

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from containers.errors import EngineError
 from containers.firewall.boot import SCRIPT
 from containers.firewall.iptables import current_rules, remove_rules
-from containers.firewall.rules import as_script
+from containers.firewall.script import as_script
 from containers.get_engine import get_engine
 
 

@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from containers.docker.drift import wanted_policy
 from containers.docker.engine import DockerEngine
-from containers.docker.restart_policy import wanted_policy
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload

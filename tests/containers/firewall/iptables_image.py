@@ -17,7 +17,7 @@ _NAMES = ("iptables", "iptables-restore", "ip6tables", "ip6tables-restore")
 
 def make_iptables_image(client: docker.APIClient) -> None:
     """Gives the engine the image under the name by which Berth looks for it."""
-    buffer = io.BytesIO(pack_root({}, applets=("sh", "cat", "grep")))
+    buffer = io.BytesIO(pack_root({}, applets=("sh", "cat", "grep", "nc", "sed", "tail")))
     with tarfile.open(fileobj=buffer, mode="a") as archive:
         program = Path(str(shutil.which("xtables-nft-multi", path="/usr/sbin:/sbin")))
         _add(archive, program, "usr/sbin/xtables-nft-multi")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from containers.firewall.rules import RuleSet, as_script, make_rules
+from containers.firewall.rules import RuleSet, make_rules
+from containers.firewall.script import as_script
 from tests.containers.firewall import inside_router
 from tests.containers.firewall.inside_router import NAME_SERVERS
 from tests.paths import ROOT

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from containers.firewall.boot import SCRIPT
-from containers.firewall.rules import CLOSED, as_script, make_rules
+from containers.firewall.rules import CLOSED, make_rules
+from containers.firewall.script import as_script
 from containers.programs import is_root
 from tests.containers.firewall.router import GATEWAY, PORT, Router, make_router
 from tests.paths import ROOT

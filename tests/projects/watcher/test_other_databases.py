@@ -53,6 +53,7 @@ VERBS: dict[str, Callable[[MemoryEngine, Project], object]] = {
     Remedy.GIVE_UP: crash_loop,
     Remedy.BRING_BACK: crashed,
     "bring back what is paused": paused,
+    Remedy.REALIGN: lambda engine, project: engine.drift(project.container_name),
     Remedy.RECREATE: row(container_state="", container_id=""),
     Remedy.DECLARE_FAILED: row(recreated_at=NOW() + timedelta(minutes=1)),
     "take over an operation": lambda engine, project: Project.objects.update(

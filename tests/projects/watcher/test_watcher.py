@@ -12,6 +12,7 @@ from accounts.models import User
 from projects.models import AgentType, Plan, Project, Watch
 from projects.models.event import SYSTEM
 from projects.services import NewProject, create_project
+from projects.watcher import protection
 from projects.watcher import watcher as loop
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import reconcile
@@ -152,7 +153,7 @@ def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.0)
+    monkeypatch.setattr(protection, "FIREWALL_EVERY", 0.0)
     engine.firewall_warning = "Berth is not root and may not set firewall rules."
     watch()
     wait_until(lambda: engine.calls.count(("ensure_firewall", "")) > 3)

@@ -1,0 +1,99 @@
+"""Gives containers back what somebody has changed of them: their network, and who starts them again."""
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+
+from containers.call_limits import time_limit
+from containers.docker.drift import has_other_policy, read_networks, wanted_policy
+from containers.docker.lookup import Lookup
+from containers.docker_api.client import Connection, DockerClient
+from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
+from containers.errors import EngineUnavailableError
+from containers.identity import is_ours
+from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, Observation
+
+ALL_EVERY = 300.0
+"""Seconds after which the policies of all containers are looked at again. The engine's events tell of most changes."""
+
+_ALL_WITHIN = 5.0
+"""Seconds for all of them together. What is left then is done the next time."""
+
+_ONE_WITHIN = 1.0
+
+
+class Alignment:
+    """Brings the policies of existing containers up to date: at first, when another one is wanted, and now and then."""
+
+    def __init__(self, connection: Connection, lookup: Lookup) -> None:
+        self._connection = connection
+        self._lookup = lookup
+        self._set = ""
+        self._again_at = 0.0
+
+    def align_all(self) -> None:
+        """Our containers get the policy that is wanted now. Running ones go on.
+
+        One for which the engine does not answer is passed over.
+        """
+        wanted, now = wanted_policy(), time.monotonic()
+        if wanted == self._set and now < self._again_at:
+            return
+        self._set, self._again_at = "", now + ALL_EVERY
+        is_done = True
+        for listed in self._lookup.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE}):
+            if not is_ours(listed.labels):
+                continue
+            if time.monotonic() - now >= _ALL_WITHIN:
+                return
+            is_done = self._try_to_align(listed) and is_done
+        self._set = wanted if is_done else ""
+
+    def align(self, found: Observation) -> None:
+        """Gives the container its network and its policy back, and takes it from every other network."""
+        with suppress(MissingError):
+            answer = self._inspect(found)
+            self._align_policy(found, answer)
+            if QUARANTINE_LABEL not in found.labels:
+                self._align_networks(found, answer)
+
+    def _try_to_align(self, listed: Observation) -> bool:
+        """Whether the engine answered in time."""
+        try:
+            with suppress(MissingError, ConflictError), time_limit(_ONE_WITHIN):
+                self._align_policy(listed, self._inspect(listed))
+        except EngineUnavailableError as error:
+            if not is_timeout(error.__cause__ or error):
+                raise
+            return False
+        return True
+
+    def _inspect(self, found: Observation) -> dict[str, Any]:
+        with self._connection.call(about_one=True) as client:
+            answer: dict[str, Any] = client.inspect_container(found.container_id)
+        return answer
+
+    def _align_policy(self, found: Observation, answer: dict[str, Any]) -> None:
+        with understand_answer():
+            is_other = has_other_policy(answer, found.labels)
+        if is_other:
+            with self._connection.call(about_one=True) as client:
+                client.update_container(found.container_id, restart_policy={"Name": wanted_policy()})
+
+    def _align_networks(self, found: Observation, answer: dict[str, Any]) -> None:
+        with understand_answer():
+            own, networks = read_networks(answer)
+        with self._connection.call(about_one=True) as client:
+            # First it leaves the networks on which no rules hold.
+            for network in networks - {own}:
+                _leave(client, network, found)
+            if own not in networks:
+                client.connect_container_to_network(found.container_id, own)
+
+
+def _leave(client: DockerClient, network: str, found: Observation) -> None:
+    """Somebody else may have taken it away already: the engine says that it failed."""
+    with suppress(MissingError, ConflictError, EngineFailedError):
+        client.disconnect_container_from_network(found.container_id, network, force=True)

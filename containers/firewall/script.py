@@ -1,0 +1,44 @@
+"""The rules as a shell script, for a host on which this process may not set them. Pure."""
+
+from collections.abc import Iterable
+
+from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
+
+
+def as_script(rules: Iterable[RuleSet]) -> str:
+    """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
+    lines = ["#!/bin/sh", "set -eu"]
+    for family in rules:
+        lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
+        command = f"{family.program} -w"
+        for hook in family.hooks:
+            lines += _lead_by_script(command, family.program, hook)
+        raw = f"{command} -t raw"
+        lines.append(
+            f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {raw} -C {CLOSED} {family.opening} 2>/dev/null || "
+            f"{raw} -I {CLOSED} 1 {family.opening}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _lead_by_script(command: str, program: str, hook: Hook) -> list[str]:
+    """Makes the jump to our chain the first of all, in Docker's chain for that if packets come there first."""
+    *preferred, last = hook.parents
+    lines = [f"parent={last}"]
+    lines += [
+        f'[ "$({command} -S {last} 1 2>/dev/null)" != "-A {last} -j {parent}" ] || parent={parent}'
+        for parent in preferred
+    ]
+    again = first_of_all('"$parent"', hook.rule).replace('"', "").replace("\n", "\\n")
+    swap = first_of_all('"$parent"', hook.rule, instead_of=1).replace('"', "").replace("\n", "\\n")
+    lines += [
+        f'if [ "$({command} -S "$parent" 1 2>/dev/null)" != "-A $parent {hook.rule}" ]; then',
+        f'    if {command} -C "$parent" {hook.rule} 2>/dev/null; then',
+        f'        printf "{swap}" | {program}-restore -w --noflush',
+        "    else",
+        f'        printf "{again}" | {program}-restore -w --noflush',
+        "    fi",
+        "fi",
+    ]
+    lines += [f'[ "$parent" = {last} ] || {command} -D {last} {hook.rule} 2>/dev/null || true'] * bool(preferred)
+    return lines

@@ -1,0 +1,105 @@
+"""Sees to it that no agent runs without the firewall that it has to have, and that the staff know why."""
+
+import logging
+import threading
+import time
+
+from accounts import clock
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from projects.models import Project
+from projects.rules.lifecycle import UNPROTECTED, Desired
+from projects.services.operations import failure
+from projects.watcher.leader import note_firewall
+from projects.watcher.pulse import FIREWALL, STEP, Pulse
+
+log = logging.getLogger(__name__)
+
+FIREWALL_EVERY = 5.0
+"""Seconds between two looks whether the rules hold. This, and some time to set them, is the mending interval."""
+
+PROBE_FIRST, PROBE_EVERY, PROBE_AGAIN = 15.0, 300.0, 5.0
+"""Seconds until the first probe from a container, from one to the next, and after one that was not refused."""
+
+UNREFUSED_PROBES = 2
+"""So many probes in a row prove that the rules do not hold. A single one may have met a limit, or a change of rules."""
+
+
+class Protection:
+    """Used by one thread, the watcher's. `barred` says that no agent may run now."""
+
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        self._pulse = pulse or Pulse()
+        self.barred = False
+        self._again_at = 0.0
+        self._warning: str | None = None
+        self._probe = Probe(self._pulse)
+
+    def step(self) -> None:
+        """Sets the firewall rules again where they do not hold. Logs once why they cannot be made to."""
+        if time.monotonic() < self._again_at:
+            return
+        self._again_at = time.monotonic() + FIREWALL_EVERY
+        self._pulse.expect(FIREWALL)
+        engine, logged = get_engine(), self._warning
+        self._warning = engine.ensure_firewall() or self._probe.warning
+        self.barred = self._warning is not None and engine.requires_firewall()
+        note_firewall(self._warning or "", bars_agents=self.barred)
+        if self._warning and self._warning != logged:
+            log.warning("%s%s", self._warning, " No agent runs until then." if self.barred else "")
+        self._probe.step()
+        self._pulse.expect(STEP)
+
+    def stop(self) -> None:
+        self._probe.stop()
+
+
+class Probe:
+    """Asks the engine to knock at forbidden addresses, in a thread of its own: that takes seconds."""
+
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        self._pulse = pulse or Pulse()
+        self.warning: str | None = None
+        self._unrefused = 0
+        self._thread: threading.Thread | None = None
+        self._again_at = time.monotonic() + PROBE_FIRST
+
+    def step(self) -> None:
+        """Begins a probe where one is due. Returns at once."""
+        is_running = self._thread is not None and self._thread.is_alive()
+        if is_running or time.monotonic() < self._again_at:
+            return
+        self._again_at = time.monotonic() + PROBE_EVERY
+        self._thread = threading.Thread(target=self._run, name="firewall probe", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with self._pulse.work(within=2 * FIREWALL):
+                warning = get_engine().probe_firewall()
+        except EngineError as error:
+            log.info("The agents' firewall could not be tried from a container: %s", error)
+            return
+        except Exception:
+            log.exception("The probe of the agents' firewall broke; a later one tries again.")
+            return
+        self._unrefused = self._unrefused + 1 if warning else 0
+        self.warning = warning if self._unrefused >= UNREFUSED_PROBES else None
+        if warning:
+            self._again_at = time.monotonic() + PROBE_AGAIN
+
+
+def note_protection(project: Project, *, barred: bool) -> None:
+    """Keeps in the row that the agent is down because it may not run; and no longer, once it runs."""
+    facts = project.facts()
+    if facts.operation or facts.desired != Desired.RUNNING or facts.suspended or facts.gave_up or facts.failed:
+        return
+    rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
+    if barred and not facts.is_up and not facts.unprotected:
+        rows.update(**failure(UNPROTECTED), updated_at=clock.now())
+    elif not barred and facts.is_up and facts.unprotected:
+        rows.update(failure_code="", failed_at=None, updated_at=clock.now())
