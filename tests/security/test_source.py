@@ -23,6 +23,10 @@ UNTRUSTED = {"eval", "exec", "mark_safe", "SafeString", "pickle", "marshal", "sh
 MAY_RUN_SQL = {
     "accounts/clock.py",  # asks the database for its time
     "accounts/compiled_query.py",  # runs what the ORM wrote, as it wrote it
+    # Backends of Django, which set limits of the connection and pass on what the ORM writes.
+    "config/database/postgresql/base.py",
+    "config/database/postgresql/connection.py",
+    "config/database/sqlite/base.py",
 }
 MAY_START_PROGRAMS = {"containers/programs.py"}
 

@@ -1,1 +1,1 @@
-"""PostgreSQL."""
+"""PostgreSQL: connections that are bounded, checked before use, and not waited for long."""
