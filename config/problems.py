@@ -54,7 +54,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.KeyExistsError: Row(409, "key_exists"),
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
     accounts.UnknownKeyError: Row(404, "not_found"),
-    accounts.OutboxFullError: Row(503, "no_capacity", retry_after=60),
+    accounts.OutboxFullError: Row(429, "throttled", retry_after=60),
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),

@@ -55,6 +55,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.KeyExistsError(), 409, "key_exists", {}),
     (accounts.KeyLimitReachedError(25), 403, "key_limit_reached", {}),
     (accounts.UnknownKeyError(), 404, "not_found", {}),
+    (accounts.OutboxFullError(), 429, "throttled", {"Retry-After": "60"}),
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
     (projects.PlanLimitReachedError(SENTENCE), 403, "plan_limit_reached", {}),
     (projects.BotInUseError(SENTENCE), 409, "bot_in_use", {}),
