@@ -110,7 +110,7 @@ def test_an_empty_list_of_the_engine_is_not_believed(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     age(minutes=1)
-    monkeypatch.setattr(engine, "observe", lambda within: [])
+    monkeypatch.setattr(engine, "observe", lambda *_, **__: [])
     assert api.get("/api/projects").json()[0]["status"] == "running"
 
 

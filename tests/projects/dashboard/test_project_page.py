@@ -88,13 +88,13 @@ def test_credentials_that_cannot_be_read_are_a_sentence_too(page: Callable[[], s
 @pytest.mark.parametrize(
     ("state", "shown"),
     [
-        ({"suspended_at": timezone.now()}, "The staff suspended this project."),
+        ({"suspended_at": timedelta(0)}, "The staff suspended this project."),
         ({"desired": Desired.DELETED}, "are being removed"),
         (
             {
                 "operation": Operation.STOP,
                 "operation_id": uuid.uuid4(),
-                "operation_deadline": timezone.now() + timedelta(hours=1),
+                "operation_deadline": timedelta(seconds=30),
             },
             "The agent is being stopped.",
         ),
@@ -104,7 +104,9 @@ def test_states_that_need_it_are_explained(
     page: Callable[[], str], project: Project, engine: MemoryEngine, state: dict[str, Any], shown: str
 ) -> None:
     engine.exit(project.container_name)
-    Project.objects.update(**state, observed_at=None)
+    now = timezone.now()  # not that of the collection of tests, which may be long ago
+    moments = {name: now + value for name, value in state.items() if isinstance(value, timedelta)}
+    Project.objects.update(**state | moments, observed_at=None)
     assert shown in page()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from projects.models import Project
-from projects.watcher import background, bot_claims, pulse
+from projects.watcher import background, bot_claims, protection, pulse
 from projects.watcher import watcher as loop
 from projects.watcher.pulse import Pulse
 from projects.watcher.watcher import Watcher
@@ -17,6 +17,9 @@ from tests.waiting import wait_until
 from tests.watchers import run_in_thread
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+
+
+LIMITS = ((loop, "IDLE"), (loop, "STEP"), (protection, "STEP"), (protection, "FIREWALL"))
 
 
 class Noted:
@@ -37,14 +40,10 @@ class Noted:
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
     """Each piece of work has half a second, so that nobody has to wait for a minute."""
-    for module, name in (
-        *((loop, name) for name in ("IDLE", "STEP", "FIREWALL")),
-        (background, "REPAIR"),
-        (bot_claims, "CONFIRMATION"),
-    ):
+    for module, name in (*LIMITS, (background, "REPAIR"), (bot_claims, "CONFIRMATION")):
         monkeypatch.setattr(module, name, 0.5)
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(loop, "FIREWALL_EVERY", 0.02)
+    monkeypatch.setattr(protection, "FIREWALL_EVERY", 0.02)
     return Noted()
 
 
@@ -107,8 +106,8 @@ def test_an_engine_that_does_not_answer_is_no_reason(
     project: Project, engine: MemoryEngine, noted: Noted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process could do no better."""
-    for name in ("IDLE", "STEP", "FIREWALL"):
-        monkeypatch.setattr(loop, name, 60.0)
+    for module, name in LIMITS:
+        monkeypatch.setattr(module, name, 60.0)
     engine.unavailable = True
     with run_in_thread(Watcher(Pulse(noted.publish))):
         signs = noted.signs
