@@ -41,20 +41,24 @@ def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project,
     if not stale:
         return told
     whole = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").in_bulk(stale)
-    refresh(list(whole.values()))
+    refresh(list(whole.values()), busy={str(row.id) for row, facts in told if facts.operation})
     now = clock.now()
     return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
 
 
-def refresh(projects: Sequence[Project]) -> None:
-    """Updates the objects in memory. Where the engine is silent they stay as they are."""
+def refresh(projects: Sequence[Project], *, busy: Collection[str] = ()) -> None:
+    """Updates the objects in memory. Where the engine is silent they stay as they are.
+
+    `busy` are the keys of others on which an operation is under way.
+    """
     now = clock.now()
     stale = [project for project in projects if not is_fresh(project.facts(now))]
     if not stale:
         return
     try:
         with get_engine().read_deadline():
-            seen = _observe(stale, busy={each.container_key for each in projects if each.operation_in_flight(now)})
+            held = {each.container_key for each in projects if each.operation_in_flight(now)}
+            seen = _observe(stale, busy=held.union(busy))
     except EngineError:
         return
     for project in _skip_changed(stale):

@@ -114,6 +114,26 @@ def test_an_empty_list_of_the_engine_is_not_believed(
     assert api.get("/api/projects").json()[0]["status"] == "running"
 
 
+def test_a_container_on_which_an_operation_is_under_way_is_not_inspected_for_the_list(
+    api: APIClient, deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy()
+    moving = deploy(telegramToken="999:another")
+    age(minutes=1)
+    soon = timezone.now() + timedelta(seconds=30)
+    Project.objects.filter(pk=moving.pk).update(operation="stop", operation_id=moving.pk, operation_deadline=soon)
+    left_out: list[set[str]] = []
+    observe = engine.observe
+
+    def spy(*within: Any, briefly: Any = ()) -> Any:
+        left_out.append(set(briefly))
+        return observe(*within, briefly=briefly)
+
+    monkeypatch.setattr(engine, "observe", spy)
+    assert [entry["status"] for entry in api.get("/api/projects").json()] == ["stopping", "running"]
+    assert left_out == [{moving.container_key}]
+
+
 def test_a_vanished_container_is_told(api: APIClient, project: Project, engine: MemoryEngine) -> None:
     age(minutes=1)
     engine.vanish(project.container_name)
