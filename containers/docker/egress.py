@@ -13,7 +13,7 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
 from containers.firewall.bridge import bridge_name, restore_bridge_name
 from containers.firewall.iptables import apply_rules, can_set_rules, explain, find_obstacle, is_on_this_host, rules_hold
-from containers.programs import ProgramError, find_program, is_root
+from containers.programs import ProgramError, find_program, is_local_engine, is_root
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Egress:
 
     def _restore_bridge(self) -> None:
         """Gives the bridge its name back where somebody has changed that, because the rules go by it."""
-        if is_on_this_host() or not (can_set_rules() and find_program("ip")):
+        if is_on_this_host() or not (is_local_engine() and can_set_rules() and find_program("ip")):
             return
         name, gateway = read_bridge(self._connection)
         try:

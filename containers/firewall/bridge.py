@@ -12,6 +12,7 @@ BRIDGE_PREFIX = "berth-"
 """Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
 
 _LIMIT = 10.0
+_NAMED_BY_OTHERS = (BRIDGE_PREFIX, "br-", "docker", "virbr", "lxc", "cni", "podman")
 _INTERFACES = Path("/sys/class/net")
 
 
@@ -45,6 +46,8 @@ def restore_bridge_name(name: str, address: str) -> str:
     if len(shown) < 2:
         return ""
     former = shown[1].partition("@")[0]
+    if former.startswith(_NAMED_BY_OTHERS):
+        return ""  # engines in other namespaces and on other machines use the same addresses
     rename = ("ip", "link", "set", "dev", former, "name", name)
     try:
         run_program(*rename, seconds=_LIMIT)
