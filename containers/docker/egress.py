@@ -2,18 +2,19 @@
 
 import logging
 import time
+from contextlib import suppress
 from datetime import datetime
 
 from django.conf import settings
 
-from containers.docker.network import ensure_network, read_bridge, read_engine_start
+from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.probe import probe
 from containers.docker.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
-from containers.firewall.bridge import bridge_name, restore_bridge_name
+from containers.firewall.bridge import bridge_name, mark_bridge, restore_bridge_name
 from containers.firewall.iptables import apply_rules, can_set_rules, explain, find_obstacle, is_on_this_host, rules_hold
-from containers.programs import ProgramError, find_program, is_local_engine, is_root
+from containers.programs import ProgramError, find_program, is_root
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +83,9 @@ class Egress:
         holds = rules_hold()
         if holds and time.monotonic() - self._set_here_at < HERE_EVERY:
             return None
+        if find_program("ip"):
+            with suppress(ProgramError):  # without it only a renamed bridge is not found again
+                mark_bridge(bridge_name())
         warning = apply_rules()
         self._set_here_at = time.monotonic()
         if not (holds or is_first or warning):
@@ -90,11 +94,11 @@ class Egress:
 
     def _restore_bridge(self) -> None:
         """Gives the bridge its name back where somebody has changed that, because the rules go by it."""
-        if is_on_this_host() or not (is_local_engine() and can_set_rules() and find_program("ip")):
+        if is_on_this_host() or not (can_set_rules() and find_program("ip")):
             return
-        name, gateway = read_bridge(self._connection)
+        name = bridge_name()
         try:
-            former = restore_bridge_name(name, gateway) if name and gateway else ""
+            former = restore_bridge_name(name)
         except ProgramError as error:
             logger.warning("The bridge %s has another name, and could not get its own back: %s", name, error)
             return

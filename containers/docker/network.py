@@ -53,18 +53,6 @@ def read_engine_start(connection: Connection) -> datetime | None:
         return None
 
 
-def read_bridge(connection: Connection) -> tuple[str, str]:
-    """The name that the agents' bridge was made with, and the host's address on it. Empty where the engine is mute."""
-    try:
-        with connection.call() as client, understand_answer():
-            found = client.inspect_network(network_name())
-            pools = (found.get("IPAM") or {}).get("Config") or [{}]
-            name = (found["Options"] or {}).get(f"{_BRIDGE}.name") or ""
-            return str(name), str(pools[0].get("Gateway") or "").partition("/")[0]
-    except MissingError:
-        return "", ""
-
-
 def _network_exists(connection: Connection) -> bool:
     try:
         with connection.call() as client:

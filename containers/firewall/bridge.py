@@ -1,6 +1,7 @@
 """The name of the agents' network interface on the host, which the firewall rules match."""
 
 import hashlib
+import re
 from pathlib import Path
 
 from django.conf import settings
@@ -12,7 +13,6 @@ BRIDGE_PREFIX = "berth-"
 """Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
 
 _LIMIT = 10.0
-_NAMED_BY_OTHERS = (BRIDGE_PREFIX, "br-", "docker", "virbr", "lxc", "cni", "podman")
 _INTERFACES = Path("/sys/class/net")
 
 
@@ -37,17 +37,23 @@ def is_here(bridge: str) -> bool:
     return Path(_INTERFACES, bridge).exists()
 
 
-def restore_bridge_name(name: str, address: str) -> str:
-    """Gives the bridge that has this address the name by which the rules know it.
+def mark_bridge(name: str) -> None:
+    """Writes the name into the interface's alias, which stays if somebody renames it. Raises `ProgramError`."""
+    if is_here(name):
+        run_program("ip", "link", "set", "dev", name, "alias", name, seconds=_LIMIT)
 
-    Returns the name that it had; empty where this host has no such interface. Raises `ProgramError`.
+
+def restore_bridge_name(name: str) -> str:
+    """Gives the bridge that was marked with this name the name again, by which the rules know it.
+
+    Returns the name that it had; empty where this host has no such interface. Raises `ProgramError`. Nothing is told
+    from addresses: engines in other namespaces and on other machines use the same.
     """
-    shown = run_program("ip", "-o", "-4", "addr", "show", "to", address, seconds=_LIMIT).split()
-    if len(shown) < 2:
+    shown = run_program("ip", "-o", "link", "show", seconds=_LIMIT)
+    marked = re.search(rf"^\d+: ([^:@\s]+).*\salias {re.escape(name)}(?:\s|$)", shown, re.MULTILINE)
+    if marked is None:
         return ""
-    former = shown[1].partition("@")[0]
-    if former.startswith(_NAMED_BY_OTHERS):
-        return ""  # engines in other namespaces and on other machines use the same addresses
+    former = marked[1]
     rename = ("ip", "link", "set", "dev", former, "name", name)
     try:
         run_program(*rename, seconds=_LIMIT)

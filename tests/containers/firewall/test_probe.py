@@ -153,15 +153,17 @@ def test_where_there_is_no_way_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) 
     assert probe.probe(nobody) is None
 
 
-@pytest.mark.parametrize("name", ["berth-0123abcd", "br-0123456789ab", "docker7"])
-def test_a_bridge_of_somebody_else_is_not_renamed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """An engine in another namespace, or on another machine, has the same addresses for its networks."""
+@pytest.mark.parametrize(
+    "alias", ["", "\\    alias berth-ours2", "\\    alias xberth-ours", "\\    alias berth-theirs"]
+)
+@pytest.mark.parametrize("name", ["berth-0123abcd", "br-0123456789ab", "docker7", "lan"])
+def test_a_bridge_of_somebody_else_is_not_renamed(monkeypatch: pytest.MonkeyPatch, name: str, alias: str) -> None:
     called: list[tuple[str, ...]] = []
 
     def program(*command: str, seconds: float) -> str:
         called.append(command)
-        return f"7: {name}    inet 172.18.0.1/16 brd 172.18.255.255 scope global {name}"
+        return f"7: {name}: <BROADCAST,UP> mtu 1500 state UP \\    link/ether 02:42:00:00:00:01{alias}\n"
 
     monkeypatch.setattr(bridge, "run_program", program)
-    assert bridge.restore_bridge_name("berth-ours", "172.18.0.1") == ""
-    assert [command[:3] for command in called] == [("ip", "-o", "-4")]
+    assert bridge.restore_bridge_name("berth-ours") == ""
+    assert len(called) == 1
