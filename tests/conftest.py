@@ -11,6 +11,8 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 
+from config import middleware
+from config.database import limits
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import Plan
@@ -19,6 +21,9 @@ from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
 pytest_plugins = ["tests.clients"]
+
+PATIENCE = 100.0
+"""Seconds that a request of a test may take."""
 
 
 def pytest_configure() -> None:
@@ -33,6 +38,19 @@ def engine() -> MemoryEngine:
     engine.reset()
     forget_installation_id()
     return engine
+
+
+@pytest.fixture(autouse=True)
+def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time for the threads of a test that share two busy cores. A test of the limits themselves is marked `hurried`."""
+    if "hurried" not in request.keywords:
+        for module, name in (
+            (limits, "REQUEST"),
+            (limits, "ANSWER"),
+            (middleware, "OUTSIDE_WITHIN"),
+            (middleware, "DATABASE_WITHIN"),
+        ):
+            monkeypatch.setattr(module, name, PATIENCE)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from config.database.limits import (
     AFTER_FAULT,
     ANSWER,
@@ -14,6 +16,8 @@ from config.database.limits import (
     waiting,
     without_limits,
 )
+
+pytestmark = pytest.mark.hurried
 
 
 def test_outside_requests_each_wait_is_limited() -> None:
