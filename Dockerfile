@@ -19,6 +19,9 @@ ENV PATH=/srv/berth/.venv/bin:$PATH \
     BERTH_DATA_DIR=/data \
     BERTH_HOST=0.0.0.0 \
     BERTH_LOG_FORMAT=json
+LABEL org.opencontainers.image.title="Berth" \
+    org.opencontainers.image.version="0.3.0" \
+    org.opencontainers.image.licenses="MIT"
 USER berth
 VOLUME /data
 EXPOSE 8000

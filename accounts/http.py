@@ -56,6 +56,12 @@ def client_address(request: HttpRequest | Request) -> str | None:
     return (_address(forwarded[-hops]) if len(forwarded) >= hops else None) or peer
 
 
+def is_on_this_machine(request: HttpRequest) -> bool:
+    """Whether the client is. One without an address came through a socket of this machine."""
+    address = client_address(request)
+    return address is None or ip_address(address).is_loopback
+
+
 def client_network(address: str | None) -> str:
     """Returns the network that counts as one client: an IPv4 address itself, or the /64 of an IPv6 address.
 

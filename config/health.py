@@ -6,6 +6,7 @@ from django.db.utils import Error
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
+from accounts.http import is_on_this_machine
 from config.database.faults import Fault, find_fault
 from config.database.limits import time_limit
 from containers.errors import EngineError
@@ -16,6 +17,8 @@ from projects.models.watcher import is_beating, read_heartbeat
 
 HELD = "held: nothing is mended until an operator decides. The first page of the admin and the log say why."
 
+VERSION_HEADER = "X-Berth-Version"
+
 DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two of a read."""
 
@@ -24,9 +27,13 @@ _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
 @require_safe
-def healthz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200. Asks neither database nor engine, so that their trouble never restarts this process."""
-    return JsonResponse({"status": OK})
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Answers 200. Asks neither database nor engine, so that their trouble never restarts this process.
+
+    Which version answers is told on this machine only: strangers would look up what it is open to.
+    """
+    version = {VERSION_HEADER: settings.BERTH_VERSION} if is_on_this_machine(request) else {}
+    return JsonResponse({"status": OK}, headers=version)
 
 
 @require_safe

@@ -1,7 +1,6 @@
 """Refuses requests for this machine's own names that come from elsewhere: a page must not look like a local one."""
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -9,7 +8,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 
-from accounts.http import client_address
+from accounts.http import is_on_this_machine
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
@@ -38,10 +37,4 @@ def _is_admitted(request: HttpRequest, name: str, port: str) -> bool:
     public = urlsplit(settings.BERTH_PUBLIC_URL)
     is_public_here = f"[{public.hostname}]" in LOOPBACK_NAMES or public.hostname in LOOPBACK_NAMES
     ports = {"", str(settings.BERTH_PORT)} | ({str(public.port)} if is_public_here and public.port else set())
-    return port in ports and (is_public_here or request.path_info in HEALTH_PATHS or _is_local(request))
-
-
-def _is_local(request: HttpRequest) -> bool:
-    """Whether the client is on this machine. One without an address came through a socket of it."""
-    address = client_address(request)
-    return address is None or ip_address(address).is_loopback
+    return port in ports and (is_public_here or request.path_info in HEALTH_PATHS or is_on_this_machine(request))

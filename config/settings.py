@@ -14,9 +14,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import env
 from config.key_files import private_directory, secret
+from config.version import read_version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TESTING = "pytest" in sys.modules
+BERTH_VERSION = read_version()
 
 # -- where Berth lives ------------------------------------------------------------------------------------------------
 BERTH_DATA_DIR = private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from docker.utils import exclude_paths
 
 from containers import agent_contract
@@ -22,6 +23,9 @@ CONTRACT = Path(agent_contract.__file__)
 
 CONTEXT_LABEL = "berth.context"
 """The label that holds the digest of everything from which an image was built."""
+
+VERSION_LABEL = "org.opencontainers.image.version"
+"""The label with the version of the Berth that built the image. A newer one builds it anew only if its files differ."""
 
 CERTIFICATES = "build-ca.crt"
 PROGRESS_SIZE = 64 * 1024 * 1024
@@ -114,7 +118,7 @@ def build_image(connection: Connection, context: BuildContext, *, base: str, dig
             custom_context=True,
             tag=context.image,
             buildargs={"BASE_IMAGE": base},
-            labels={CONTEXT_LABEL: digest},
+            labels={CONTEXT_LABEL: digest, VERSION_LABEL: settings.BERTH_VERSION},
             network_mode="host",
             rm=True,
             forcerm=True,

@@ -8,6 +8,7 @@ from typing import Any
 import requests.utils
 import urllib3
 import urllib3.exceptions
+from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.bounded_http import BOUNDED_POOLS, bounded_tls
@@ -17,6 +18,11 @@ from containers.foreign_json import read_json
 ANSWER_SIZE = 64 * 1024
 """Bytes of an answer with its head. The largest that is read, Telegram's of a bot, has less than one tenth of it."""
 
+_OUR_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "User-Agent": f"Berth/{settings.BERTH_VERSION}",
+}
 _FAULTS = (
     urllib3.exceptions.HTTPError,
     http.client.HTTPException,
@@ -48,7 +54,7 @@ def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = T
             response = pools.request(
                 "GET",
                 url,
-                headers={"Accept": "application/json", "Accept-Encoding": "identity", **(headers or {})},
+                headers={**_OUR_HEADERS, **(headers or {})},
                 redirect=False,
                 retries=False,
                 preload_content=False,

@@ -9,6 +9,7 @@ from typing import Any
 
 import docker
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
@@ -91,7 +92,9 @@ def test_an_image_is_built_once_and_again_when_something_changes(
     trial: str, folder: Path, docker_under_test: DockerUnderTest
 ) -> None:
     assert f"{trial} is built" in build(docker_under_test)
-    first = docker_under_test.client.inspect_image(trial)["Id"]
+    found = docker_under_test.client.inspect_image(trial)
+    first = found["Id"]
+    assert found["Config"]["Labels"]["org.opencontainers.image.version"] == settings.BERTH_VERSION
     assert f"{trial} is up to date" in build(docker_under_test)
     (folder / "greeting").write_text("good evening")
     assert "Step 1/" in build(docker_under_test)

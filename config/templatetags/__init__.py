@@ -1,0 +1,1 @@
+"""What every page may show of the service itself."""

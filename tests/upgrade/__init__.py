@@ -1,0 +1,1 @@
+"""From the last release to this tree: an old server goes on while the new version migrates."""
