@@ -4,7 +4,6 @@ Domain errors know no HTTP, and no view translates them: every error that leaves
 """
 
 import logging
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,14 +11,12 @@ from math import ceil
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.template.loader import render_to_string
-from django.views import defaults
+from django.http import Http404, HttpResponseBase, JsonResponse
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
 from config.database.faults import Fault, find_fault
-from config.middleware import current_request_id, is_api_path
+from config.middleware import current_request_id
 from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
@@ -132,63 +129,14 @@ def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpRespo
     return problem(row.status, _code(error, row), detail, errors=_field_errors(error), **_headers(error, row))
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_api_path(request.path_info):
-        return problem(400, "invalid", "The request cannot be read. Correct its address and headers.")
-    return defaults.bad_request(request, exception)
-
-
-def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_api_path(request.path_info):
-        return problem(403, "permission_denied", TABLE[PermissionDenied].detail)
-    return defaults.permission_denied(request, exception)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_api_path(request.path_info):
-        return problem(404, "not_found", TABLE[Http404].detail)
-    return defaults.page_not_found(request, exception)
-
-
 def database_problem(fault: Fault, error: BaseException | None) -> JsonResponse:
-    _log_fault(error)
+    log_fault(error)
     return problem(503, DATABASE_UNAVAILABLE, fault.sentence, Retry_After=str(fault.retry_after))
 
 
-def _log_fault(error: BaseException | None) -> None:
+def log_fault(error: BaseException | None) -> None:
     """Its first line, which says what the matter is. Further ones may tell what was stored."""
     log.warning("The database failed: %s", next(iter(str(error).splitlines()), ""))
-
-
-def internal_error(request: HttpRequest) -> HttpResponse:
-    """Answers with the request's id and nothing else. Django has logged the error under that id.
-
-    A fault of the database gets here from pages and from middleware, also while an error page is being rendered.
-    """
-    if fault := find_fault(sys.exception()):
-        return _database_unavailable(request, fault, sys.exception())
-    if is_api_path(request.path_info):
-        return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
-    page = render_to_string("500.html", {"request_id": current_request_id()})
-    return HttpResponse(page, status=500)
-
-
-def _database_unavailable(request: HttpRequest, fault: Fault, error: BaseException | None) -> HttpResponse:
-    if is_api_path(request.path_info):
-        response: HttpResponse = database_problem(fault, error)
-    else:
-        _log_fault(error)
-        page = render_to_string("503.html", {"sentence": fault.sentence, "request_id": current_request_id()})
-        response = HttpResponse(page, status=503, headers={"Retry-After": str(fault.retry_after)})
-    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - the traceback says nothing more
-    return response
-
-
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
-    """Answers a form without its token. Only pages get here: /api takes no cookies."""
-    return defaults.permission_denied(
-        request, PermissionDenied("The form has expired. Go back, reload, send it again.")
-    )
 
 
 def _sentence(error: Exception) -> str:

@@ -8,10 +8,10 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSpli
 
 from config.health import healthz, readyz
 
-handler400 = "config.problems.bad_request"
-handler403 = "config.problems.permission_denied"
-handler404 = "config.problems.not_found"
-handler500 = "config.problems.internal_error"
+handler400 = "config.error_handlers.bad_request"
+handler403 = "config.error_handlers.permission_denied"
+handler404 = "config.error_handlers.not_found"
+handler500 = "config.error_handlers.internal_error"
 
 _public = cache_control(public=True, max_age=300)
 # Swagger UI has its pictures in its style sheet.

@@ -40,7 +40,7 @@ urlpatterns = [
     path("chaos/reconcile", reconcile),
     path("chaos/rows", rows),
 ]
-handler400 = "config.problems.bad_request"
-handler403 = "config.problems.permission_denied"
-handler404 = "config.problems.not_found"
-handler500 = "config.problems.internal_error"
+handler400 = "config.error_handlers.bad_request"
+handler403 = "config.error_handlers.permission_denied"
+handler404 = "config.error_handlers.not_found"
+handler500 = "config.error_handlers.internal_error"
