@@ -17,7 +17,6 @@ from projects.services.operations import (
     NO_FAILURES,
     ForeseenError,
     Outcome,
-    bring_up,
     claim_stop,
     command_deadline,
     failure,
@@ -25,11 +24,11 @@ from projects.services.operations import (
     operation_in_progress,
     record_outcome,
     released_if_broken,
-    take_down,
     time_allowed,
     want_stopped,
 )
 from projects.services.places import COMMANDS, takes_place
+from projects.services.start_and_stop import bring_up, take_down
 
 ATTEMPTS = 5
 """How often a start looks again because another operation began or ended while it looked."""

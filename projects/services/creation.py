@@ -26,7 +26,6 @@ from projects.services.deletion import claim_deletion, finish_deletion, remove_c
 from projects.services.operations import (
     ForeseenError,
     Outcome,
-    bring_up,
     command_deadline,
     failure_code,
     operation_in_progress,
@@ -34,6 +33,7 @@ from projects.services.operations import (
     time_allowed,
 )
 from projects.services.places import COMMANDS, takes_place
+from projects.services.start_and_stop import bring_up
 
 log = logging.getLogger(__name__)
 

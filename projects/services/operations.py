@@ -1,38 +1,24 @@
-"""The two acts that operations share: starting a claimed project's container, and stopping it.
+"""What all operations on a project share: how long they may take, how they claim it, and how they record the outcome.
 
 Every operation has three steps: claim the project, act on the engine, and record the outcome with its event.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from accounts import clock
-from containers.agent_contract import AgentState
-from containers.errors import (
-    EngineError,
-    EngineUnavailableError,
-    FirewallMissingError,
-    ImageMissingError,
-    NameTakenError,
-    StillStoppingError,
-    SupersededError,
-)
+from containers.errors import EngineError, ImageMissingError, NameTakenError
 from containers.get_engine import get_engine
-from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
 from projects.models.ended import NOT_ENDED
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
-from projects.models.watcher import agents_are_barred
-from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.services.agent_users import learn_users
-from projects.services.container_spec import build_spec
-from projects.services.runs import keep_run
+from projects.rules.lifecycle import PREEMPTED_BY, Operation
 
 ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
@@ -99,41 +85,6 @@ def failure_code(error: ForeseenError) -> str:
             return "engine_refused"
 
 
-def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> Outcome:
-    """Starts a container of the claim's generation.
-
-    Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
-    is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
-    outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
-    """
-    try:
-        if agents_are_barred():
-            raise FirewallMissingError
-        _ensure_user(project)
-        seen = get_engine().deploy(
-            build_spec(project),
-            confirm=lambda: project.holds(claim),
-            retire=lambda ended: keep_run(project, ended),
-        )
-    except SupersededError:
-        raise operation_lost(project) from None
-    except (EngineUnavailableError, StillStoppingError) as error:
-        # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
-        return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
-    except (SecretUnreadableError, UnusableSettingsError) as error:
-        return Outcome(error=error, values=failure(failure_code(error)))
-    except EngineError as error:
-        return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
-    return Outcome(values=_observed(project, _as_started(seen)))
-
-
-def _ensure_user(project: Project) -> None:
-    """Gives a number to a project that was last deployed when all had the same."""
-    if project.uid is None:
-        learn_users()
-        project.ensure_uid()
-
-
 @contextmanager
 def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
     """Ends the operation where an error that nobody foresaw comes out of it, so that it holds the project no longer."""
@@ -167,23 +118,6 @@ def want_stopped(project: Project, **values: Any) -> None:
         raise operation_in_progress(project)
 
 
-def take_down(project: Project, claim: Claim) -> Outcome:
-    """Stops the container, so that no process of it runs."""
-    engine = get_engine()
-    try:
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
-        if claim.contested:
-            # The operation that lost may be about to start its container: one that is removed cannot be started.
-            if ended := engine.inspect(project.container_key):
-                keep_run(project, ended)
-            engine.remove(project.container_key)
-        return Outcome(values=_observed(project, engine.inspect(project.container_key)))
-    except StillStoppingError as error:
-        return Outcome(error=error, values=_inspect_after_failure(project))
-    except EngineError as error:
-        return Outcome(error=error)
-
-
 def record_outcome(
     project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = (), **values: Any
 ) -> None:
@@ -210,26 +144,3 @@ def operation_in_progress(project: Project) -> OperationInProgressError:
         f"Another command is being carried out on “{project.name}”. Try again in a few seconds.",
         retry_after=min(max(left, 1), 5),
     )
-
-
-def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
-    return project.observed_values(seen) | {"observed_at": clock.now()}
-
-
-def _as_started(seen: Observation) -> Observation:
-    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count.
-
-    The engine calls what has ended unhealthy. A moment after its start it was neither that nor ready.
-    """
-    if seen.state != ContainerState.EXITED:
-        return seen
-    health = Health.NONE if seen.health == Health.NONE else Health.STARTING
-    report = AgentReport(state=AgentState.STARTING)
-    return replace(seen, state=ContainerState.RUNNING, health=health, exit_code=None, finished_at=None, report=report)
-
-
-def _inspect_after_failure(project: Project) -> dict[str, Any]:
-    try:
-        return _observed(project, get_engine().inspect(project.container_key))
-    except EngineError:
-        return {}

@@ -11,8 +11,9 @@ from projects.models import Actor, Project
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import Action, Desired
 from projects.services.control import control_project
-from projects.services.operations import claim_stop, command_deadline, record_outcome, take_down, want_stopped
+from projects.services.operations import claim_stop, command_deadline, record_outcome, want_stopped
 from projects.services.places import COMMANDS
+from projects.services.start_and_stop import take_down
 
 
 def suspend_project(*, project: Project, actor: Actor) -> Project:

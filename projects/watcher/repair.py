@@ -16,14 +16,13 @@ from projects.rules.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.operations import (
     Outcome,
-    bring_up,
     failure,
     record_outcome,
     released_if_broken,
     repair_within,
-    take_down,
     time_allowed,
 )
+from projects.services.start_and_stop import bring_up, take_down
 
 
 def carry_out(remedy: Remedy, project: Project) -> bool:

@@ -14,10 +14,10 @@ from containers.vocabulary import ContainerState
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project, Watch
 from projects.models.reconciliation import FIRST_PAUSE, LONGEST_PAUSE, pause_after
-from projects.services import operations
-from projects.watcher import observation, repair
-from projects.watcher import reconcile as rounds
-from projects.watcher.reconcile import Round, reconcile
+from projects.services import start_and_stop
+from projects.watcher import observation, reconcile_project, repair
+from projects.watcher.reconcile import reconcile
+from projects.watcher.round import Round
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
@@ -38,16 +38,16 @@ ERRORS: list[Any] = [
 ]
 STEPS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "take over an expired operation": (Project, "release_expired", {"operation": "start"}),
-    "look whether the row differs": (rounds, "differs", {}),
-    "record what was seen": (rounds, "record_observation", {}),
+    "look whether the row differs": (reconcile_project, "differs", {}),
+    "record what was seen": (reconcile_project, "record_observation", {}),
     "apply what was seen": (Project, "apply_observation", {}),
     "count crashes": (observation, "_count_crashes_between", {}),
     "read the end of the log": (observation, "read_log_tail", {}),
     "gather the facts": (Project, "facts", {}),
-    "carry out the remedy": (rounds, "carry_out", {}),
+    "carry out the remedy": (reconcile_project, "carry_out", {}),
     "claim": (Project, "claim", {}),
     "bring up": (repair, "bring_up", {}),
-    "build the specification": (operations, "build_spec", {}),
+    "build the specification": (start_and_stop, "build_spec", {}),
     "take down": (repair, "take_down", {"desired": "stopped"}),
     "remove": (repair, "remove_container", {"desired": "deleted"}),
     "finish the deletion": (repair, "finish_deletion", {"desired": "deleted"}),
@@ -153,7 +153,7 @@ def test_a_project_that_fails_is_skipped_for_longer_and_longer(
 ) -> None:
     engine.exit(victim.container_name, exit_code=1)
     with monkeypatch.context() as patch:
-        broken = break_at(patch, victim, rounds, "carry_out", RuntimeError("a bug"))
+        broken = break_at(patch, victim, reconcile_project, "carry_out", RuntimeError("a bug"))
         for failures in range(1, 13):
             before = timezone.now()
             reconcile()
@@ -206,7 +206,7 @@ def test_a_failing_row_is_not_taken_for_fresh(
     later(victim, observed_at=old, updated_at=old)
     engine.crash(victim.container_name, exit_code=20)
     with monkeypatch.context() as patch:
-        break_at(patch, victim, rounds, "record_observation", RuntimeError("a bug"))
+        break_at(patch, victim, reconcile_project, "record_observation", RuntimeError("a bug"))
         result = reconcile()
     Watch.objects.create(instance="berth", heartbeat_at=result.at)
     assert api.get(f"/api/projects/{victim.pk}").json()["status"] == "crashed"
@@ -222,7 +222,7 @@ def test_staff_are_told_in_the_log_and_in_the_admin_and_nothing_of_the_message(
 ) -> None:
     engine.exit(victim.container_name, exit_code=1)
     with monkeypatch.context() as patch:
-        break_at(patch, victim, rounds, "carry_out", RuntimeError("what it says"))
+        break_at(patch, victim, reconcile_project, "carry_out", RuntimeError("what it says"))
         with caplog.at_level(logging.WARNING):
             reconcile()
     assert f"Could not look at {victim.container_name} (1 times in a row)." in caplog.text

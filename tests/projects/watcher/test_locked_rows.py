@@ -43,7 +43,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
         locked.clear()
         locked.update(project.pk for project in projects)
 
-    monkeypatch.setattr("projects.watcher.reconcile.record_observation", record)
+    monkeypatch.setattr("projects.watcher.reconcile_project.record_observation", record)
     yield lock
     for pk in locked:
         locked_rows.forget(pk)  # type: ignore[arg-type]

@@ -1,0 +1,101 @@
+"""The two acts that operations share: starting a claimed project's container, and stopping it."""
+
+from dataclasses import replace
+from typing import Any
+
+from accounts import clock
+from containers.agent_contract import AgentState
+from containers.errors import (
+    EngineError,
+    EngineUnavailableError,
+    FirewallMissingError,
+    StillStoppingError,
+    SupersededError,
+)
+from containers.get_engine import get_engine
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
+from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import UnusableSettingsError
+from projects.models import Project
+from projects.models.operation import Claim
+from projects.models.watcher import agents_are_barred
+from projects.rules.lifecycle import Desired
+from projects.services.agent_users import learn_users
+from projects.services.container_spec import build_spec
+from projects.services.operations import Outcome, failure, failure_code, operation_lost
+from projects.services.runs import keep_run
+
+
+def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> Outcome:
+    """Starts a container of the claim's generation.
+
+    Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
+    is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
+    outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
+    """
+    try:
+        if agents_are_barred():
+            raise FirewallMissingError
+        _ensure_user(project)
+        seen = get_engine().deploy(
+            build_spec(project),
+            confirm=lambda: project.holds(claim),
+            retire=lambda ended: keep_run(project, ended),
+        )
+    except SupersededError:
+        raise operation_lost(project) from None
+    except (EngineUnavailableError, StillStoppingError) as error:
+        # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
+        return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
+    except (SecretUnreadableError, UnusableSettingsError) as error:
+        return Outcome(error=error, values=failure(failure_code(error)))
+    except EngineError as error:
+        return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
+    return Outcome(values=_observed(project, _as_started(seen)))
+
+
+def _ensure_user(project: Project) -> None:
+    """Gives a number to a project that was last deployed when all had the same."""
+    if project.uid is None:
+        learn_users()
+        project.ensure_uid()
+
+
+def take_down(project: Project, claim: Claim) -> Outcome:
+    """Stops the container, so that no process of it runs."""
+    engine = get_engine()
+    try:
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        if claim.contested:
+            # The operation that lost may be about to start its container: one that is removed cannot be started.
+            if ended := engine.inspect(project.container_key):
+                keep_run(project, ended)
+            engine.remove(project.container_key)
+        return Outcome(values=_observed(project, engine.inspect(project.container_key)))
+    except StillStoppingError as error:
+        return Outcome(error=error, values=_inspect_after_failure(project))
+    except EngineError as error:
+        return Outcome(error=error)
+
+
+def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
+    return project.observed_values(seen) | {"observed_at": clock.now()}
+
+
+def _as_started(seen: Observation) -> Observation:
+    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count.
+
+    The engine calls what has ended unhealthy. A moment after its start it was neither that nor ready.
+    """
+    if seen.state != ContainerState.EXITED:
+        return seen
+    health = Health.NONE if seen.health == Health.NONE else Health.STARTING
+    report = AgentReport(state=AgentState.STARTING)
+    return replace(seen, state=ContainerState.RUNNING, health=health, exit_code=None, finished_at=None, report=report)
+
+
+def _inspect_after_failure(project: Project) -> dict[str, Any]:
+    try:
+        return _observed(project, get_engine().inspect(project.container_key))
+    except EngineError:
+        return {}

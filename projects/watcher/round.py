@@ -1,0 +1,24 @@
+"""What a round of the watcher saw and did."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(slots=True)
+class Round:
+    """What a round saw and did. Every change on the engine up to `at` is in the rows, but for those of the projects in
+    `unwritten`, whose rows are locked.
+
+    `held` says in a sentence why nothing was mended; empty where all is well. `running` are the keys of the agents that
+    run, by the ids of their containers.
+    """
+
+    at: datetime
+    seen: int = 0
+    changed: int = 0
+    skipped: int = 0
+    unwritten: int = 0
+    held: str = ""
+    running: dict[str, str] = field(default_factory=dict)
+    repaired: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
