@@ -13,10 +13,15 @@ from containers.agent_contract import (
     AgentState,
 )
 from containers.agent_text import clean
-from containers.vocabulary import AgentReport
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
 _MARK = STATUS_MARK.encode()
 _STATES = frozenset(AgentState)
+_HEALTH_OF_REPORTS = {
+    AgentState.RUNNING: Health.HEALTHY,
+    AgentState.DEGRADED: Health.UNHEALTHY,
+    AgentState.FAILED: Health.UNHEALTHY,
+}
 
 
 def parse_report(text: bytes | str) -> AgentReport | None:
@@ -53,6 +58,17 @@ def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[da
         if at and report and (since is None or at >= since):
             newest = at, report
     return newest
+
+
+def health_after(report: AgentReport, *, before: Observation) -> Health:
+    """The health of a container that has reported since its last health check.
+
+    By the agent contract a check says that an agent is healthy where its report is that it runs, so that the next check
+    will say this.
+    """
+    if before.state is not ContainerState.RUNNING or before.health is Health.NONE:
+        return before.health
+    return _HEALTH_OF_REPORTS.get(AgentState(report.state), before.health)
 
 
 def parse_time(text: str) -> datetime | None:

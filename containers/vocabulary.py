@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from containers.agent_contract import AGENT_USER, AgentState
+from containers.agent_contract import AGENT_USER
 
 INSTANCE_LABEL = "berth.instance"
 """The label that holds `BERTH_INSTANCE`."""
@@ -142,24 +142,6 @@ class Observation:
     def is_up(self) -> bool:
         """Whether processes of the container may be alive. Those of a paused container are."""
         return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
-
-
-_HEALTH_OF_REPORTS = {
-    AgentState.RUNNING: Health.HEALTHY,
-    AgentState.DEGRADED: Health.UNHEALTHY,
-    AgentState.FAILED: Health.UNHEALTHY,
-}
-
-
-def health_after(report: AgentReport, *, before: Observation) -> Health:
-    """The health of a container that has reported since its last health check.
-
-    By the agent contract a check says that an agent is healthy where its report is that it runs, so that the next check
-    will say this.
-    """
-    if before.state is not ContainerState.RUNNING or before.health is Health.NONE:
-        return before.health
-    return _HEALTH_OF_REPORTS.get(AgentState(report.state), before.health)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

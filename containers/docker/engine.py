@@ -3,14 +3,11 @@
 import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import requests
 from django.conf import settings
 
-from containers.agent_reports import newest_report
 from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
@@ -18,23 +15,20 @@ from containers.docker.deploy import Deployment
 from containers.docker.egress import Egress
 from containers.docker.handover import abandon_handover
 from containers.docker.inspections import Inspections
+from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network, read_engine_start
-from containers.docker.observations import Details, is_plain
+from containers.docker.observations import is_plain
 from containers.docker.secrets import read_secrets
 from containers.docker.stats import Meter
 from containers.docker.users import Users
-from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
-from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
 from containers.docker_api.report_streams import ReportStreams
 from containers.errors import ImageMissingError
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume, health_after
-
-REPORT_LINES = 50
-"""How many of the last log lines are searched for the newest report."""
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume
 
 
 class DockerEngine:
@@ -48,7 +42,8 @@ class DockerEngine:
         self._users = Users(self._connection, self._lookup)
         self._egress = Egress(self._connection)
         self._alignment = Alignment(self._connection, self._lookup)
-        self._inspections = Inspections(self._connection, self._lookup, self._complete)
+        self._logs = Logs(self._connection, self._lookup)
+        self._inspections = Inspections(self._connection, self._lookup, self._logs.complete)
 
     def ping(self) -> None:
         with self._connection.call() as client:
@@ -118,7 +113,7 @@ class DockerEngine:
 
     def inspect(self, key: str) -> Observation | None:
         found = self._lookup.find(key)
-        return self._complete(found) if found else None
+        return self._logs.complete(found) if found else None
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
@@ -150,20 +145,7 @@ class DockerEngine:
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
-        found = self._lookup.find(key)
-        if found is None:
-            return iter(())
-        container_id = found.observation.container_id
-
-        def open_stream(params: dict[str, Any]) -> requests.Response:
-            return self._open_logs(container_id, params)
-
-        try:
-            if follow:
-                return Follower(open_stream, tail=tail, since=since).lines()
-            return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
-        except (MissingError, ConflictError):  # the container is gone or being removed
-            return iter(())
+        return self._logs.read(key, tail=tail, since=since, follow=follow)
 
     def read_secrets(self, key: str) -> list[str]:
         found = self._lookup.find(key)
@@ -195,32 +177,6 @@ class DockerEngine:
             found: socket.socket = client.open_socket()
             return found
 
-    def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:
-        with self._connection.call(about_one=True) as client:
-            return client.open_stream("/containers/{0}/logs", container_id, params=params, silence=SILENCE)
-
     @staticmethod
     def _of_instance(within: Mapping[str, str]) -> dict[str, str]:
         return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
-
-    def _complete(self, found: Details) -> Observation:
-        """The observation and the agent's newest report of this run, from its log or else from a health probe."""
-        if found.run_began is None:
-            return found.observation
-        since = found.probe_report[0] if found.probe_report else found.run_began
-        lines = self._read_tail(found.observation.container_id, since)
-        printed = newest_report(lines, since=since)
-        if printed and found.probe_report:
-            health = health_after(printed[1], before=found.observation)
-            return replace(found.observation, report=printed[1], health=health)
-        newest = printed or found.probe_report
-        return replace(found.observation, report=newest[1] if newest else None)
-
-    def _read_tail(self, container_id: str, since: datetime) -> list[bytes]:
-        params = log_params(tail=REPORT_LINES, since=since, follow=False)
-        try:
-            with self._connection.call(about_one=True) as client:
-                response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
-                return list(split_lines(read_chunks(response)))
-        except (MissingError, ConflictError):  # the container is gone or being removed
-            return []

@@ -195,7 +195,7 @@ class DockerUnderTest:
             return {file: content.read().decode() for file, content in files.items() if content}
 
     def shorten_silence(self, monkeypatch: Any) -> None:
-        monkeypatch.setattr("containers.docker.engine.SILENCE", 0.5)
+        monkeypatch.setattr("containers.docker.logs.SILENCE", 0.5)
 
     def deploy_healthy(self) -> None:
         deploy(self, image=self.probed_image)

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from containers.agent_reports import health_after
 from containers.identity import is_ours
 from containers.vocabulary import (
     PROJECT_LABEL,
@@ -12,7 +13,6 @@ from containers.vocabulary import (
     ContainerState,
     Health,
     Observation,
-    health_after,
 )
 
 
