@@ -4,12 +4,12 @@ Two agents differ only in name, labels, environment, volumes, user and the figur
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.vocabulary import GENERATION_LABEL, QUARANTINE_LABEL, USER_LABEL, ContainerSpec
+from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
 
@@ -36,28 +36,12 @@ _ULIMITS = (
 Those of memory and queues are the kernel's own (64 KiB before 5.16), which an engine's service may have raised for all.
 """
 
-_NOBODY = 65534
-"""The user of what never runs."""
-
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
 
 BY_ENGINE = "unless-stopped"
 NEVER_BY_ENGINE = "no"
 """Who starts agents again: the engine, also when it is started itself, or Berth, once the firewall rules are set."""
-
-HANDOVER_LABEL = "berth.handover"
-"""The label of a container that hands a volume over, with the agent's name and user. It carries none of an agent's."""
-
-_HANDOVER = """cd "$1" && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" ."""
-"""Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is."""
-
-_HANDOVER_CAPABILITIES = ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
-
-
-def handover_name(name: str) -> str:
-    """The container that hands over the volume of the agent of this name."""
-    return f"{name}-handover"
 
 
 def data_volume(name: str) -> str:
@@ -99,8 +83,8 @@ def container_payload(
         "OpenStdin": False,
         "NetworkDisabled": False,
         "HostConfig": {
-            **_confinement(spec.user),
-            **_limits(spec),
+            **confinement(spec.user),
+            **limits(spec),
             "Init": True,
             "Mounts": [
                 _volume(state or data_volume(spec.name), DATA_PATH, spec),
@@ -115,61 +99,7 @@ def container_payload(
     }
 
 
-def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: str = "") -> dict[str, Any]:
-    """The body of POST /containers/create for the container that hands the volume of an agent's state to its user.
-
-    It runs a shell of the agent's image as root, confined like an agent, without a network and with three capabilities:
-    to give files to another user, to find them all, and to take the setuid bit from them on the way. Nothing but the
-    volume and the image can be seen there, so that no path that an agent has left leads anywhere else. The root file
-    system can be written to, because the engine puts no archive where it cannot; it is thrown away.
-    """
-    confinement = {**_confinement(user), "ReadonlyRootfs": False, "CapAdd": _HANDOVER_CAPABILITIES}
-    return {
-        "Image": spec.image,
-        "User": "0:0",
-        "Entrypoint": ["/bin/sh", "-c", _HANDOVER, "handover", DATA_PATH, f"{user}:{user}"],
-        "Cmd": [],
-        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-        "Labels": {HANDOVER_LABEL: f"{spec.name}:{user}"},
-        "Healthcheck": {"Test": ["NONE"]},
-        "NetworkDisabled": True,
-        "HostConfig": {
-            **confinement,
-            **_limits(spec),
-            "LogConfig": {"Type": "none", "Config": {}},
-            "AutoRemove": True,
-            "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH}],
-            "NetworkMode": "none",
-            **({"Runtime": runtime} if runtime else {}),
-        },
-    }
-
-
-def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: str) -> dict[str, Any]:
-    """The body of POST /containers/create for a container in quarantine, which holds on to a volume and never starts.
-
-    `image` is any image that the engine has, `labels` are those of the container whose place it takes, `since` is when.
-    """
-    options = {"NoCopy": True}
-    volume = {"Type": "volume", "Source": state, "Target": DATA_PATH, "ReadOnly": True, "VolumeOptions": options}
-    return {
-        "Image": image,
-        "User": f"{_NOBODY}:{_NOBODY}",
-        "Entrypoint": ["/in-quarantine"],
-        "Cmd": [],
-        "Healthcheck": {"Test": ["NONE"]},
-        "Labels": {**labels, QUARANTINE_LABEL: since},
-        "NetworkDisabled": True,
-        "HostConfig": {
-            **_confinement(_NOBODY),
-            "Mounts": [volume],
-            "NetworkMode": "none",
-            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
-        },
-    }
-
-
-def _confinement(user: int) -> dict[str, Any]:
+def confinement(user: int) -> dict[str, Any]:
     """What keeps the agent inside. An engine without seccomp refuses the container, and does not make it without."""
     return {
         "Privileged": False,
@@ -192,7 +122,7 @@ def _confinement(user: int) -> dict[str, Any]:
     }
 
 
-def _limits(spec: ContainerSpec) -> dict[str, Any]:
+def limits(spec: ContainerSpec) -> dict[str, Any]:
     return {
         "Memory": spec.memory,
         "MemorySwap": spec.memory,  # equal to the memory: no swap

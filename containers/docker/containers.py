@@ -10,9 +10,9 @@ from containers.docker.lookup import Lookup, is_of_another
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
-from containers.hardening import keeper_payload
 from containers.identity import container_name, is_labelled
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
+from containers.volume_containers import keeper_payload
 
 STOP_MARGIN = 5.0
 """Seconds for the engine to answer a stop, after the time that the agent has for it."""

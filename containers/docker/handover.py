@@ -17,9 +17,10 @@ from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
-from containers.hardening import HANDOVER_LABEL, data_volume, handover_name, handover_payload
+from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.vocabulary import ContainerSpec, Observation
+from containers.volume_containers import HANDOVER_LABEL, handover_name, handover_payload
 
 WAIT_LIMIT = 8.0
 """Seconds that a deploy waits. What takes longer goes on without it, and a later deploy finds it done or goes on."""

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
-from containers.docker_api.errors import GARBLED, SLOW, EngineFailedError, is_timeout, translate_errors
+from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
 from containers.foreign_json import read_json
@@ -105,16 +105,7 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         self._raise_for_status(self._post_json(self._url("/networks/create"), data=payload))
 
     def _raise_for_status(self, response: requests.Response) -> None:
-        """Raises docker-py's error for a refusal. docker-py itself takes a redirect for success."""
-        status = response.status_code
-        if status < 200 or (300 <= status < 400 and status != 304):  # 304: already started or stopped
-            response.close()
-            raise EngineUnavailableError(GARBLED)
-        if status >= 400:
-            explanation = _explain(response)
-            is_image = status == 404 and "no such image" in explanation.lower()
-            refusal = docker.errors.ImageNotFound if is_image else docker.errors.APIError
-            raise refusal("The engine refused.", response=response, explanation=explanation)
+        raise_for_status(response)
 
     def _result(self, response: requests.Response, json: bool = False, binary: bool = False) -> Any:  # noqa: FBT001, FBT002 - docker-py's signature
         self._raise_for_status(response)
@@ -122,16 +113,6 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         if json:
             return read_json(body)
         return body if binary else body.decode(errors="replace")
-
-
-def _explain(response: requests.Response) -> str:
-    """The engine's own words for a refusal, {"message": …}. Empty where the body is anything else."""
-    try:
-        body = read_json(response.content)
-    except ValueError:
-        return ""
-    message = body.get("message") if isinstance(body, dict) else None
-    return message if isinstance(message, str) else ""
 
 
 class _ProcessState:

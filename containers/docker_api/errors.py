@@ -14,6 +14,7 @@ import urllib3.exceptions
 
 from containers.call_limits import AnswerTooLargeError
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
+from containers.foreign_json import read_json
 
 SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."
@@ -133,3 +134,26 @@ def _from_answer(error: docker.errors.APIError) -> EngineError:
 def _clean(text: str) -> str:
     """One printable line of at most 300 characters."""
     return "".join(character if character.isprintable() else " " for character in text)[:300].strip()
+
+
+def raise_for_status(response: requests.Response) -> None:
+    """Raises docker-py's error for a refusal. docker-py itself takes a redirect for success."""
+    status = response.status_code
+    if status < 200 or (300 <= status < 400 and status != 304):  # 304: already started or stopped
+        response.close()
+        raise EngineUnavailableError(GARBLED)
+    if status >= 400:
+        explanation = _explain(response)
+        is_image = status == 404 and "no such image" in explanation.lower()
+        refusal = docker.errors.ImageNotFound if is_image else docker.errors.APIError
+        raise refusal("The engine refused.", response=response, explanation=explanation)
+
+
+def _explain(response: requests.Response) -> str:
+    """The engine's own words for a refusal, {"message": …}. Empty where the body is anything else."""
+    try:
+        body = read_json(response.content)
+    except ValueError:
+        return ""
+    message = body.get("message") if isinstance(body, dict) else None
+    return message if isinstance(message, str) else ""

@@ -13,8 +13,8 @@ from containers.agent_contract import AGENT_USER
 from containers.docker import handover
 from containers.docker.lookup import Lookup
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from containers.hardening import HANDOVER_LABEL, handover_payload
 from containers.vocabulary import ContainerState
+from containers.volume_containers import HANDOVER_LABEL, handover_payload
 from tests.busybox import pack_root
 from tests.containers.engine_fixtures import DockerUnderTest, deploy
 from tests.waiting import wait_until
