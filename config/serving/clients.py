@@ -5,15 +5,15 @@ Everything here happens in the worker's loop. Of clients that keep it waiting to
 
 import socket
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from config.serving.answers import refusal, respond
-from config.serving.connections import STALL, Connection, Deadlines
-from config.serving.event_loop import READ, WRITE
+from config.serving.connections import Connection, Deadlines
+from config.serving.event_loop import READ
 from config.serving.framing import Framing, TooLargeError
+from config.serving.unsent import Unsent
 
 if TYPE_CHECKING:
     from config.serving.worker import BufferingWorker
@@ -27,9 +27,6 @@ reset the connection, and the client might never see the answer."""
 CONNECTIONS = 1000
 """Of one worker. Beyond that, the oldest that waits for its client is closed for each new one."""
 
-UNSENT_LIMIT = 64 * 1024 * 1024
-"""Bytes of all answers together that may wait for their clients."""
-
 READ_SIZE = 64 * 1024
 WARN_EVERY = 60.0
 
@@ -41,7 +38,8 @@ class Clients:
         self.connections: set[Connection] = set()
         self._idle = Deadlines(worker.cfg.keepalive)
         self._heads, self._bodies = Deadlines(HEAD_WITHIN), Deadlines(BODY_WITHIN)
-        self._sending, self._lingering = Deadlines(STALL), Deadlines(LINGER)
+        self._lingering = Deadlines(LINGER)
+        self._unsent = Unsent(worker.loop, on_sent=self._after_sending, on_failure=self._close)
         self._evicted, self._warn_at = 0, 0.0
 
     @property
@@ -61,7 +59,7 @@ class Clients:
             sock.close()
             return
         sock.setblocking(False)  # noqa: FBT003 - the standard library's own
-        connection = Connection(sock, address, server, on_unsent=self._on_unsent)
+        connection = Connection(sock, address, server, on_unsent=self._unsent.add)
         self.connections.add(connection)
         self._expect_request(connection, self._heads)
         self._read(connection)
@@ -115,7 +113,7 @@ class Clients:
             self._leave_phase(connection)
             self._bodies.restart(connection, time.monotonic())
             if connection.framing.awaits_continue:
-                self._send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
+                self._unsent.send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     # -- answering ----------------------------------------------------------------------------------------------------
 
@@ -138,45 +136,16 @@ class Clients:
         else:
             self._watch(connection, READ, self._read)
 
-    def _refuse(self, connection: Connection, status: int) -> None:
-        self._leave_phase(connection)
-        self._watch(connection, 0)
-        self._send(connection, refusal(status))
-        self.finish(connection, is_reusable=False)
-
-    def _send(self, connection: Connection, data: bytes) -> None:
-        try:
-            connection.sendall(data)
-        except OSError:
-            self._close(connection)
-
-    def _on_unsent(self, connection: Connection) -> None:
-        self._worker.loop.call_soon(partial(self._begin_sending, connection))
-
-    def _begin_sending(self, connection: Connection) -> None:
-        if connection.is_closed or not connection.unsent or connection in self._sending:
-            return
-        self._sending.restart(connection, time.monotonic())
-        self._watch(connection, WRITE, self._flush)
-        while sum(each.unsent for each in self._sending) > UNSENT_LIMIT and (oldest := self._sending.oldest()):
-            self._close(oldest)
-
-    def _flush(self, connection: Connection) -> None:
-        if connection.is_closed:
-            return
-        try:
-            sent = connection.flush()
-        except OSError:
-            self._close(connection)
-            return
-        if connection.unsent:
-            if sent:
-                self._sending.restart(connection, time.monotonic())
-            return
-        self._sending.discard(connection)
+    def _after_sending(self, connection: Connection) -> None:
         self._watch(connection, 0)
         if not connection.is_answering:
             self._after_answer(connection)
+
+    def _refuse(self, connection: Connection, status: int) -> None:
+        self._leave_phase(connection)
+        self._watch(connection, 0)
+        self._unsent.send(connection, refusal(status))
+        self.finish(connection, is_reusable=False)
 
     # -- ending -------------------------------------------------------------------------------------------------------
 
@@ -192,7 +161,7 @@ class Clients:
         self._watch(connection, READ, self._read)
 
     def expire(self, now: float) -> None:
-        for phase in (self._idle, self._lingering, self._sending):
+        for phase in (self._idle, self._lingering, self._unsent.waiting):
             for connection in phase.expired(now):
                 self._close(connection)
         for phase in (self._heads, self._bodies):
@@ -206,7 +175,7 @@ class Clients:
 
     def evict(self) -> bool:
         """Closes the connection that has waited longest for its client. Returns whether there was one."""
-        for phase in (self._lingering, self._heads, self._idle, self._bodies, self._sending):
+        for phase in (self._lingering, self._heads, self._idle, self._bodies, self._unsent.waiting):
             if (oldest := phase.oldest()) is not None:
                 self._close(oldest)
                 self._evicted += 1
@@ -215,7 +184,7 @@ class Clients:
 
     def _close(self, connection: Connection) -> None:
         self._leave_phase(connection)
-        self._sending.discard(connection)
+        self._unsent.discard(connection)
         self._watch(connection, 0)
         connection.close()
         if not connection.is_answering:

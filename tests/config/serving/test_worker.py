@@ -12,6 +12,7 @@ import pytest
 
 from config.middleware import ARRIVED_AT, current_request_id
 from config.serving import clients as clients_module
+from config.serving import unsent
 from config.serving.clients import Clients
 from tests.config.serving.looping import GUARD, Looping, read_all
 from tests.waiting import wait_until
@@ -74,8 +75,9 @@ def server(site: Site) -> Iterator[Looping]:
 @pytest.fixture
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deadlines end at the next look."""
-    for name in ("HEAD_WITHIN", "BODY_WITHIN", "LINGER", "STALL"):
+    for name in ("HEAD_WITHIN", "BODY_WITHIN", "LINGER"):
         monkeypatch.setattr(clients_module, name, 0.01)
+    monkeypatch.setattr(unsent, "STALL", 0.01)
 
 
 @pytest.fixture
@@ -257,7 +259,7 @@ def test_a_connection_that_is_being_answered_is_never_sacrificed(
 def test_those_who_do_not_read_hold_no_thread_and_little_memory(
     server: Looping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients_module, "UNSENT_LIMIT", 2 * len(LARGE))
+    monkeypatch.setattr(unsent, "UNSENT_LIMIT", 2 * len(LARGE))
     for _ in range(12):
         server.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
     assert server.ask(LAST).endswith(b"/hello")
