@@ -1,27 +1,24 @@
 """The dashboard: what an owner sees of their projects, and does with them."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
-from rest_framework.views import APIView
 
 from accounts import clock
 from accounts.dashboard.decorators import counts_as
-from accounts.http import SignedInRequest, client_address
-from containers.errors import EngineError
+from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
-from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
+from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
 from projects.dashboard.project_page import describe_project
-from projects.errors import ProjectError, ProjectSuspendedError, UnknownRunError
-from projects.models import Actor, Event, Project
+from projects.dashboard.refusals import REFUSALS, ask, refused
+from projects.errors import UnknownRunError
+from projects.models import Event, Project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
@@ -31,7 +28,6 @@ from projects.services.observation import refresh
 from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
-REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
 LONG = 10
 """Digits of a number that is no run's."""
 
@@ -41,7 +37,7 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 @login_required
 @require_safe
 def list_projects(request: SignedInRequest) -> HttpResponse:
-    projects = list(_own_projects(request))
+    projects = list(own_projects(request))
     refresh(projects)
     now = clock.now()
     snapshots = [take_snapshot(project, now=now) for project in projects]
@@ -62,14 +58,14 @@ def new_project(request: SignedInRequest) -> HttpResponse:
         project_id = _deploy_once(request, form)
     except REFUSALS as error:
         form.refuse(error)
-        return _refused(request, "projects/new.html", {"form": form}, error)
+        return refused(request, "projects/new.html", {"form": form}, error)
     return redirect("projects:show", project_id)
 
 
 @login_required
 @require_safe
 def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    project = _find_project(request, project_id)
+    project = find_project(request, project_id)
     number = request.GET.get("run", "")
     try:
         page = describe_project(project, run=int(number) if number.isdecimal() and len(number) < LONG else None)
@@ -82,7 +78,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @pages_and_forms
 def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """Carries out the command of a button. A GET, such as after signing in again, leads back to the page."""
-    project = _own_project(request, project_id)
+    project = own_project(request, project_id)
     if request.method != "POST":
         return redirect("projects:show", project_id)
     form = ControlForm(request.POST)
@@ -91,10 +87,10 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         return render(request, "projects/show.html", describe_project(project), status=400)
     action = Action(form.cleaned_data["action"])
     try:
-        project = control_project(project=project, action=action, actor=_actor(request))
+        project = control_project(project=project, action=action, actor=actor(request))
     except REFUSALS as error:
         messages.error(request, str(error))
-        return _refused(request, "projects/show.html", describe_project(_find_project(request, project_id)), error)
+        return refused(request, "projects/show.html", describe_project(find_project(request, project_id)), error)
     if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
         messages.warning(request, f"“{project.name}” is being stopped. It may take a while.")
     else:
@@ -106,33 +102,33 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @pages_and_forms
 @sensitive_post_parameters("telegram_token", "api_key")
 def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    project = _own_project(request, project_id)
+    project = own_project(request, project_id)
     form = ChangeProjectForm(project, request.POST if request.method == "POST" else None)
     page = {"project": project, "form": form}
     if not form.is_valid():
-        return _ask(request, "projects/change.html", page, check_may_be_changed)
+        return ask(request, "projects/change.html", page, check_may_be_changed)
     try:
         if form.changes_something:
-            project = update_project(project=project, change=form.build(), actor=_actor(request))
+            project = update_project(project=project, change=form.build(), actor=actor(request))
     except REFUSALS as error:
         form.refuse(error)
-        return _refused(request, "projects/change.html", page, error)
+        return refused(request, "projects/change.html", page, error)
     return _after_change(request, project, form)
 
 
 @login_required
 @pages_and_forms
 def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    project = _own_project(request, project_id)
+    project = own_project(request, project_id)
     form = DeleteProjectForm(project, request.POST if request.method == "POST" else None)
     page = {"project": project, "form": form}
     if not form.is_valid():
-        return _ask(request, "projects/delete.html", page, check_may_be_deleted)
+        return ask(request, "projects/delete.html", page, check_may_be_deleted)
     try:
-        gone = delete_project(project=project, actor=_actor(request))
+        gone = delete_project(project=project, actor=actor(request))
     except REFUSALS as error:
         form.refuse(error)
-        return _refused(request, "projects/delete.html", page, error)
+        return refused(request, "projects/delete.html", page, error)
     if gone:
         messages.success(request, f"“{project.name}” is deleted.")
     else:
@@ -140,29 +136,12 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     return redirect("projects:list")
 
 
-def _own_projects(request: SignedInRequest) -> Any:
-    return Project.objects.owned_by(request.user).with_heartbeat().select_related("owner", "plan", "agent_type")
-
-
-def _find_project(request: SignedInRequest, project_id: UUID) -> Project:
-    """The project as its row says. Raises `Http404`, also for somebody else's."""
-    project: Project = get_object_or_404(_own_projects(request), pk=project_id)
-    return project
-
-
-def _own_project(request: SignedInRequest, project_id: UUID) -> Project:
-    """The project as of this moment. Raises `Http404`, also for somebody else's."""
-    project = _find_project(request, project_id)
-    refresh([project])
-    return project
-
-
 def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
     """Returns the id of the project of this form, and deploys it only the first time that the form comes."""
 
     def deploy(project_id: UUID) -> dict[str, str]:
         if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
-            project = create_project(owner=request.user, wanted=form.build(project_id), actor=_actor(request))
+            project = create_project(owner=request.user, wanted=form.build(project_id), actor=actor(request))
             messages.success(request, f"“{project.name}” is deployed.")
             for event in Event.objects.filter(project_id=project_id, outcome="warning").order_by("pk"):
                 messages.warning(request, event.detail.partition(": ")[2])
@@ -177,39 +156,11 @@ def _after_change(request: SignedInRequest, project: Project, form: ChangeProjec
     saved = "The change is saved." if form.changes_something else "Nothing was changed."
     if form.cleaned_data["restart"]:
         try:
-            control_project(project=project, action=Action.RESTART, actor=_actor(request))
+            control_project(project=project, action=Action.RESTART, actor=actor(request))
         except REFUSALS as error:
             messages.error(request, f"{saved} The restart was refused: {error}")
             page = {"project": project, "form": ChangeProjectForm(project)}
-            return _refused(request, "projects/change.html", page, error)
+            return refused(request, "projects/change.html", page, error)
         saved = f"{saved} “{project.name}” is restarted."
     messages.success(request, saved)
     return redirect("projects:show", project.pk)
-
-
-def _ask(
-    request: SignedInRequest, template: str, page: Mapping[str, Any], check: Callable[[Project], None]
-) -> HttpResponse:
-    """The form, empty or with what is wrong, or the sentence that says why nobody may fill it in now."""
-    try:
-        check(page["project"])
-    except ProjectSuspendedError as error:
-        return _refused(request, template, page, error)
-    return render(request, template, dict(page), status=400 if page["form"].is_bound else 200)
-
-
-def _refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
-    """The page once more, with the HTTP status that the API has for this error."""
-    answer = APIView().get_exception_handler()(error, {})
-    if answer is None:
-        raise error
-    if isinstance(error, ProjectSuspendedError) and "form" in page:
-        template = "projects/suspended.html"  # what the form asks for is refused whatever it says
-    response = render(request, template, {**page, "error": error}, status=answer.status_code)
-    if "Retry-After" in answer.headers:
-        response["Retry-After"] = answer.headers["Retry-After"]
-    return response
-
-
-def _actor(request: SignedInRequest) -> Actor:
-    return Actor(label=request.user.email, source="dashboard", address=client_address(request))

@@ -1,0 +1,31 @@
+"""Whose projects a page shows, and who acts on them: the signed-in owner, and nobody else's."""
+
+from typing import Any
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+
+from accounts.http import SignedInRequest, client_address
+from projects.models import Actor, Project
+from projects.services.observation import refresh
+
+
+def own_projects(request: SignedInRequest) -> Any:
+    return Project.objects.owned_by(request.user).with_heartbeat().select_related("owner", "plan", "agent_type")
+
+
+def find_project(request: SignedInRequest, project_id: UUID) -> Project:
+    """The project as its row says. Raises `Http404`, also for somebody else's."""
+    project: Project = get_object_or_404(own_projects(request), pk=project_id)
+    return project
+
+
+def own_project(request: SignedInRequest, project_id: UUID) -> Project:
+    """The project as of this moment. Raises `Http404`, also for somebody else's."""
+    project = find_project(request, project_id)
+    refresh([project])
+    return project
+
+
+def actor(request: SignedInRequest) -> Actor:
+    return Actor(label=request.user.email, source="dashboard", address=client_address(request))
