@@ -53,7 +53,7 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
             timeout=CALL_LIMIT,
         )
         self.trust_env = False
-        self.headers |= {"Accept-Encoding": "identity", "User-Agent": f"Berth/{settings.BERTH_VERSION}"}
+        self.headers.update({"Accept-Encoding": "identity", "User-Agent": f"Berth/{settings.BERTH_VERSION}"})
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         address: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
         scheme = address.partition("://")[0]
