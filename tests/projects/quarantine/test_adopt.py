@@ -1,0 +1,116 @@
+"""`manage.py adopt`: the operator says that what is on the engine belongs to this installation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from containers.identity import installation_id
+from projects.models import Event, Installation, Project, Quarantined
+from projects.models.installation import read_installation, read_installation_id
+from projects.services.installation import look_for_conflicts
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.installations import theirs
+from tests.projects.quarantine.deciding import run
+from tests.projects.watcher.other_databases import another_installations, lose_everything, of_later_deploys, photograph
+
+
+def test_where_all_is_well_there_is_nothing_to_adopt(project: Project, engine: MemoryEngine) -> None:
+    before = photograph(engine)
+    assert "nothing to adopt" in run("adopt", "--yes")
+    assert photograph(engine) == before
+
+
+def test_a_dry_run_and_another_word_change_nothing(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_later_deploys(engine)
+    before = photograph(engine)
+    assert "deploy 7" in run("adopt", "--dry-run")
+    monkeypatch.setattr("builtins.input", lambda question: "yes")
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        run("adopt")
+    assert (photograph(engine), Project.objects.get().generation) == (before, 1)
+
+
+def test_a_later_deploy_is_taken_over_and_then_mended(project: Project, engine: MemoryEngine, api: Any) -> None:
+    of_later_deploys(engine)
+    reconcile()
+    before = photograph(engine)
+    assert f"deploy 7 of project {project.pk}" in run("adopt", "--yes")
+    assert photograph(engine) == before
+    assert (Project.objects.get().generation, Installation.objects.get().held_because) == (7, "")
+    assert Event.objects.filter(action="adopt", actor="operator").count() == 1
+    engine.exit(project.container_name)
+    assert reconcile().repaired == [f"bring back: {project.container_name}"]
+    assert api.post(f"/api/projects/{project.pk}/control", {"action": "restart"}).status_code == 200
+
+
+def test_what_was_never_heard_of_goes_into_quarantine_however_young(project: Project, engine: MemoryEngine) -> None:
+    lose_everything()
+    assert reconcile().repaired == []
+    assert "into quarantine" in run("adopt", "--yes")
+    [container] = engine.containers.values()
+    assert not container.is_up
+    assert engine.volumes == {f"{project.container_name}-data"}
+    assert Quarantined.objects.get().key == str(project.pk)
+    assert (reconcile().held, look_for_conflicts()) == ("", look_for_conflicts())
+
+
+@pytest.fixture
+def own_id(db: None, settings: Any) -> str:
+    """The id is that of the database, as in production."""
+    settings.BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
+    return read_installation_id()
+
+
+def test_a_database_of_the_time_before_ids_takes_on_the_id_of_its_containers(
+    own_id: str, project: Project, engine: MemoryEngine
+) -> None:
+    another_installations(engine)
+    before = photograph(engine)
+    assert "another installation" in reconcile().held
+    assert theirs() in run("adopt", "--yes")
+    assert (read_installation().identifier, installation_id()) == (theirs(), theirs())
+    assert photograph(engine) == before
+    result = reconcile()
+    assert (result.held, result.repaired, result.failed) == ("", [], [])
+
+
+def test_an_installation_with_containers_of_its_own_takes_on_no_other_id(
+    own_id: str, project: Project, engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
+    another_installations(engine)
+    other = deploy(telegramToken="999:another")
+    with pytest.raises(CommandError, match="under an id of its own"):
+        run("adopt", "--yes")
+    assert read_installation().identifier == own_id
+    assert engine.containers[other.container_name].is_up
+
+
+def test_several_ids_are_refused(own_id: str, project: Project, engine: MemoryEngine, deploy: Any) -> None:
+    deploy(telegramToken="999:another")
+    for number, container in enumerate(engine.containers.values()):
+        container.labels["berth.installation"] = f"{number}" * 32
+    with pytest.raises(CommandError, match="carry 2 ids"):
+        run("adopt", "--yes")
+
+
+def test_a_silent_engine_is_told(project: Project, engine: MemoryEngine) -> None:
+    engine.unavailable = True
+    with pytest.raises(CommandError, match="does not answer"):
+        run("adopt", "--yes")
+
+
+def test_each_database_has_an_id_of_its_own(own_id: str) -> None:
+    assert read_installation_id() == own_id
+    assert len(own_id) == 32
+    Installation.objects.all().delete()
+    assert read_installation_id() != own_id
+
+
+def test_reconcile_says_why_nothing_is_mended(project: Project, engine: MemoryEngine) -> None:
+    of_later_deploys(engine)
+    assert "manage.py adopt" in run("reconcile")
