@@ -1,0 +1,99 @@
+"""What the outbox holds: not too much, no secret, and nothing that nobody needs any more."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from accounts.errors import OutboxFullError
+from accounts.models import MailState, OutgoingMail, User
+from accounts.services import code_alarm, outbox
+from accounts.services.outbox import describe_trouble, queue_mail
+from projects.watcher.retention import prune
+from tests.mailing import deliver
+
+
+@pytest.mark.django_db
+def test_the_outbox_is_bounded_and_strangers_get_half_of_it(
+    alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BERTH_SIGNUP, settings.BERTH_SENDS_MAIL = "open", True
+    monkeypatch.setattr(outbox, "MOST_WAITING", 6)
+    answers = [Client().post("/sign-up", {"email": f"guest{number}@example.org"}) for number in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert answers[-1]["Retry-After"] == "600"
+    for _ in range(3):
+        queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "x"})
+    with pytest.raises(OutboxFullError):
+        queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "x"})
+    code_alarm.send_code_alarm(user=alice, address=None)
+    assert OutgoingMail.objects.count() == 6
+
+
+@pytest.mark.django_db
+def test_no_row_ever_holds_a_link_that_lets_somebody_in(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.BERTH_SIGNUP = "open"
+    Client().post("/sign-up", {"email": "guest@example.org"})
+    before = OutgoingMail.objects.values().get()
+    deliver()
+    [message] = mail.outbox
+    assert "/set-password/" in message.body
+    after = OutgoingMail.objects.values().get()
+    token = message.body.partition("/set-password/")[2].split()[0]
+    for row in (before, after):
+        assert "set-password" not in str(row)
+        assert token.rpartition("/")[2] not in str(row)
+
+
+@pytest.mark.django_db
+def test_what_nobody_needs_any_more_is_not_sent(alice: User, settings: Any) -> None:
+    settings.BERTH_SIGNUP = "open"
+    Client().post("/sign-up", {"email": "guest@example.org"})
+    settings.BERTH_SIGNUP = "closed"
+    queue_mail(kind=code_alarm.KIND, user_id=uuid4(), facts={"address": "x"})
+    queue_mail(kind="agent", user_id=alice.pk, facts={"project": str(uuid4()), "reason": "x", "at": "x"})
+    assert deliver()
+    assert mail.outbox == []
+    assert set(OutgoingMail.objects.values_list("state", flat=True)) == {MailState.NOT_NEEDED}
+
+
+@pytest.mark.django_db
+def test_a_mail_that_cannot_be_made_keeps_no_other(alice: User, caplog: pytest.LogCaptureFixture) -> None:
+    queue_mail(kind="a later version's", user_id=alice.pk)
+    queue_mail(kind=code_alarm.KIND, user_id=alice.pk)  # without its facts
+    queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "203.0.113.9"})
+    assert deliver()
+    assert len(mail.outbox) == 1
+    assert OutgoingMail.objects.filter(state=MailState.WAITING, last_error="KeyError").count() == 2
+
+
+@pytest.mark.django_db
+def test_staff_are_told_what_waits_and_what_was_lost(alarm: OutgoingMail) -> None:
+    assert describe_trouble() == ""
+    long_ago = timezone.now() - timedelta(minutes=11)
+    OutgoingMail.objects.update(created_at=long_ago, attempts=1, last_error="TimeoutError")
+    assert "1 wait for the mail server, 0 were refused" in describe_trouble()
+    assert "TimeoutError" in describe_trouble()
+    OutgoingMail.objects.update(state=MailState.REFUSED, ended_at=timezone.now(), last_error="SMTPDataError 554 5.7.1")
+    assert "0 wait for the mail server, 1 were refused" in describe_trouble()
+    OutgoingMail.objects.update(state=MailState.SENT)
+    assert describe_trouble() == ""
+
+
+@pytest.mark.django_db
+def test_only_so_many_that_have_ended_are_kept(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accounts.throttling.retention.MOST_ENDED", 3)
+    now = timezone.now()
+    for number in range(5):
+        OutgoingMail.objects.create(
+            kind="x", user_id=alice.pk, state=MailState.SENT, ended_at=now - timedelta(minutes=number)
+        )
+    waiting = OutgoingMail.objects.create(kind="x", user_id=alice.pk)
+    list(prune())
+    ages = [now - row.ended_at for row in OutgoingMail.objects.exclude(pk=waiting.pk) if row.ended_at]
+    assert sorted(ages) == [timedelta(minutes=number) for number in range(3)]
+    assert OutgoingMail.objects.filter(pk=waiting.pk).exists()
