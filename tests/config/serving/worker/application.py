@@ -1,0 +1,52 @@
+"""The application that the worker of these tests serves."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from config.middleware import ARRIVED_AT
+from tests.config.serving.looping import GUARD
+
+LAST = b"GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+LARGE = b"x" * 12_000_000
+"""More than the kernel takes for a client that does not read."""
+
+
+class Site:
+    """The application of these tests."""
+
+    def __init__(self) -> None:
+        self.hold = threading.Event()
+        self.threads: list[str] = []
+        self.bodies: list[bytes] = []
+        self.held_paths = {"/held"}
+        self.arrivals: list[float] = []
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        self.threads.append(threading.current_thread().name)
+        self.arrivals.append(environ[ARRIVED_AT])
+        if path in self.held_paths:
+            self.hold.wait(GUARD)
+        if path == "/body":
+            self.bodies.append(environ["wsgi.input"].read())
+        if path == "/broken":
+            raise ZeroDivisionError("outside of all that handles errors")
+        if path == "/odd":
+            start_response("200 OK", [("X-Odd", "a\r\nb")])
+        if path == "/stream":
+            start_response("200 OK", [("Content-Type", "text/event-stream; charset=utf-8")])
+            return self.stream()
+        body = LARGE if path == "/large" else path.encode()
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    def stream(self) -> Iterator[bytes]:
+        yield b"data: one\n\n"
+        self.threads.append(threading.current_thread().name)
+        self.hold.wait(GUARD)
+        yield b"data: two\n\n"
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split()[1])

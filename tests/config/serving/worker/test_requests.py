@@ -1,0 +1,76 @@
+"""How the loop of the web server reads requests, and how long it waits for them."""
+
+import json
+import socket
+
+import pytest
+
+from tests.config.serving.looping import Looping, read_all
+from tests.config.serving.worker.application import LAST, Site, status_of
+from tests.waiting import wait_until
+
+
+def test_an_answer_comes_and_the_connection_goes_on(server: Looping) -> None:
+    client = server.connect()
+    for path in (b"/one", b"/two"):
+        client.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = client.recv(65536)
+        while not answer.endswith(path):
+            answer += client.recv(65536)
+    client.sendall(LAST)
+    assert read_all(client).endswith(b"/hello")
+
+
+def test_requests_sent_at_once_are_answered_one_after_the_other(server: Looping) -> None:
+    first = b"GET /one HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answers = server.ask(first + b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc" + LAST)
+    assert [answers.find(path) > 0 for path in (b"/one", b"/body", b"/hello")] == [True] * 3
+    assert answers.find(b"/one") < answers.find(b"/body") < answers.find(b"/hello")
+
+
+def test_a_body_byte_by_byte_reaches_the_application_whole(server: Looping, site: Site) -> None:
+    client = server.connect(b"POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n")
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in b"abcde":
+        client.sendall(bytes([byte]))
+    assert status_of(read_all(client)) == 200
+    assert site.bodies == [b"abcde"]
+
+
+def test_a_client_that_waits_is_told_to_go_on_once(server: Looping) -> None:
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+    client = server.connect(head)
+    assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    client.sendall(b"abc")
+    assert status_of(read_all(client)) == 200
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /", b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"])
+def test_threads_never_wait_for_a_client(server: Looping, begun: bytes) -> None:
+    for _ in range(50):
+        server.connect(begun)
+    server.wait_for_connections(50)
+    assert server.ask(LAST).endswith(b"/hello")
+
+
+@pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nHost: ", b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"])
+def test_half_a_request_is_answered_408_after_its_deadline(hasty: Looping, begun: bytes) -> None:
+    answer = hasty.ask(begun)
+    assert status_of(answer) == 408
+    problem = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert (problem["code"], problem["status"], len(problem["request_id"])) == ("request_timeout", 408, 32)
+
+
+def test_a_silent_connection_is_closed_without_a_word(hasty: Looping) -> None:
+    assert hasty.ask(b"") == b""
+
+
+def test_a_byte_now_and_then_wins_no_time(server: Looping) -> None:
+    """The deadline of a head counts from its beginning."""
+    client = server.connect(b"G")
+    server.wait_for_connections(1)
+    [connection] = server.worker.clients._heads
+    until = server.worker.clients._heads._until[connection]
+    client.sendall(b"ET / HTTP")
+    wait_until(lambda: len(connection.received) > 1)
+    assert server.worker.clients._heads._until[connection] == until

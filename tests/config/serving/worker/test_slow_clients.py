@@ -1,0 +1,54 @@
+"""Clients that keep the web server waiting cost themselves, and nobody else."""
+
+import pytest
+
+from config.serving import clients as clients_module
+from config.serving import unsent
+from tests.config.serving.looping import Looping, read_all
+from tests.config.serving.worker.application import LARGE, LAST, Site
+from tests.waiting import wait_until
+
+
+def test_too_many_connections_cost_the_oldest(server: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients_module, "CONNECTIONS", 10)
+    clients = []
+    for number in range(30):
+        clients.append(server.connect(b"GET /"))
+        server.wait_for_connections(min(number + 1, 10))
+    assert server.ask(LAST).endswith(b"/hello")
+    assert all(client.recv(1) == b"" for client in clients[:20])
+    clients[-1].sendall(b"last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert read_all(clients[-1]).endswith(b"/last")
+
+
+def test_a_connection_that_is_being_answered_is_never_sacrificed(
+    server: Looping, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients_module, "CONNECTIONS", 1)
+    held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    wait_until(lambda: site.threads)
+    assert server.ask(b"") == b""  # there is nothing to close but the newcomer
+    site.hold.set()
+    assert read_all(held).endswith(b"/held")
+
+
+def test_those_who_do_not_read_hold_no_thread_and_little_memory(
+    server: Looping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unsent, "UNSENT_LIMIT", 2 * len(LARGE))
+    for _ in range(12):
+        server.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
+    assert server.ask(LAST).endswith(b"/hello")
+    wait_until(lambda: sum(each.unsent for each in tuple(server.worker.clients.connections)) <= 2 * len(LARGE))
+
+
+def test_one_who_reads_slowly_gets_everything(server: Looping) -> None:
+    client = server.connect(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", receive_buffer=4096)
+    wait_until(lambda: any(each.unsent for each in tuple(server.worker.clients.connections)))
+    assert read_all(client).endswith(LARGE)
+
+
+def test_one_who_takes_nothing_for_too_long_is_left(hasty: Looping, site: Site) -> None:
+    hasty.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
+    wait_until(lambda: site.threads)
+    hasty.wait_for_connections(0)

@@ -1,0 +1,79 @@
+"""Which threads of the web server wait for what."""
+
+import logging
+import time
+
+import pytest
+
+from config.serving.clients import Clients
+from tests.config.serving.looping import Looping, read_all
+from tests.config.serving.worker.application import LAST, Site, status_of
+from tests.waiting import wait_until
+
+
+def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -> None:
+    streams = [server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(5)]
+    for stream in streams:
+        received = b""
+        while b"data: one" not in received:
+            received += stream.recv(65536)
+    assert server.ask(LAST).endswith(b"/hello")
+    site.hold.set()
+    for stream in streams:
+        assert b"data: two" in stream.recv(65536)
+    assert sum(name.startswith("stream") for name in site.threads) == 5
+
+
+def test_a_stop_waits_for_what_was_begun_and_for_nobody_else(server: Looping, site: Site) -> None:
+    silent = server.connect()
+    held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+    wait_until(lambda: site.threads)
+    server.worker.loop.call_soon(site.hold.set)
+    server.stop()
+    assert read_all(held).endswith(b"/held")
+    assert silent.recv(1) == b""
+
+
+def test_an_error_with_one_connection_does_not_end_the_loop(
+    server: Looping, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def break_down(*_: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.ERROR):
+        patched.setattr(Clients, "_advance", break_down)
+        server.connect(LAST)
+        wait_until(lambda: "goes on" in caplog.text)
+    assert server.ask(LAST).endswith(b"/hello")
+
+
+def test_health_checks_wait_for_no_thread_that_others_hold(server: Looping, site: Site) -> None:
+    for _ in range(20):
+        server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 2)
+    for path in (b"/healthz", b"/readyz", b"/healthz?probe=1"):
+        for method in (b"GET", b"HEAD"):
+            answer = server.ask(method + b" " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert status_of(answer) == 200
+    assert {name.partition("_")[0] for name in site.threads[2:]} == {"/healthz", "/readyz"}
+
+
+def test_a_check_of_readiness_that_hangs_keeps_none_of_life_waiting(server: Looping, site: Site) -> None:
+    site.held_paths.add("/readyz")
+    server.connect(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 1)
+    assert status_of(server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) == 200
+
+
+def test_the_application_is_told_when_the_request_came(server: Looping, site: Site) -> None:
+    """It may have waited for a thread, which is part of the time that its answer may take."""
+    for _ in range(2):
+        server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    wait_until(lambda: len(site.threads) >= 2)
+    before = time.monotonic()
+    waiting = server.connect(LAST)
+    wait_until(lambda: server.worker.threads._work_queue.qsize() == 1)
+    after = time.monotonic()
+    site.hold.set()
+    assert status_of(read_all(waiting)) == 200
+    assert before <= site.arrivals[-1] <= after
