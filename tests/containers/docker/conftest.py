@@ -1,12 +1,17 @@
-"""A scripted engine on a socket of its own."""
+"""A scripted engine on a socket of its own, and agents whose volumes are handed over on a real one."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from containers.agent_contract import AGENT_USER
 from containers.docker_api import client
+from tests.containers.docker.handing_over import HOSTILE, everything_in_data, helpers
 from tests.containers.docker.scripted_engine import working_script
+from tests.containers.engine_fixtures import DockerUnderTest, deploy
 from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 
@@ -18,3 +23,32 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySo
         monkeypatch.setenv("DOCKER_HOST", server.url)
         server.script = working_script()
         yield server
+
+
+@pytest.fixture
+def old(docker_under_test: DockerUnderTest) -> Iterator[DockerUnderTest]:
+    """An agent that ran as everybody's user and has left behind what it could think of."""
+    deploy(docker_under_test, pids=64, mode="silent")
+    assert docker_under_test.run("sh", "-c", HOSTILE) == (0, "")
+    assert set(everything_in_data(docker_under_test).values()) == {(AGENT_USER, AGENT_USER)}
+    yield docker_under_test
+    for helper in helpers(docker_under_test):
+        docker_under_test.client.remove_container(helper["Id"], force=True)
+
+
+@pytest.fixture
+def image_with(docker_under_test: DockerUnderTest) -> Iterator[Any]:
+    """Makes images of other root file systems."""
+    made: list[str] = []
+
+    def make(root: bytes, *commands: str) -> str:
+        image = f"berth-test/other:{uuid4().hex[:8]}"
+        repository, _, tag = image.partition(":")
+        docker_under_test.client.import_image_from_data(root, repository=repository, tag=tag, changes=[*commands])
+        made.append(image)
+        return image
+
+    yield make
+    docker_under_test.clean_up()
+    for image in made:
+        docker_under_test.client.remove_image(image, force=True)

@@ -1,4 +1,4 @@
-"""Requests to Alice's project."""
+"""Requests to Alice's project, and a user who has none yet."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from projects.models import Project
+from accounts.models import User
+from projects.models import Plan, Project
+from tests.factories import UserFactory
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.commands import Change, Control
 from tests.projects.api.following import hang_up
@@ -72,3 +74,10 @@ def follow(api: APIClient, project: Project) -> Iterator[Any]:
     for answer in opened:
         if answer.streaming:
             hang_up(answer)
+
+
+@pytest.fixture
+def newcomer(db: None) -> User:
+    """A user as signing up makes one."""
+    Plan.objects.filter(slug="pro").update(max_projects=3)
+    return UserFactory.create(email="new@example.com")
