@@ -18,7 +18,7 @@ from accounts.models import User
 from projects.models import Project
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine
-from tests.moments import of_accounts, of_projects
+from tests.moments import of_accounts, of_projects, of_watcher
 from tests.moments.world import World
 
 Reader = Callable[[World, datetime, timedelta], None]
@@ -47,8 +47,8 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Event.at": of_projects.event_at,
     "projects.IdempotencyRecord.created_at": of_projects.idempotency_created_at,
     "projects.Installation.created_at": SHOWN,
-    "projects.Installation.held_since": of_projects.held_since,
-    "projects.Installation.reminded_at": of_projects.reminded_at,
+    "projects.Installation.held_since": of_watcher.held_since,
+    "projects.Installation.reminded_at": of_watcher.reminded_at,
     "projects.LongRequest.held_until": of_projects.held_until,
     "projects.Project.bot_unconfirmed_at": of_projects.bot_unconfirmed_at,
     "projects.Project.crashes_since": of_projects.crashes_since,
@@ -66,18 +66,18 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Project.started_at": of_projects.started_at,
     "projects.Project.suspended_at": SHOWN,
     "projects.Project.updated_at": of_projects.updated_at,
-    "projects.Quarantined.since": of_projects.quarantined_since,
+    "projects.Quarantined.since": of_watcher.quarantined_since,
     "projects.Run.ended_at": SHOWN,
     "projects.Run.started_at": SHOWN,
-    "projects.Watch.heartbeat_at": of_projects.heartbeat_at,
-    "projects.Watch.lease_until": of_projects.lease_until,
+    "projects.Watch.heartbeat_at": of_watcher.heartbeat_at,
+    "projects.Watch.lease_until": of_watcher.lease_until,
     "sessions.Session.expire_date": of_accounts.session_expire_date,
 }
 ELSEWHERE: dict[str, Reader] = {
     "windows of usage": of_accounts.usage_window,
     "session tokens": of_accounts.token_issued_at,
     "set-password links": of_accounts.link_made_at,
-    "containers on the engine": of_projects.orphan_created_at,
+    "containers on the engine": of_watcher.orphan_created_at,
 }
 """Moments that are no column of that kind."""
 

@@ -11,7 +11,9 @@ from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
 from containers.firewall.iptables import remove_rules
-from tests.containers.engine_fixtures import DockerUnderTest, EngineUnderTest, MemoryUnderTest
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import EngineUnderTest
+from tests.containers.memory_under_test import MemoryUnderTest
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 

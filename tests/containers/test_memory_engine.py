@@ -7,7 +7,8 @@ import pytest
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Health
-from tests.containers.engine_fixtures import MemoryUnderTest, deploy, make_spec, yes
+from tests.containers.engine_fixtures import deploy, make_spec, yes
+from tests.containers.memory_under_test import MemoryUnderTest
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 

@@ -9,7 +9,8 @@ from containers.docker.users import HIGHEST, Users
 from containers.engine import Engine
 from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, USER_LABEL
-from tests.containers.engine_fixtures import DockerUnderTest, EngineUnderTest, deploy, make_spec, yes
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
 
 USER = 1_900_000_017
 

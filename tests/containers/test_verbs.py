@@ -3,27 +3,12 @@
 from contextlib import suppress
 
 import pytest
-from django.conf import settings
 from django.test import override_settings
 
 from containers.errors import EngineUnavailableError, StillStoppingError
-from containers.vocabulary import ContainerState, Health, Observation
-from tests.containers.engine_fixtures import OWNER, EngineUnderTest, deploy, make_spec
-from tests.waiting import wait_until
-
-
-def inspect(under_test: EngineUnderTest) -> Observation:
-    observation = under_test.engine.inspect(under_test.key)
-    assert observation
-    return observation
-
-
-def wait_for_state(under_test: EngineUnderTest, *states: ContainerState) -> Observation:
-    def find() -> Observation | None:
-        observation = inspect(under_test)
-        return observation if observation.state in states else None
-
-    return wait_until(find)
+from containers.vocabulary import ContainerState
+from tests.containers.engine_fixtures import EngineUnderTest, deploy
+from tests.containers.inspecting import inspect, wait_for_state
 
 
 def test_the_engine_answers(under_test: EngineUnderTest) -> None:
@@ -140,69 +125,3 @@ def test_the_beginning_of_an_id_is_not_a_name(under_test: EngineUnderTest) -> No
     under_test.engine.remove(container_id[:12])
     assert under_test.engine.inspect(container_id[:12]) is None
     assert under_test.is_running(under_test.name)
-
-
-def test_observe_sees_the_same_as_inspect(under_test: EngineUnderTest) -> None:
-    deploy(under_test)
-    deploy(under_test, key=f"{under_test.key}-2", mode="deaf")
-    under_test.engine.stop(f"{under_test.key}-2", timeout=1)
-    under_test.pause(under_test.name)  # so that neither is plainly healthy
-    seen = {each.key: each for each in under_test.engine.observe({"berth.owner": OWNER})}
-    for key in (under_test.key, f"{under_test.key}-2"):
-        assert seen[key] == under_test.engine.inspect(key)
-
-
-def test_observe_is_narrowed_by_all_labels(under_test: EngineUnderTest) -> None:
-    spec = make_spec(under_test)
-    under_test.engine.deploy(spec, confirm=lambda: True)
-    mine = {"berth.instance": settings.BERTH_INSTANCE, "berth.project": under_test.key}
-    assert [each.name for each in under_test.engine.observe(mine)] == [under_test.name]
-    assert under_test.engine.observe({**mine, "berth.owner": "bob"}) == []
-
-
-def test_observe_says_little_of_what_is_asked_for_briefly(under_test: EngineUnderTest) -> None:
-    deploy(under_test)
-    under_test.engine.stop(under_test.key, timeout=1)
-    [brief] = under_test.engine.observe({"berth.project": under_test.key}, briefly={under_test.key})
-    assert (brief.state, brief.exit_code, brief.finished_at) == (ContainerState.EXITED, None, None)
-    assert brief.is_brief
-    assert not brief.is_complete
-    [whole] = under_test.engine.observe({"berth.project": under_test.key}, briefly={"another"})
-    assert whole == inspect(under_test)
-    assert whole.is_complete
-
-
-def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTest) -> None:
-    under_test.deploy_healthy()
-    [listed] = under_test.engine.observe({"berth.project": under_test.key})
-    assert (listed.state, listed.health) == (ContainerState.RUNNING, Health.HEALTHY)
-    assert (listed.restart_count, listed.started_at, listed.report, listed.oom_killed) == (None, None, None, None)
-    exact = inspect(under_test)
-    assert exact.health is Health.HEALTHY
-    assert exact.restart_count == 0
-    assert exact.report
-    assert exact.report.state == "running"
-
-
-def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
-    deploy(under_test)
-    under_test.vanish(under_test.name)
-    assert under_test.engine.inspect(under_test.key) is None
-    assert under_test.engine.observe({"berth.project": under_test.key}) == []
-
-
-def test_a_container_that_runs_out_of_memory_says_so(under_test: EngineUnderTest) -> None:
-    deploy(under_test, mode="oom")
-    observation = wait_for_state(under_test, ContainerState.RESTARTING, ContainerState.EXITED)
-    assert observation.oom_killed is True
-    assert observation.exit_code == 137
-
-
-def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUnderTest) -> None:
-    deploy(under_test)
-    running = wait_until(lambda: inspect(under_test).report)
-    assert running.state == "running"
-    under_test.engine.stop(under_test.key, timeout=5)
-    stopped = inspect(under_test).report
-    assert stopped
-    assert stopped.state == "stopped"

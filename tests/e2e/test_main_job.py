@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,19 +13,17 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.e2e.service import EMAIL, Answer, Service, copy_checkout, make_environment
+from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
+from tests.e2e.settling import GENEROUS, carry_out, settle
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
-ALICE = 1001
 
-GENEROUS = 120
-"""Seconds that guard against waiting for ever, on a machine that does a lot beside."""
+ALICE = 1001
 
 
 @pytest.fixture(scope="module")
@@ -74,26 +71,6 @@ def token(service: Service) -> str:
     assert answer.status == 200, answer.text
     session: str = answer.json["token"]
     return session
-
-
-def settle(service: Service, token: str, answer: Answer) -> Any:
-    """The project once it is neither starting nor stopping any more. `?wait=30` may be too short on a busy machine."""
-    assert answer.status in {200, 201}, answer.text
-    seen = [answer.json]
-
-    def is_settled() -> bool:
-        if seen[-1]["status"] in {"starting", "stopping", "restarting"}:
-            seen.append(service.call("GET", f"/api/projects/{seen[0]['id']}", token=token).json)
-            return False
-        return True
-
-    wait_until(is_settled, within=GENEROUS, what=lambda: str(seen[-1]), every=0.5)
-    return seen[-1]
-
-
-def carry_out(service: Service, token: str, project: str, action: str) -> Any:
-    answer = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": action}, token)
-    return settle(service, token, answer)
 
 
 def test_a_user_deploys_an_agent_and_it_answers(

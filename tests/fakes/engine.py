@@ -4,8 +4,7 @@ It keeps every promise of `containers.engine.Engine` (the contract tests run aga
 that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; call `reset()` between tests.
 """
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
@@ -25,16 +24,14 @@ from containers.vocabulary import (
     QUARANTINE_LABEL,
     ContainerSpec,
     ContainerState,
-    EngineEvent,
     Observation,
     Usage,
     Volume,
 )
-from tests.fakes.engine_dials import EngineDials
-from tests.fakes.memory_container import MemoryContainer
+from tests.fakes.memory_streams import MemoryStreams
 
 
-class MemoryEngine(EngineDials):
+class MemoryEngine(MemoryStreams):
     """The engine in memory. All dials may be turned from any thread at any time."""
 
     def ping(self) -> None:
@@ -171,19 +168,6 @@ class MemoryEngine(EngineDials):
                 if is_ours(labels) and within.items() <= labels.items()
             ]
 
-    def logs(
-        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
-    ) -> Iterator[bytes]:
-        self._enter("logs", key)
-        with self._changed:
-            container = self._find(key)
-            if container is None:
-                return iter(())
-            lines = [line for line in container.lines if since is None or line[0] >= since]
-            seen = len(container.lines)
-        head = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
-        return self._read(container, head, seen) if follow else (_stamped(line) for line in head)
-
     def read_secrets(self, key: str) -> list[str]:
         self._enter("read_secrets", key)
         with self._changed:
@@ -195,66 +179,3 @@ class MemoryEngine(EngineDials):
         with self._changed:
             container = self._find(key)
             return self.usage if container and container.state is ContainerState.RUNNING else None
-
-    def report_streams(self) -> "MemoryReports":
-        with self._changed:
-            return MemoryReports(self, len(self._reports))
-
-    def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        self._enter("events")
-        with self._changed:
-            return self._listen(dict(within), timeout, len(self._events))
-
-    def _read(self, container: MemoryContainer, head: list[tuple[datetime, str]], seen: int) -> Iterator[bytes]:
-        yield from (_stamped(line) for line in head)
-        while True:
-            with self._changed:
-                if len(container.lines) == seen and container.is_up and self._is_kept(container):
-                    self._changed.wait(self.silence)
-                fresh, seen = container.lines[seen:], len(container.lines)
-                goes_on = container.is_up and self._is_kept(container)
-            yield from (_stamped(line) for line in fresh)
-            if not goes_on:
-                return
-            if not fresh:
-                yield b""
-
-    def _listen(self, within: dict[str, str], timeout: float, seen: int) -> Iterator[EngineEvent]:
-        until = time.monotonic() + timeout
-        while True:
-            with self._changed:
-                if len(self._events) <= seen and not self._changed.wait(max(0.0, until - time.monotonic())):
-                    return
-                fresh, seen = self._events[seen:], len(self._events)
-            for event, labels in fresh:
-                if within.items() <= labels.items():
-                    yield event
-                    until = time.monotonic() + timeout
-            if time.monotonic() >= until:
-                return
-
-
-class MemoryReports:
-    """Hears of the reports of the containers in memory."""
-
-    def __init__(self, engine: MemoryEngine, seen: int) -> None:
-        self._engine = engine
-        self._seen = seen
-        self._running: Mapping[str, str] = {}
-
-    def follow(self, running: Mapping[str, str]) -> None:
-        self._running = running
-
-    def wait(self, timeout: float) -> set[str]:
-        with self._engine._changed:
-            if len(self._engine._reports) == self._seen:
-                self._engine._changed.wait(timeout)
-            fresh, self._seen = self._engine._reports[self._seen :], len(self._engine._reports)
-        return {self._running[each] for each in fresh if each in self._running}
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-def _stamped(line: tuple[datetime, str]) -> bytes:
-    return f"{line[0].isoformat().replace('+00:00', 'Z')} {line[1]}".encode()

@@ -8,34 +8,18 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.utils import timezone
 
 from accounts import clock
-from containers.identity import own_labels
-from containers.vocabulary import PROJECT_LABEL, Health
+from containers.vocabulary import Health
 from projects.api.long_requests import PER_USER, acquire_lease
-from projects.models import (
-    EngineHost,
-    Event,
-    EventCursor,
-    IdempotencyRecord,
-    Installation,
-    LongRequest,
-    Project,
-    Quarantined,
-    Watch,
-)
-from projects.models.installation import read_installation
+from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Watch
 from projects.models.reconciliation import LONGEST_PAUSE
 from projects.rules.lifecycle import CRASH_LIMIT, Operation
 from projects.services.bot_claims import find_unconfirmed
 from projects.services.capacity import learn_host_memory
 from projects.services.places import Places
-from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import reconcile
-from projects.watcher.reminders import EVERY, remind
 from tests.deploying import PROJECT
-from tests.fakes.engine import MemoryEngine
 from tests.moments.world import LONG_AGO, World
 
 
@@ -60,24 +44,6 @@ def updated_at(world: World, at: datetime, shift: timedelta) -> None:
     assert world.project().updated_at <= clock.now()
     world.engine.unavailable = True
     assert world.status() != "unknown"
-
-
-def heartbeat_at(world: World, at: datetime, shift: timedelta) -> None:
-    world.rows.update(observed_at=LONG_AGO, updated_at=LONG_AGO)
-    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"heartbeat_at": at})
-    world.engine.vanish(world.name)
-    assert world.status() != "running"
-
-
-def lease_until(world: World, at: datetime, shift: timedelta) -> None:
-    """A dead watcher's lease keeps no other one away, and starts no agent again."""
-    Watch.objects.all().delete()
-    assert become_leader("dead")
-    Watch.objects.update(lease_until=at)
-    world.engine.exit(world.name, 3)
-    world.rows.update(observed_at=LONG_AGO)
-    assert world.status() == "crashed"
-    assert become_leader("next")
 
 
 def operation_deadline(world: World, at: datetime, shift: timedelta) -> None:
@@ -174,45 +140,6 @@ def event_at(world: World, at: datetime, shift: timedelta) -> None:
     late = Event(pk=after_a_gap, project_id=uuid4(), owner_id=uuid4(), at=at, actor="a", source="s", action="stop")
     Event.objects.bulk_create([late])
     assert [event.pk for event in cursor.unread(limit=10)] == [after_a_gap]
-
-
-def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:
-    key = str(uuid4())
-    _leave_behind(world.engine, key, LONG_AGO)
-    Quarantined.objects.create(key=key, instance=settings.BERTH_INSTANCE, since=at)
-    reconcile()
-    assert Quarantined.objects.get(pk=key).since <= timezone.now()
-
-
-def held_since(world: World, at: datetime, shift: timedelta) -> None:
-    """What has been held since the future or for a day is said again; what has just begun has just been said."""
-    Installation.objects.filter(pk=read_installation().pk).update(
-        held_because="A test.", held_since=at, reminded_at=None
-    )
-    remind()
-    assert (Installation.objects.get().reminded_at is not None) == (shift > timedelta(0) or -shift >= EVERY)
-
-
-def reminded_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A reminder of the future counts as none, and that of ten minutes ago counts."""
-    held = {"held_because": "A test.", "held_since": LONG_AGO}
-    Installation.objects.filter(pk=read_installation().pk).update(reminded_at=at, **held)
-    remind()
-    assert (Installation.objects.get().reminded_at != at) == (shift > timedelta(0) or -shift >= EVERY)
-
-
-def orphan_created_at(world: World, at: datetime, shift: timedelta) -> None:
-    """The moment is the engine's. What is of no project goes into quarantine, however far apart the clocks are."""
-    key = str(uuid4())
-    _leave_behind(world.engine, key, at)
-    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")  # it was known once
-    reconcile()
-    assert Quarantined.objects.filter(pk=key).exists()
-
-
-def _leave_behind(engine: MemoryEngine, key: str, at: datetime) -> None:
-    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")
-    engine.foreign(f"left-{key[:8]}", labels={**own_labels(), PROJECT_LABEL: key}).created_at = at
 
 
 def _beat(at: datetime) -> None:

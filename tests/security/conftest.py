@@ -4,10 +4,18 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 
+from accounts.credentials.session_tokens import issue_session
+from tests.accounts.phone import Phone
+from tests.accounts.rights import opens, set_password_path
+from tests.canaries import CANARY_PASSWORD
+from tests.clients import browser_of, make_person
 from tests.engines import connect
+from tests.factories import plain_key
 from tests.fakes.engine import MemoryEngine
 from tests.security.agents import Agents, build_probe_image
+from tests.security.live_credentials import Credentials, _cookie_of, _leave_traces
 from tests.security.populated_service import PopulatedService
 
 
@@ -43,3 +51,27 @@ def agents() -> Iterator[Agents]:
 @pytest.fixture
 def service(db: None, engine: MemoryEngine) -> PopulatedService:
     return PopulatedService.make(engine)
+
+
+@pytest.fixture
+def live(service: PopulatedService, phone: Phone) -> Credentials:
+    """One of everything that lets anybody in, with all rows that come of it."""
+    live = Credentials()
+    bob = make_person("bob")
+    phone.enrol(bob)
+    live.add("code", phone.secret, *phone.recovery_codes)
+    live.add("password", CANARY_PASSWORD)
+    live.add("token or key", issue_session(service.admin), issue_session(service.alice), plain_key(service.key))
+    live.add("session cookie", *(_cookie_of(browser_of(user)) for user in (service.admin, service.staff)))
+    typed, half_way, linked, setting_up = Client(), Client(), Client(), browser_of(service.alice)
+    typed.post("/sign-in", {"email": service.alice.email, "password": CANARY_PASSWORD})
+    half_way.post("/sign-in", {"email": bob.email, "password": CANARY_PASSWORD})
+    setting_up.post("/settings/second-factor", {"password": CANARY_PASSWORD})
+    fresh, opened = set_password_path(bob), set_password_path(bob)
+    assert opens(opened, in_browser=linked)
+    live.add("session cookie", _cookie_of(typed), _cookie_of(setting_up))
+    live.add("cookie of a sign-in that waits for its code", _cookie_of(half_way))
+    live.add("cookie of an opened link", _cookie_of(linked))
+    live.add("set-password link", *(path.rpartition("/")[2] for path in (fresh, opened)))
+    _leave_traces(service)
+    return live

@@ -22,7 +22,8 @@ from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError
 from containers.programs import is_root
 from containers.vocabulary import ContainerState
-from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec, yes
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy, make_spec, yes
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 from tests.waiting import wait_until

@@ -6,6 +6,7 @@ from django.test import Client
 from accounts.models import User
 from tests.accounts.dashboard.signing_in import SIGN_IN
 from tests.accounts.phone import Phone
+from tests.factories import UserFactory
 
 
 @pytest.fixture
@@ -21,3 +22,8 @@ def half_way(client: Client, alice: User, phone: Phone) -> Client:
     phone.now += 30
     client.post("/sign-in", SIGN_IN)
     return client
+
+
+@pytest.fixture
+def newcomer(db: None) -> User:
+    return UserFactory.create(email="newcomer@example.com", password=None)

@@ -11,7 +11,8 @@ from containers.agent_contract import AGENT_USER
 from containers.docker_api import client
 from tests.containers.docker.handing_over import HOSTILE, everything_in_data, helpers
 from tests.containers.docker.scripted_engine import working_script
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 

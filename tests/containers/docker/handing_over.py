@@ -5,7 +5,7 @@ import tarfile
 from typing import Any
 
 from containers.volume_containers import HANDOVER_LABEL
-from tests.containers.engine_fixtures import DockerUnderTest
+from tests.containers.docker_under_test import DockerUnderTest
 
 USER = 1_900_000_123
 HOSTILE = r"""

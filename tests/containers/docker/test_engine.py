@@ -1,6 +1,5 @@
 """What only a real Docker can show."""
 
-import json
 import threading
 from typing import Any
 
@@ -15,64 +14,11 @@ from containers.firewall.bridge import bridge_name
 from containers.hardening import container_payload
 from containers.identity import network_name, own_labels
 from containers.vocabulary import ContainerState, Health
-from tests.containers.engine_fixtures import DockerUnderTest, deploy, make_spec
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy, make_spec
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
-CANARY = "canary-5f0c2d"
-
-
-def test_secrets_are_files_that_only_the_agent_can_read(docker_under_test: DockerUnderTest) -> None:
-    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
-    assert docker_under_test.run("stat", "-c", "%a %u %g", "/run/secrets/telegram_bot_token")[1].split() == [
-        "440", "0", "10001",
-    ]  # fmt: skip
-    assert docker_under_test.run("stat", "-c", "%a %u %g", "/run/secrets")[1].split() == ["755", "0", "0"]
-    assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "touch /run/secrets/more",
-        "echo x >> /run/secrets/telegram_bot_token",
-        "busybox rm -f /run/secrets/telegram_bot_token",
-        "busybox mv /run/secrets/telegram_bot_token /run/secrets/other",
-        "busybox ln -s /data /run/secrets/link",
-        "busybox chmod 600 /run/secrets/telegram_bot_token",
-        "busybox chmod 700 /run/secrets",
-    ],
-)
-def test_an_agent_cannot_change_its_secrets(docker_under_test: DockerUnderTest, attempt: str) -> None:
-    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
-    code, said = docker_under_test.run("sh", "-c", attempt)
-    assert code != 0
-    assert "ermission denied" in said or "not permitted" in said
-    assert docker_under_test.run("ls", "/run/secrets") == (0, "telegram_bot_token\n")
-    assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
-
-
-def test_secrets_are_nowhere_in_what_docker_tells(docker_under_test: DockerUnderTest) -> None:
-    deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
-    client = docker_under_test.client
-    told = [
-        client.inspect_container(docker_under_test.name),
-        client.containers(all=True),
-        [client.inspect_volume(volume) for volume in docker_under_test.volumes(docker_under_test.name)],
-        [line.decode() for line in docker_under_test.engine.logs(docker_under_test.key)],
-    ]
-    assert CANARY not in json.dumps(told)
-
-
-def test_secrets_survive_a_restart_and_state_survives_a_replacement(docker_under_test: DockerUnderTest) -> None:
-    deploy(docker_under_test)
-    assert docker_under_test.run("sh", "-c", "echo memory > /data/note")[0] == 0
-    docker_under_test.engine.stop(docker_under_test.key, timeout=5)
-    deploy(docker_under_test)
-    assert docker_under_test.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
-    deploy(docker_under_test, generation=2, secrets={"agent_api_key": "sk-2"})
-    assert docker_under_test.run("cat", "/data/note") == (0, "memory\n")
-    assert docker_under_test.run("ls", "/run/secrets") == (0, "agent_api_key\n")
 
 
 def test_the_engine_took_the_host_config_as_it_was_given(docker_under_test: DockerUnderTest) -> None:

@@ -10,7 +10,8 @@ from containers.errors import EngineRefusedError
 from containers.vocabulary import ContainerState
 from tests.busybox import pack_root
 from tests.containers.docker.handing_over import USER, everything_in_data, helpers
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 
 pytestmark = pytest.mark.docker
 

@@ -11,7 +11,8 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.vocabulary import ContainerState
 from containers.volume_containers import handover_payload
 from tests.containers.docker.handing_over import USER, everything_in_data, helpers
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker

@@ -13,7 +13,8 @@ from django.test import override_settings
 
 from containers.identity import network_name
 from containers.programs import is_root
-from tests.containers.engine_fixtures import OWNER, DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import OWNER, deploy
 
 pytestmark = [
     pytest.mark.docker,

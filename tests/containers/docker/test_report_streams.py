@@ -7,7 +7,8 @@ import pytest
 from containers.docker_api import report_streams
 from containers.docker_api.report_streams import ReportStreams
 from containers.vocabulary import Health
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]

@@ -10,7 +10,8 @@ from containers.docker.engine import DockerEngine
 from containers.firewall import boot
 from containers.firewall.boot import restarts_by_engine
 from containers.identity import container_name
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 
 POLICIES = {"on": "unless-stopped", "off": "no"}
 

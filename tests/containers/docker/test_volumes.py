@@ -6,7 +6,8 @@ import pytest
 
 from containers.docker.containers import Containers
 from containers.errors import EngineRefusedError
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 
 pytestmark = pytest.mark.docker
 

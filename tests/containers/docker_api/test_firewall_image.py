@@ -13,7 +13,7 @@ from django.core.management import call_command
 from containers.docker_api import image_build
 from containers.docker_api.image_build import FIREWALL, BuildContext
 from containers.management.commands import build_images
-from tests.containers.engine_fixtures import DockerUnderTest
+from tests.containers.docker_under_test import DockerUnderTest
 
 
 @pytest.fixture

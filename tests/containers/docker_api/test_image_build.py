@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from containers.docker_api import base_image, image_build
 from containers.docker_api.image_build import BuildContext, find_contexts
 from containers.management.commands.build_images import NO_BASE_IMAGE
-from tests.containers.engine_fixtures import DockerUnderTest
+from tests.containers.docker_under_test import DockerUnderTest
 
 DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /\nRUN rm -f /build-ca.crt\n"
 

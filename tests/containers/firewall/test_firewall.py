@@ -20,7 +20,8 @@ from containers.firewall.iptables import apply_rules, remove_rules, rules_for
 from containers.firewall.rules import make_rules, read_resolvers
 from containers.firewall.script import as_script
 from containers.programs import is_root
-from tests.containers.engine_fixtures import DockerUnderTest, deploy
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 
 ALLOW = [("10.1.2.3/32", 8080), ("10.9.0.0/16", None), ("fd00:1::/64", None)]
 can_filter = pytest.mark.skipif(

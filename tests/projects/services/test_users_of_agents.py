@@ -1,7 +1,6 @@
 """Every project's agent runs as a user of its own, and no number is ever given twice."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,24 +14,8 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from projects.models import Project
 from projects.models.agent_user import BLOCK, LOWEST, base_of, take_uid
 from projects.models.installation import read_installation_id
-from projects.watcher.reconcile import reconcile
-from tests.canaries import CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
-from tests.projects.services.races import beat
-
-BASE = 20_000
-Deploy = Callable[..., Project]
-
-
-def token(number: int) -> str:
-    return CANARY_TELEGRAM_TOKEN.replace(CANARY_TELEGRAM_TOKEN.partition(":")[0], str(700_000_000 + number))
-
-
-def user_in(engine: MemoryEngine, project: Project) -> int:
-    """The user as whom the container of the project was made."""
-    spec = engine.containers[project.container_name].spec
-    assert spec is not None
-    return spec.user
+from tests.projects.services.agent_users import BASE, Deploy, token, user_in
 
 
 def test_each_project_has_a_user_of_its_own(deploy: Deploy, engine: MemoryEngine) -> None:
@@ -92,77 +75,11 @@ def test_numbers_only_go_up_when_the_base_is_changed(
     assert users == expected
 
 
-# -- projects from before each had a user of its own ------------------------------------------------------------------
-
-
-@pytest.fixture
-def old(project: Project, engine: MemoryEngine) -> Project:
-    """A project as an older Berth left it: without a user of its own, its container running as everybody's."""
-    Project.objects.update(uid=None)
-    project.refresh_from_db()
-    return project
-
-
-def restart(api: APIClient, project: Project) -> None:
-    assert api.post(f"/api/projects/{project.id}/control", {"action": "restart"}).status_code == 200
-
-
-def stop_and_start(api: APIClient, project: Project) -> None:
-    for action in ("stop", "start"):
-        assert api.post(f"/api/projects/{project.id}/control", {"action": action}).status_code == 200
-
-
-def change(api: APIClient, project: Project) -> None:
-    changed = {"settings": {"model": "another"}}
-    assert api.patch(f"/api/projects/{project.id}?restart=true", changed).status_code == 200
-
-
-@pytest.mark.parametrize("act", [restart, stop_and_start, change])
-def test_an_old_project_gets_a_user_with_its_next_deploy(
-    act: Callable[[APIClient, Project], None], old: Project, api: APIClient, engine: MemoryEngine
-) -> None:
-    act(api, old)
-    old.refresh_from_db()
-    assert old.uid is not None
-    assert old.uid >= LOWEST
-    assert user_in(engine, old) == old.uid
-    given_once = old.uid
-    restart(api, old)
-    old.refresh_from_db()
-    assert old.uid == given_once
-
-
-def test_so_does_one_whose_container_the_watcher_makes_again(old: Project, engine: MemoryEngine) -> None:
-    engine.vanish(old.container_name)
-    beat(seconds=0)
-    reconcile()
-    old.refresh_from_db()
-    assert old.uid is not None
-    assert user_in(engine, old) == old.uid
-
-
-def test_until_then_nothing_of_it_changes(old: Project, api: APIClient) -> None:
-    assert api.get(f"/api/projects/{old.id}").json()["status"] == "running"
-    reconcile()
-    old.refresh_from_db()
-    assert old.uid is None
-
-
-def test_an_older_server_may_go_on_making_projects_without_one(deploy: Deploy) -> None:
-    """Rows without a number do not stand in each other's way."""
-    deploy(telegramToken=token(1))
-    deploy(telegramToken=token(2))
-    assert Project.objects.update(uid=None) == 2
-
-
 @pytest.mark.django_db
 def test_no_two_projects_can_have_the_same(deploy: Deploy) -> None:
     first, second = deploy(telegramToken=token(1)), deploy(telegramToken=token(2))
     with pytest.raises(IntegrityError), transaction.atomic():
         Project.objects.filter(pk=second.pk).update(uid=first.uid)
-
-
-# -- many at once -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
@@ -184,18 +101,6 @@ def test_many_at_once_get_different_numbers(settings: Any) -> None:
     for thread in threads:
         thread.join(60)
     assert sorted(taken) == list(range(BASE, BASE + 60))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_two_deploys_of_an_old_project_agree_on_its_user(project: Project) -> None:
-    Project.objects.update(uid=None)
-    same = [Project.objects.get(pk=project.pk) for _ in range(2)]
-    for each in same:
-        each.ensure_uid()
-    assert same[0].uid == same[1].uid == Project.objects.get().uid
-
-
-# -- where numbers begin ----------------------------------------------------------------------------------------------
 
 
 @given(identifier=st.text("0123456789abcdef", min_size=32, max_size=32))

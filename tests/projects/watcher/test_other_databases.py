@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from containers.vocabulary import QUARANTINE_LABEL, ContainerState
-from projects.models import Event, Installation, Project, Quarantined
+from containers.vocabulary import ContainerState
+from projects.models import Installation, Project, Quarantined
 from projects.rules.remedies import Remedy
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -60,10 +60,14 @@ VERBS: dict[str, Callable[[MemoryEngine, Project], object]] = {
         operation="restart", operation_id=project.pk, operation_deadline=NOW() - timedelta(minutes=1)
     ),
 }
+
+
 WITH_ROW: dict[str, Stage] = {
     "the id of another installation": another_installations,
     "a later deploy than the row's": of_later_deploys,
 }
+
+
 WITHOUT_ROW: dict[str, tuple[Stage, Callable[[], None]]] = {
     "the id of another installation": (another_installations, lose_everything),
     "the id of another installation, and events": (another_installations, lose_row),
@@ -141,97 +145,6 @@ def test_a_missing_container_does_not_bring_back_one_of_another_installation(
     for action in ("start", "restart"):
         assert api.post(f"/api/projects/{project.pk}/control", {"action": action}).status_code >= 409
     assert photograph(engine) == before
-
-
-# -- quarantine -------------------------------------------------------------------------------------------------------
-
-
-def test_what_the_events_tell_of_is_put_into_quarantine(project: Project, engine: MemoryEngine) -> None:
-    lose_row()
-    assert reconcile().repaired == []  # it is young: its row may have come a moment later
-    grow_old(engine)
-    assert reconcile().repaired == [f"quarantine: {project.pk}"]
-    [container] = engine.containers.values()
-    assert not container.is_up
-    assert container.labels[QUARANTINE_LABEL]
-    assert engine.volumes == {f"{project.container_name}-data"}
-    entry = Quarantined.objects.get()
-    assert (entry.key, entry.owner_key) == (str(project.pk), str(project.owner_id))
-    assert Event.objects.filter(project_id=project.pk, action="quarantine").count() == 1
-    before = photograph(engine)
-    grow_old(engine)
-    for _ in range(3):
-        assert reconcile().repaired == []
-    assert photograph(engine) == before
-
-
-def test_it_is_never_deleted_by_itself(project: Project, engine: MemoryEngine) -> None:
-    lose_row()
-    grow_old(engine)
-    reconcile()
-    Quarantined.objects.update(since=NOW() - timedelta(days=400))
-    before = photograph(engine)
-    for _ in range(3):
-        assert reconcile().repaired == []
-    assert photograph(engine) == before
-    assert Quarantined.objects.count() == 1
-
-
-def test_who_starts_it_by_hand_finds_it_stopped_again(project: Project, engine: MemoryEngine) -> None:
-    lose_row()
-    grow_old(engine)
-    reconcile()
-    [container] = engine.containers.values()
-    container.state = ContainerState.RUNNING
-    grow_old(engine)
-    reconcile()
-    assert not container.is_up
-
-
-def test_an_older_backup_without_the_entry_lists_it_again(project: Project, engine: MemoryEngine) -> None:
-    lose_row()
-    grow_old(engine)
-    reconcile()
-    Quarantined.objects.all().delete()
-    Event.objects.all()._raw_delete("default")
-    grow_old(engine)
-    assert reconcile().held == ""
-    assert Quarantined.objects.get().key == str(project.pk)
-
-
-def test_a_volume_without_its_container_is_listed_and_its_credentials_go(
-    project: Project, engine: MemoryEngine
-) -> None:
-    lose_row()
-    engine.vanish(project.container_name)
-    grow_old(engine)
-    assert reconcile(include_volumes=False).repaired == []
-    assert reconcile().repaired == [f"quarantine: {project.pk}"]
-    assert engine.volumes == {f"{project.container_name}-data"}
-    assert Quarantined.objects.count() == 1
-    assert reconcile().repaired == []
-
-
-def test_an_entry_goes_when_the_engine_has_nothing_of_it_any_more(project: Project, engine: MemoryEngine) -> None:
-    lose_row()
-    grow_old(engine)
-    reconcile()
-    engine.vanish(project.container_name)
-    engine.volumes.clear()
-    reconcile()
-    assert not Quarantined.objects.exists()
-
-
-def test_what_a_late_deploy_left_of_a_deleted_project_is_removed(
-    project: Project, engine: MemoryEngine, api: Any
-) -> None:
-    """Its owner has said so."""
-    left = dict(engine.containers), set(engine.volumes)
-    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
-    engine.containers, engine.volumes = left
-    grow_old(engine)
-    assert reconcile().repaired == [f"remove the rest: {project.pk}"]
-    assert photograph(engine) == ({}, set())
 
 
 def test_it_is_said_once_in_the_log_and_taken_back(

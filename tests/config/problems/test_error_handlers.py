@@ -1,0 +1,44 @@
+"""What no view answers is a problem document under /api, and a page everywhere else."""
+
+import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404
+from django.test import Client
+
+from tests.config.problems.raising import answer_to
+
+pytestmark = pytest.mark.urls("tests.config.probe_urls")
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/probe/", "/api/%00", "/api/projects/../x"])
+def test_an_unknown_path_of_the_api_is_a_404_problem(client: Client, path: str) -> None:
+    response = client.get(path)
+    assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_a_host_that_is_not_ours_is_a_400_problem(client: Client) -> None:
+    response = client.get("/api/nothing", headers={"host": "evil.example"})
+    assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(Http404(), 404), (PermissionDenied(), 403), (SuspiciousOperation(), 400), (ZeroDivisionError("internals"), 500)],
+)
+def test_an_error_of_a_page_is_a_page(client: Client, error: Exception, status: int) -> None:
+    response = answer_to(client, error, "/probe")
+    assert response.status_code == status
+    assert response["Content-Type"].startswith("text/html")
+    assert b"internals" not in response.content
+
+
+def test_a_form_without_its_token_is_a_403_page() -> None:
+    response = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "a", "password": "b"})
+    assert (response.status_code, response["Content-Type"]) == (403, "text/html; charset=utf-8")
+
+
+def test_an_unexpected_error_is_logged_with_its_traceback(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    answer_to(client, ZeroDivisionError("the cause"))
+    [record] = [record for record in caplog.records if record.name == "django.request"]
+    assert record.exc_info
+    assert "the cause" in str(record.exc_info[1])

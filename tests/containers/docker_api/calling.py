@@ -1,0 +1,31 @@
+"""The verbs of an engine, and how long the calls of these tests may take."""
+
+from collections.abc import Callable
+
+from containers.docker.engine import DockerEngine
+from containers.vocabulary import ContainerSpec
+
+LIMIT = 0.3
+GUARD = 15.0
+"""Seconds: far above every limit here, far below what the faults would take without one."""
+
+
+SPEC = ContainerSpec(
+    name="berth-x", image="berth/x", labels={"berth.instance": "berth", "berth.project": "x"}, generation=1,
+    environment={}, secrets={}, memory=1, nano_cpus=1, pids=1, stop_timeout=1,
+)  # fmt: skip
+
+
+VERBS: dict[str, Callable[[DockerEngine], object]] = {
+    "ping": lambda engine: engine.ping(),
+    "image_exists": lambda engine: engine.image_exists("x"),
+    "deploy": lambda engine: engine.deploy(SPEC, confirm=lambda: True),
+    "stop": lambda engine: engine.stop("x", timeout=1),
+    "remove": lambda engine: engine.remove("x", volumes=True),
+    "inspect": lambda engine: engine.inspect("x"),
+    "observe": lambda engine: engine.observe({}),
+    "list_volumes": lambda engine: engine.list_volumes({}),
+    "logs": lambda engine: list(engine.logs("x")),
+    "stats": lambda engine: engine.stats("x"),
+    "events": lambda engine: list(engine.events({}, timeout=0.3)),
+}

@@ -1,0 +1,18 @@
+"""An engine that does what a test says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from containers.docker_api import client
+from tests.containers.docker_api.calling import LIMIT
+from tests.fakes.docker_socket import FaultySocket, faulty_socket
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
+    monkeypatch.setattr(client, "CALL_LIMIT", LIMIT)
+    with faulty_socket(tmp_path) as server:
+        monkeypatch.setenv("DOCKER_HOST", server.url)
+        yield server

@@ -1,0 +1,70 @@
+"""The engine in memory under the contract tests: it is told to do what Docker does by itself."""
+
+from typing import Any
+from uuid import uuid4
+
+from containers.identity import container_name
+from containers.vocabulary import ContainerSpec, Health
+from tests.containers.engine_fixtures import deploy
+from tests.fakes.engine import MemoryEngine
+
+
+class MemoryUnderTest:
+    image = "berth/assistant:latest"
+
+    def __init__(self) -> None:
+        self.engine: MemoryEngine = MemoryEngine()
+        self.key = str(uuid4())
+        self.name = container_name(self.key)
+
+    def unstartable(self, spec: ContainerSpec) -> ContainerSpec:
+        self.engine.fail_start_after_create()
+        return spec
+
+    def play(self, name: str, mode: str) -> None:
+        if mode == "deaf":
+            self.engine.ignores_sigterm.add(name)
+        elif mode == "crash":
+            self.engine.report(name, "failed", "crash")
+            self.engine.crash(name, exit_code=3, restarting=True)
+        elif mode == "oom":
+            self.engine.crash(name, exit_code=137, oom=True, restarting=True)
+        elif mode == "chatty":
+            for number in range(1, 101):
+                self.engine.log(name, f"line {number}")
+
+    def foreign(self, name: str, labels: dict[str, str]) -> str:
+        return self.engine.foreign(name, labels=labels).container_id
+
+    def id_of(self, name: str) -> str | None:
+        found = self.engine.containers.get(name)
+        return found.container_id if found else None
+
+    def is_running(self, name: str) -> bool:
+        return self.engine.containers[name].is_up
+
+    def pause(self, name: str) -> None:
+        self.engine.pause(name)
+
+    def vanish(self, name: str) -> None:
+        self.engine.vanish(name)
+
+    def rename(self, name: str, new: str) -> None:
+        container = self.engine.containers[new] = self.engine.containers.pop(name)
+        container.name = new
+
+    def change(self, name: str, _what: str) -> None:
+        self.engine.drift(name)
+
+    def volumes(self, name: str) -> set[str]:
+        return {volume for volume in self.engine.volumes if volume.startswith(name)}
+
+    def secrets(self, name: str) -> dict[str, str]:
+        return self.engine.secrets_of(name)
+
+    def shorten_silence(self, monkeypatch: Any) -> None:
+        self.engine.silence = 0.2
+
+    def deploy_healthy(self) -> None:
+        deploy(self)
+        self.engine.set_health(self.name, Health.HEALTHY)

@@ -1,0 +1,74 @@
+"""Observe and inspect, on every engine."""
+
+from django.conf import settings
+
+from containers.vocabulary import ContainerState, Health
+from tests.containers.engine_fixtures import OWNER, EngineUnderTest, deploy, make_spec
+from tests.containers.inspecting import inspect, wait_for_state
+from tests.waiting import wait_until
+
+
+def test_observe_sees_the_same_as_inspect(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    deploy(under_test, key=f"{under_test.key}-2", mode="deaf")
+    under_test.engine.stop(f"{under_test.key}-2", timeout=1)
+    under_test.pause(under_test.name)  # so that neither is plainly healthy
+    seen = {each.key: each for each in under_test.engine.observe({"berth.owner": OWNER})}
+    for key in (under_test.key, f"{under_test.key}-2"):
+        assert seen[key] == under_test.engine.inspect(key)
+
+
+def test_observe_is_narrowed_by_all_labels(under_test: EngineUnderTest) -> None:
+    spec = make_spec(under_test)
+    under_test.engine.deploy(spec, confirm=lambda: True)
+    mine = {"berth.instance": settings.BERTH_INSTANCE, "berth.project": under_test.key}
+    assert [each.name for each in under_test.engine.observe(mine)] == [under_test.name]
+    assert under_test.engine.observe({**mine, "berth.owner": "bob"}) == []
+
+
+def test_observe_says_little_of_what_is_asked_for_briefly(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.engine.stop(under_test.key, timeout=1)
+    [brief] = under_test.engine.observe({"berth.project": under_test.key}, briefly={under_test.key})
+    assert (brief.state, brief.exit_code, brief.finished_at) == (ContainerState.EXITED, None, None)
+    assert brief.is_brief
+    assert not brief.is_complete
+    [whole] = under_test.engine.observe({"berth.project": under_test.key}, briefly={"another"})
+    assert whole == inspect(under_test)
+    assert whole.is_complete
+
+
+def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTest) -> None:
+    under_test.deploy_healthy()
+    [listed] = under_test.engine.observe({"berth.project": under_test.key})
+    assert (listed.state, listed.health) == (ContainerState.RUNNING, Health.HEALTHY)
+    assert (listed.restart_count, listed.started_at, listed.report, listed.oom_killed) == (None, None, None, None)
+    exact = inspect(under_test)
+    assert exact.health is Health.HEALTHY
+    assert exact.restart_count == 0
+    assert exact.report
+    assert exact.report.state == "running"
+
+
+def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.vanish(under_test.name)
+    assert under_test.engine.inspect(under_test.key) is None
+    assert under_test.engine.observe({"berth.project": under_test.key}) == []
+
+
+def test_a_container_that_runs_out_of_memory_says_so(under_test: EngineUnderTest) -> None:
+    deploy(under_test, mode="oom")
+    observation = wait_for_state(under_test, ContainerState.RESTARTING, ContainerState.EXITED)
+    assert observation.oom_killed is True
+    assert observation.exit_code == 137
+
+
+def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    running = wait_until(lambda: inspect(under_test).report)
+    assert running.state == "running"
+    under_test.engine.stop(under_test.key, timeout=5)
+    stopped = inspect(under_test).report
+    assert stopped
+    assert stopped.state == "stopped"

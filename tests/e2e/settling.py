@@ -1,0 +1,29 @@
+"""Commands of an owner, and the project once it has settled."""
+
+from typing import Any
+
+from tests.e2e.service import Answer, Service
+from tests.waiting import wait_until
+
+GENEROUS = 120
+"""Seconds that guard against waiting for ever, on a machine that does a lot beside."""
+
+
+def settle(service: Service, token: str, answer: Answer) -> Any:
+    """The project once it is neither starting nor stopping any more. `?wait=30` may be too short on a busy machine."""
+    assert answer.status in {200, 201}, answer.text
+    seen = [answer.json]
+
+    def is_settled() -> bool:
+        if seen[-1]["status"] in {"starting", "stopping", "restarting"}:
+            seen.append(service.call("GET", f"/api/projects/{seen[0]['id']}", token=token).json)
+            return False
+        return True
+
+    wait_until(is_settled, within=GENEROUS, what=lambda: str(seen[-1]), every=0.5)
+    return seen[-1]
+
+
+def carry_out(service: Service, token: str, project: str, action: str) -> Any:
+    answer = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": action}, token)
+    return settle(service, token, answer)

@@ -1,0 +1,77 @@
+"""Readers of the moments that the watcher stores.
+
+Each is shown a moment that is `shift` away from now, and must take one in the future for never written.
+"""
+
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from django.conf import settings
+from django.utils import timezone
+
+from containers.identity import own_labels
+from containers.vocabulary import PROJECT_LABEL
+from projects.models import Event, Installation, Quarantined, Watch
+from projects.models.installation import read_installation
+from projects.watcher.leader import become_leader
+from projects.watcher.reconcile import reconcile
+from projects.watcher.reminders import EVERY, remind
+from tests.fakes.engine import MemoryEngine
+from tests.moments.world import LONG_AGO, World
+
+
+def heartbeat_at(world: World, at: datetime, shift: timedelta) -> None:
+    world.rows.update(observed_at=LONG_AGO, updated_at=LONG_AGO)
+    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"heartbeat_at": at})
+    world.engine.vanish(world.name)
+    assert world.status() != "running"
+
+
+def lease_until(world: World, at: datetime, shift: timedelta) -> None:
+    """A dead watcher's lease keeps no other one away, and starts no agent again."""
+    Watch.objects.all().delete()
+    assert become_leader("dead")
+    Watch.objects.update(lease_until=at)
+    world.engine.exit(world.name, 3)
+    world.rows.update(observed_at=LONG_AGO)
+    assert world.status() == "crashed"
+    assert become_leader("next")
+
+
+def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:
+    key = str(uuid4())
+    _leave_behind(world.engine, key, LONG_AGO)
+    Quarantined.objects.create(key=key, instance=settings.BERTH_INSTANCE, since=at)
+    reconcile()
+    assert Quarantined.objects.get(pk=key).since <= timezone.now()
+
+
+def held_since(world: World, at: datetime, shift: timedelta) -> None:
+    """What has been held since the future or for a day is said again; what has just begun has just been said."""
+    Installation.objects.filter(pk=read_installation().pk).update(
+        held_because="A test.", held_since=at, reminded_at=None
+    )
+    remind()
+    assert (Installation.objects.get().reminded_at is not None) == (shift > timedelta(0) or -shift >= EVERY)
+
+
+def reminded_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A reminder of the future counts as none, and that of ten minutes ago counts."""
+    held = {"held_because": "A test.", "held_since": LONG_AGO}
+    Installation.objects.filter(pk=read_installation().pk).update(reminded_at=at, **held)
+    remind()
+    assert (Installation.objects.get().reminded_at != at) == (shift > timedelta(0) or -shift >= EVERY)
+
+
+def orphan_created_at(world: World, at: datetime, shift: timedelta) -> None:
+    """The moment is the engine's. What is of no project goes into quarantine, however far apart the clocks are."""
+    key = str(uuid4())
+    _leave_behind(world.engine, key, at)
+    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")  # it was known once
+    reconcile()
+    assert Quarantined.objects.filter(pk=key).exists()
+
+
+def _leave_behind(engine: MemoryEngine, key: str, at: datetime) -> None:
+    Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")
+    engine.foreign(f"left-{key[:8]}", labels={**own_labels(), PROJECT_LABEL: key}).created_at = at

@@ -1,0 +1,29 @@
+"""A round some time later, and what the owner is shown after it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from projects.models import Project, Watch
+from projects.watcher.reconcile import reconcile
+
+
+def grow_old() -> None:
+    """What was seen before counts no more; the watcher's heartbeat does."""
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Project.objects.update(observed_at=long_ago, updated_at=long_ago)
+    Watch.objects.all().delete()
+
+
+def look(**options: Any) -> list[str]:
+    """A round with its heartbeat. Returns what failed."""
+    grow_old()
+    result = reconcile(**options)
+    Watch.objects.create(instance="berth", heartbeat_at=result.at, lease_until=result.at + timedelta(minutes=1))
+    return result.failed
+
+
+def statuses(api: APIClient) -> dict[str, str]:
+    return {each["id"]: each["status"] for each in api.get("/api/projects").json()}

@@ -1,0 +1,39 @@
+"""Every credential of a service in use."""
+
+from dataclasses import dataclass, field
+
+from django.core.cache import cache
+from django.test import Client
+
+from tests.clients import api_of
+from tests.deploying import PROJECT
+from tests.security.database_copy import COOKIE
+from tests.security.populated_service import PopulatedService
+
+
+@dataclass
+class Credentials:
+    """What lets people in, by the door. Each is live, so each is one that a copy must not hold."""
+
+    by_door: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, door: str, *credentials: str) -> None:
+        self.by_door.setdefault(door, []).extend(credentials)
+
+    @property
+    def all(self) -> list[str]:
+        return [credential for each in self.by_door.values() for credential in each]
+
+
+def _leave_traces(service: PopulatedService) -> None:
+    """Rows of what came of requests: failures, a revoked session, an answer kept for a retry, counters, the cache."""
+    api = api_of(service.alice)
+    body = PROJECT | {"telegramToken": "555:a-free-bot"}
+    assert api.post("/api/projects", body, headers={"Idempotency-Key": "retry"}).status_code == 201
+    assert api.post("/api/auth/logout").status_code == 204
+    assert Client().post("/sign-in", {"email": "nobody@example.com", "password": "wrong"}).status_code == 200
+    cache.set("greeting", "hello")
+
+
+def _cookie_of(client: Client) -> str:
+    return str(client.cookies[COOKIE].value)

@@ -1,0 +1,83 @@
+"""Sessions are stored under the digests of their keys, and every way to use them goes on."""
+
+from datetime import timedelta
+
+from asgiref.sync import async_to_sync
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
+from accounts.models import User
+from projects.watcher.retention import prune
+from tests.canaries import CANARY_PASSWORD
+from tests.clients import browser_of
+from tests.security.database_copy import COOKIE
+from tests.security.live_credentials import _cookie_of
+
+
+def test_a_session_of_an_earlier_version_lets_nobody_in(alice: User) -> None:
+    """Its row is there under its key, until the watcher deletes it."""
+    client = browser_of(alice)
+    key = _cookie_of(client)
+    Session.objects.update(session_key=key)
+    assert client.get("/settings").status_code == 302
+    list(prune())
+    assert not Session.objects.exists()
+
+
+def test_the_digest_of_a_digest_is_not_taken_either(alice: User) -> None:
+    key = _cookie_of(browser_of(alice))
+    client = Client()
+    for value in (
+        digest_session_key(key),
+        digest_session_key(digest_session_key(key)),
+        key.upper(),
+        f"{key} ",
+        key[:-1],
+    ):
+        client.cookies[COOKIE] = value
+        assert client.get("/settings").status_code == 302
+
+
+def test_a_session_lives_through_everything_that_is_done_with_it(alice: User) -> None:
+    client = browser_of(alice)
+    first = _cookie_of(client)
+    assert client.get("/settings").status_code == 200
+    changed = {"current": CANARY_PASSWORD, "new": "a passphrase, entirely new", "again": "a passphrase, entirely new"}
+    client.post("/settings/password", changed)  # cycles the key
+    second = _cookie_of(client)
+    assert first != second
+    assert client.get("/settings").status_code == 200
+    assert list(Session.objects.values_list("session_key", flat=True)) == [digest_session_key(second)]
+    client.post("/sign-out")
+    assert not Session.objects.exists()
+
+
+def test_an_expired_session_lets_nobody_in(alice: User) -> None:
+    client = browser_of(alice)
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert client.get("/settings").status_code == 302
+
+
+def test_a_session_is_deleted_by_its_key_and_not_by_its_digest(alice: User) -> None:
+    key = _cookie_of(browser_of(alice))
+    SessionStore().delete(digest_session_key(key))
+    SessionStore().delete()
+    assert SessionStore(key).exists(key)
+    assert not SessionStore().exists(digest_session_key(key))
+    SessionStore().delete(key)
+    assert not Session.objects.exists()
+
+
+def test_an_asynchronous_view_would_store_no_key_either(db: None) -> None:
+    store = SessionStore()
+    store["name"] = "value"
+    async_to_sync(store.acreate)()
+    key = str(store.session_key)
+    assert Session.objects.get().session_key == digest_session_key(key)
+    assert async_to_sync(SessionStore(key).aload)() == {"name": "value"}
+    assert async_to_sync(SessionStore().aexists)(key)
+    assert async_to_sync(SessionStore(digest_session_key(key)).aload)() == {}
+    async_to_sync(SessionStore(key).adelete)()
+    assert not Session.objects.exists()
