@@ -15,8 +15,10 @@ from tests.waiting import wait_until
 
 
 class PrivateEngine:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, own_network: bool = True) -> None:
+        """Without a network of its own it lives in the one of this process, which must not be the machine's."""
         self.home = home
+        self._spaces = ["--net", "--mount"] if own_network else ["--mount"]
         self.url = f"unix://{home}/docker.sock"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -37,8 +39,7 @@ class PrivateEngine:
                 # The mounts that the engine makes go with their namespace.
                 [
                     "unshare",
-                    "--net",
-                    "--mount",
+                    *self._spaces,
                     "sh",
                     "-c",
                     f"set -e; ip link set lo up\n{first}\nexec dockerd {options}",

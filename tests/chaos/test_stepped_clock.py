@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Reply, Server, Site
 from tests.paths import ROOT
 from tests.waiting import wait_until
-
-LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 pytestmark = [
     pytest.mark.docker,
@@ -37,24 +36,12 @@ class WholeService(Server):
     """`manage.py serve` with a clock that steps as a file says."""
 
     @property
-    def offset(self) -> Path:
+    def clock(self) -> Path:
         return self.site.folder / "clock"
 
-    def step(self, by: timedelta) -> None:
-        """Sets the service's clock so far from the true one."""
-        new = self.offset.with_suffix(".new")
-        new.write_text(f"{by.total_seconds():+.0f}\n")
-        new.rename(self.offset)
-
     def start(self) -> None:
-        self.step(timedelta(0))
-        self._environment |= {
-            "LD_PRELOAD": str(LIBRARY[0]),
-            "FAKETIME_TIMESTAMP_FILE": str(self.offset),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            "NO_FAKE_STAT": "1",
-        }
+        set_clock(self.clock)
+        self._environment |= faked_clock(self.clock)
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve"],
@@ -99,7 +86,7 @@ def test_what_is_killed_after_a_step_of_the_clock_is_seen_and_mended(
 
     for by in STEPS:
         wait_until(lambda: status() == "running", within=MENDED_WITHIN, what=service.log.read_text)
-        service.step(by)
+        set_clock(service.clock, by)
         before = docker_instance.client.inspect_container(name)["State"]["StartedAt"]
         if by == STEPS[0]:  # once: what vanishes again within ten minutes counts as failed
             docker_instance.client.remove_container(name, force=True)

@@ -1,0 +1,25 @@
+"""The clock of a service that libfaketime moves: of its processes only the monotonic clock stays true, as in life."""
+
+from datetime import timedelta
+from pathlib import Path
+
+LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+"""Empty where libfaketime is not installed."""
+
+
+def set_clock(file: Path, by: timedelta = timedelta(0)) -> None:
+    """Sets the clock of those that read `file` so far from the true one."""
+    new = file.with_suffix(".new")
+    new.write_text(f"{by.total_seconds():+.0f}\n")
+    new.rename(file)
+
+
+def faked_clock(file: Path) -> dict[str, str]:
+    """The environment of a process whose clock `file` sets."""
+    return {
+        "LD_PRELOAD": str(LIBRARY[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(file),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }

@@ -1,0 +1,98 @@
+"""The command. See the package."""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chaos.database.requests import Client
+from tests.chaos.matrix.faults import FAULTS, draw
+from tests.chaos.matrix.installation import new_installation
+from tests.chaos.matrix.record import Record
+from tests.chaos.matrix.trial import Outcome, take
+from tests.paths import ROOT
+
+INSIDE = "BERTH_TEST_MATRIX"
+"""The variable that says that this process is in a network of its own."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="such as engine/drip; without one: all")
+    parser.add_argument("--sample", type=int, default=0, help="so many faults by chance")
+    parser.add_argument("--seed", type=int, help="the seed that an earlier run printed")
+    parser.add_argument("--record", type=Path, default=ROOT / "var" / "chaos-matrix.jsonl", help="what has been tried")
+    parser.add_argument("--table", action="store_true", help="print what has been tried, and end")
+    parser.add_argument("--within", type=float, default=30.0, help="seconds that an answer may take")
+    options = parser.parse_args()
+    if unknown := set(options.faults) - set(FAULTS):
+        parser.error(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(FAULTS)}.")
+    record = Record(options.record)
+    if options.table:
+        tell(record.table())
+        return 0
+    if os.geteuid() != 0:
+        raise SystemExit("This makes an engine and a network of its own: run it as root.")
+    if INSIDE not in os.environ:
+        go_inside()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    seed = options.seed if options.seed is not None else random.randrange(1 << 30)
+    tell(f"seed {seed}")
+    chance = random.Random(seed)
+    faults = options.faults or (draw(options.sample, chance) if options.sample else record.todo())
+    steps = [name for name in faults if name.startswith("clock/")]
+    others = [name for name in faults if name not in steps]
+    outcomes = [
+        *run(others, record, chance, within=options.within),
+        *run(steps, record, chance, within=options.within, has_fake_clock=True),
+    ]
+    return 1 if any(outcome.wrong for outcome in outcomes) else 0
+
+
+def go_inside() -> None:
+    """Into a network of our own, with an engine of our own: nobody else's containers, rules and bridges are touched."""
+    os.environ[INSIDE] = "1"
+    inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.matrix "$@"'
+    os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inside, "sh", *sys.argv[1:]])
+
+
+def run(
+    faults: list[str], record: Record, chance: random.Random, *, within: float, has_fake_clock: bool = False
+) -> list[Outcome]:
+    if not faults:
+        return []
+    outcomes = []
+    # A Unix socket's path has to be short.
+    with (
+        tempfile.TemporaryDirectory(prefix="bm-") as home,
+        new_installation(Path(home), has_fake_clock=has_fake_clock) as installation,
+    ):
+        client = Client(port=installation.service.port, key=installation.service.site.key, cookies={})
+        for name in faults:
+            began = time.monotonic()
+            outcome = take(installation, client, name, chance, within=within)
+            record.add(outcome)
+            outcomes.append(outcome)
+            tell(describe(outcome, time.monotonic() - began))
+    return outcomes
+
+
+def describe(outcome: Outcome, seconds: float) -> str:
+    answers = ", ".join(f"{verb} {status or 'none'}" for verb, status in outcome.statuses.items())
+    line = (
+        f"{outcome.fault} ({seconds:.0f} s): {answers}; slowest {outcome.slowest:.1f} s,"
+        f" right again after {outcome.healed_after:.1f} s"
+    )
+    return "\n    ".join([f"{'✗' if outcome.wrong else '✓'} {line}", *outcome.wrong])
+
+
+def tell(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - the output of the command
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Somebody who reads the list all the time while things break, and compares what it says with what was so."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from tests.chaos.database.requests import Answer, Client
+from tests.chaos.matrix.installation import Sighting
+
+READ_EVERY = 0.5
+AGE = 5.0
+"""Seconds by which what a read says may be older than the read."""
+SLACK = 2.0
+"""Seconds for what happens between the engine and us on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    began: float
+    ended: float
+    answer: Answer
+
+
+class Reader:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._ended = threading.Event()
+        self.readings: list[Reading] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while not self._ended.wait(READ_EVERY):
+            began = time.monotonic()
+            answer = self._client.send("GET", "/api/projects")
+            self.readings.append(Reading(began, time.monotonic(), answer))
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join(120)
+
+    def find_lies(self, sightings: list[Sighting]) -> list[str]:
+        """A status that was true at no moment for which the read vouches."""
+        lies = []
+        for reading in self.readings:
+            if reading.answer.status != 200:
+                continue
+            vouched = [
+                sighting
+                for sighting in sightings
+                if reading.began - AGE - SLACK <= sighting.at <= reading.ended + SLACK
+            ]
+            lies += [
+                f"{project['name']} is told to be {project['status']}, and was not"
+                for project in reading.answer.json
+                if is_lie(project["status"], project["id"], vouched)
+            ]
+        return sorted(set(lies))
+
+
+def is_lie(status: str, project: str, sightings: list[Sighting]) -> bool:
+    """Without a sighting of that time nobody knows."""
+    if not sightings:
+        return False
+    if status in {"running", "degraded"}:
+        return not any(project in sighting.running for sighting in sightings)
+    if status in {"stopped", "failed"}:
+        return all(project in sighting.running for sighting in sightings)
+    return False

@@ -1,0 +1,124 @@
+"""A way to a server on which everything can go wrong: a TCP relay."""
+
+import socket
+import threading
+from contextlib import suppress
+
+from tests.ports import reserve_port
+
+MODES = ("refuse", "hang", "drip", "half")
+PIECE = 65_536
+DRIP_EVERY = 3.0
+"""Seconds between two bytes of an answer."""
+
+
+class Relay:
+    """Passes connections on to a port of this machine. `break_` names what happens to them until `heal`.
+
+    refuse: all connections are reset, and none is taken. hang: they are taken, and nothing comes through. drip: an
+    answer comes a byte at a time. half: an answer ends in its middle.
+    """
+
+    def __init__(self, upstream: int) -> None:
+        self.port = reserve_port()
+        self._upstream = upstream
+        self._mode = ""
+        self._healed = threading.Event()
+        self._healed.set()
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._listener: socket.socket | None = None
+        self._listen()
+
+    def break_(self, mode: str) -> None:
+        assert mode in MODES
+        self._mode = mode
+        self._healed.clear()
+        if mode == "refuse":
+            self._refuse()
+
+    def heal(self) -> None:
+        self._mode = ""
+        self._healed.set()
+        if self._listener is None:
+            self._listen()
+
+    def close(self) -> None:
+        self.heal()
+        self._refuse()
+
+    def _listen(self) -> None:
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def _refuse(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        with self._lock:
+            connections = list(self._open)
+        for connection in connections:
+            hang_up(connection)
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection(("127.0.0.1", self._upstream), timeout=10)
+        except OSError:
+            client.close()
+            return
+        server.settimeout(None)
+        with client, server:
+            with self._lock:
+                self._open |= {client, server}
+            questions = threading.Thread(target=self._pass_questions, args=(client, server), daemon=True)
+            questions.start()
+            self._pass_answers(server, client)
+            questions.join()
+            with self._lock:
+                self._open -= {client, server}
+
+    def _pass_questions(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := client.recv(PIECE):
+                self._wait_while_hanging()
+                server.sendall(piece)
+        hang_up(server)
+
+    def _pass_answers(self, server: socket.socket, client: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := server.recv(PIECE):
+                self._wait_while_hanging()
+                if self._mode == "half":
+                    client.sendall(piece[: len(piece) // 2])
+                    break
+                client.sendall(self._drip(piece, client) if self._mode == "drip" else piece)
+        hang_up(client)
+        hang_up(server)
+
+    def _wait_while_hanging(self) -> None:
+        if self._mode == "hang":
+            self._healed.wait()
+
+    def _drip(self, piece: bytes, client: socket.socket) -> bytes:
+        """Sends the piece byte by byte until the relay is healed. Returns what is left of it."""
+        for sent, byte in enumerate(piece):
+            client.sendall(bytes([byte]))
+            if self._healed.wait(DRIP_EVERY):
+                return piece[sent + 1 :]
+        return b""
+
+
+def hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,107 @@
+"""One fault with all verbs: what was answered meanwhile, and whether everything is right again soon after it."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.database.requests import Answer, Client
+from tests.chaos.matrix.faults import FAULTS
+from tests.chaos.matrix.installation import Installation
+from tests.chaos.matrix.reader import Reader
+from tests.chaos.matrix.verbs import VERBS, Sent, control, find_wrong, make_targets
+from tests.waiting import wait_until
+
+HEALS_WITHIN = 60.0
+HEADSTARTS = (None, 0.0, 0.05, 0.2, 0.5)
+"""Seconds for which the verbs are under way when the fault begins. None: it is there before they are sent."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    fault: str
+    headstart: float | None
+    statuses: Mapping[str, int]
+    slowest: float
+    healed_after: float
+    wrong: list[str]
+
+
+def take(installation: Installation, client: Client, name: str, chance: random.Random, *, within: float) -> Outcome:
+    fault = FAULTS[name]
+    headstart = chance.choice(HEADSTARTS)
+    targets = make_targets(installation, client)
+    reader = Reader(client)
+    answers, ended = _send_during(installation, client, name, targets, headstart)
+    # What was frozen with the request in its hands answers when it moves again.
+    slower_by = fault.lasts if fault.mutes else 0.0
+    wrong = [
+        each
+        for verb, answer in answers.items()
+        for each in find_wrong(verb, answer, mutes=fault.mutes, slower_by=slower_by + within - 30.0)
+    ]
+    problems: list[str] = []
+    wait_until(
+        lambda: _is_right(installation, problems), within=max(within, 30.0) * 2, every=0.3,
+        what=lambda: f"{name}: {problems[-1:]} {installation.service.log.read_text()[-6000:]}",
+    )  # fmt: skip
+    healed_after = time.monotonic() - ended
+    if healed_after > HEALS_WITHIN + 2 * (within - 30.0):
+        wrong.append(f"right again after {healed_after:.1f} s only: {problems[-1]}")
+    reader.close()
+    wrong += reader.find_lies(installation.witness.sightings)
+    wrong += _clean_up(installation, client)
+    slowest = max(answer.seconds for answer in answers.values())
+    return Outcome(name, headstart, {verb: answers[verb].status for verb in VERBS}, slowest, healed_after, wrong)
+
+
+def _send_during(
+    installation: Installation, client: Client, name: str, targets: Mapping[str, str], headstart: float | None
+) -> tuple[dict[str, Answer], float]:
+    """Returns the answers, and when the fault was over."""
+    fault = FAULTS[name]
+    early = None
+    if headstart is not None:
+        early = Sent(installation, client, targets)
+        time.sleep(headstart)
+    with fault.breaking(installation):
+        began = time.monotonic()
+        sent = early or Sent(installation, client, targets)
+        if not fault.mutes:
+            answers = sent.answers()
+        time.sleep(max(0.0, fault.lasts - (time.monotonic() - began)))
+    ended = time.monotonic()
+    return sent.answers() if fault.mutes else answers, ended
+
+
+def _is_right(installation: Installation, problems: list[str]) -> bool:
+    """Rows, engine and API say the same, nothing is held, and the service calls itself well."""
+    try:
+        assert installation.service.is_well(), "/readyz"
+        assert_server_consistent(installation.service, installation.instance)
+    except Exception as error:  # noqa: BLE001 - whatever is not there yet: it is shown where it stays
+        problems.append(f"{error!r:.2000}")
+        return False
+    return True
+
+
+def _clean_up(installation: Installation, client: Client) -> list[str]:
+    """Everything still obeys: each project is started, and deleted with all that it had."""
+    wrong = []
+    for project in client.send("GET", "/api/projects").json:
+        started = control(client, project["id"], "start")
+        if started.status not in {200, 202}:
+            wrong.append(f"start afterwards: {started.status} {started.text}")
+        gone = client.send("DELETE", f"/api/projects/{project['id']}")
+        if gone.status not in {202, 204}:
+            wrong.append(f"delete afterwards: {gone.status} {gone.text}")
+    left: list[object] = []
+
+    def is_empty() -> bool:
+        rows = client.send("GET", "/api/projects").json
+        left[:] = [rows, installation.instance.containers(), installation.instance.volumes()]
+        return not any(left)
+
+    wait_until(is_empty, within=120, what=lambda: f"Left behind: {left}", every=0.3)
+    return wrong
