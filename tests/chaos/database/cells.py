@@ -25,11 +25,12 @@ from typing import Any, cast
 
 import psycopg
 
-from tests.chaos.database.faults import FAULTS, OUTER_NETWORK, Bench, is_in_own_network, read_network
+from tests.chaos.database.faults import FAULTS, Bench
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.database.requests import Client, find_faults
 from tests.chaos.database.sqlite import SQLITE_FAULTS, SmallDisk
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.own_network import enter_own_network, is_in_own_network
 from tests.chaos.server import Server, Site
 from tests.paths import ROOT
 from tests.waiting import wait_until
@@ -186,10 +187,8 @@ def main() -> int:
     parser.add_argument("--within", type=float, default=30.0, help="Seconds that an answer may take.")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
-    if os.geteuid() == 0 and OUTER_NETWORK not in os.environ:
-        inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.database.cells "$@"'
-        os.environ[OUTER_NETWORK] = read_network()
-        os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inside, "sh", *sys.argv[1:]])
+    if os.geteuid() == 0:
+        enter_own_network("tests.chaos.database.cells")
     faults = choose(arguments)
     on_postgres = run([name for name in faults if name in FAULTS], Trial, within=arguments.within)
     on_sqlite = run([name for name in faults if name in SQLITE_FAULTS], SqliteTrial, within=arguments.within)

@@ -1,33 +1,20 @@
 """The faults, each as something that begins and ends."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from tests.chaos.database.postgres import MOST_CONNECTIONS, PrivatePostgres
+from tests.chaos.own_network import is_in_own_network
 from tests.waiting import wait_until
 
 SERVICE = "berth_e2e_%"
 """Names of the service's databases."""
-
-
-OUTER_NETWORK = "BERTH_TEST_OUTER_NETWORK"
-"""The variable that says from which network namespace this process came into its own."""
-
-
-def read_network() -> str:
-    return str(Path("/proc/self/ns/net").readlink())
-
-
-def is_in_own_network() -> bool:
-    return os.environ.get(OUTER_NETWORK, read_network()) != read_network()
 
 
 @dataclass(frozen=True)

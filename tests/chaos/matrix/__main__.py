@@ -14,10 +14,8 @@ from tests.chaos.matrix.faults import FAULTS, draw
 from tests.chaos.matrix.installation import new_installation
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.trial import Outcome, take
+from tests.chaos.own_network import enter_own_network
 from tests.paths import ROOT
-
-INSIDE = "BERTH_TEST_MATRIX"
-"""The variable that says that this process is in a network of its own."""
 
 
 def main() -> int:
@@ -37,8 +35,7 @@ def main() -> int:
         return 0
     if os.geteuid() != 0:
         raise SystemExit("This makes an engine and a network of its own: run it as root.")
-    if INSIDE not in os.environ:
-        go_inside()
+    enter_own_network("tests.chaos.matrix")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     seed = options.seed if options.seed is not None else random.randrange(1 << 30)
     tell(f"seed {seed}")
@@ -51,13 +48,6 @@ def main() -> int:
         *run(steps, record, chance, within=options.within, has_fake_clock=True),
     ]
     return 1 if any(outcome.wrong for outcome in outcomes) else 0
-
-
-def go_inside() -> None:
-    """Into a network of our own, with an engine of our own: nobody else's containers, rules and bridges are touched."""
-    os.environ[INSIDE] = "1"
-    inside = f'ip link set lo up && exec {sys.executable} -m tests.chaos.matrix "$@"'
-    os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inside, "sh", *sys.argv[1:]])
 
 
 def run(

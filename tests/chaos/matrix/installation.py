@@ -142,6 +142,7 @@ class Installation:
         made = site.run("tests.chaos.matrix.offers", self.instance.image)
         assert made.returncode == 0, made.stderr
         direct = f":{self.postgres.port}/"
+        self.direct_url = site.environment["DATABASE_URL"]
         site.environment |= {
             "DATABASE_URL": site.environment["DATABASE_URL"].replace(direct, f":{self.relays['database'].port}/"),
             "DOCKER_HOST": self.proxy.url,
