@@ -78,8 +78,9 @@ BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
 # Event streams that each process sends at a time. They have threads of their own, and keep none of the above.
 BERTH_STREAMS = 32
-# Longer than the longest stop (60 s) and the engine's own time limit together, so that no worker dies in mid-command.
-BERTH_WORKER_TIMEOUT = 120
+# Seconds after which a process of the web server that does nothing any more is replaced. How long a request takes does
+# not matter: threads answer it, and the process shows each second that it lives.
+BERTH_WORKER_TIMEOUT = 30
 # Seconds that requests in flight get once the server is told to stop. What they miss, the next reconcile makes good.
 BERTH_GRACE = 8
 

@@ -2,6 +2,9 @@
 
 gunicorn keeps that moment as the modification time of a file, which a clock that steps can bend, and a full disk, too.
 Here it is in memory that the arbiter shares with the worker.
+
+The arbiter asks every second. One that was stopped together with its workers, as with the whole machine, must not take
+them for dead when it goes on: the time in which it did not ask counts for nothing.
 """
 
 import mmap
@@ -13,6 +16,9 @@ from gunicorn.workers.workertmp import WorkerTmp
 
 _MOMENT = struct.Struct("d")
 
+_ASKED_EVERY = 5.0
+"""Seconds between two questions of an arbiter that works, at most."""
+
 
 class SharedPulse(WorkerTmp):  # type: ignore[misc]  # gunicorn has no types
     """Made before the fork. Moments are on the monotonic clock."""
@@ -20,10 +26,19 @@ class SharedPulse(WorkerTmp):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, cfg: Any) -> None:
         super().__init__(cfg)
         self._memory = mmap.mmap(-1, _MOMENT.size)
+        self._asked_at = time.monotonic()
+        self._lost = 0.0
         self.notify()
 
     def notify(self) -> None:
         _MOMENT.pack_into(self._memory, 0, time.monotonic())
 
     def last_update(self) -> float:
-        return float(_MOMENT.unpack_from(self._memory, 0)[0])
+        """What the arbiter asks, in its own process."""
+        shown, now = float(_MOMENT.unpack_from(self._memory, 0)[0]), time.monotonic()
+        if shown >= self._asked_at:
+            self._lost = 0.0
+        if now - self._asked_at > _ASKED_EVERY:
+            self._lost += now - self._asked_at
+        self._asked_at = now
+        return min(now, shown + self._lost)

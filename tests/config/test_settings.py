@@ -34,9 +34,8 @@ def read_settings(tmp_path: Path, *names: str, **variables: str) -> list[Any]:
     return values
 
 
-def test_a_worker_outlives_the_longest_stop_and_the_engine() -> None:
-    longest_stop, engine_timeout = 60, 15
-    assert settings.BERTH_WORKER_TIMEOUT == 120 > longest_stop + engine_timeout
+def test_a_worker_that_does_nothing_is_replaced_as_soon_as_its_requests_have_no_time_left() -> None:
+    assert settings.BERTH_WORKER_TIMEOUT == 30
 
 
 def test_the_web_server_has_threads_and_no_control_socket() -> None:

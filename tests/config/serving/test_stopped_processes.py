@@ -97,6 +97,30 @@ def test_a_worker_shows_its_life_on_the_monotonic_clock() -> None:
     shown.close()
 
 
+def test_a_worker_is_not_blamed_for_the_time_in_which_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gunicorn.config import Config
+
+    now = 1000.0
+    monkeypatch.setattr("config.serving.shared_pulse.time.monotonic", lambda: now)
+    shown = SharedPulse(Config())
+
+    def age() -> float:
+        return now - shown.last_update()
+
+    now = 1001.0
+    assert age() == 1.0
+    now = 1601.0  # the machine was stopped for ten minutes
+    assert age() == 1.0
+    now = 1602.0
+    assert age() == 2.0  # and since then the worker does nothing
+    shown.notify()
+    now = 1603.0
+    assert age() == 1.0
+    now = 1606.0
+    assert age() == 4.0  # the ten minutes are forgotten
+    shown.close()
+
+
 AGES = {
     "just now": (timedelta(0), True),
     "nearly too long ago": (BEATS_WITHIN - timedelta(seconds=5), True),
