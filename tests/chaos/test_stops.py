@@ -81,9 +81,10 @@ def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(
 def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
     mode: str, api: APIClient, proxy: FaultyDocker, docker_instance: DockerInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
     monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
-    path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"
+    monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 1000.0)
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)
     proxy.break_(mode)
