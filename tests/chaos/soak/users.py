@@ -101,4 +101,4 @@ class SoakUser:
             self._client.send("DELETE", f"/api/projects/{project['id']}")
 
     def has_nothing(self) -> bool:
-        return self._client.send("GET", "/api/projects").json == []
+        return not self._client.send("GET", "/api/projects").json
