@@ -15,6 +15,8 @@ SCRIPT = r"""#!/bin/sh
 say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }
 trap 'say stopped; exit 0' TERM
 test "$AGENT_INSTRUCTIONS" = deaf && trap '' TERM
+pause=0.2
+test "$AGENT_INSTRUCTIONS" = sleepy && pause=5
 say running
 while :; do
   for wish in /tmp/do /data/do; do
@@ -25,7 +27,7 @@ while :; do
       oom) exec dd if=/dev/zero of=/dev/null bs=200M count=1 ;;
     esac
   done
-  sleep 0.2 & wait $!
+  sleep $pause & wait $!
 done
 """
 

@@ -163,11 +163,11 @@ class Installation:
         service.start()
         return service
 
-    def new_body(self, name: str) -> dict[str, object]:
+    def new_body(self, name: str, **more: object) -> dict[str, object]:
         """A good request for a project, with a bot of its own that Telegram knows."""
         token = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}"
         self.telegram.add_bot(token)
-        return {"name": name, "type": "bot", "plan": "chaos", "telegramToken": token, "apiKey": KEY}
+        return {"name": name, "type": "bot", "plan": "chaos", "telegramToken": token, "apiKey": KEY} | more
 
 
 @contextmanager

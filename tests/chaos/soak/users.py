@@ -13,6 +13,9 @@ from tests.chaos.matrix.verbs import control, find_wrong
 PAUSE = 1.5
 """Seconds between two commands of a user, on average."""
 
+SLEEPY = {"instructions": "sleepy"}
+"""Of stubs that look only now and then what they are to do: sixty of the others would keep the machine busy."""
+
 COMMANDS = {
     "list": 6,
     "detail": 6,
@@ -66,7 +69,8 @@ class SoakUser:
         projects = listed.json
         # More projects than wanted are there after a creation whose answer was lost.
         if len(projects) < self._agents:
-            self._note("create", self._client.send("POST", "/api/projects", self._installation.new_body("Soak")))
+            body = self._installation.new_body("Soak", settings=SLEEPY)
+            self._note("create", self._client.send("POST", "/api/projects", body))
         elif len(projects) > self._agents:
             self._do("delete", self._chance.choice(projects))
         else:
