@@ -13,7 +13,7 @@ import pytest
 from tests.chaos.database.postgres import find_programs
 from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, STOPS
 from tests.chaos.matrix.installation import Sighting
-from tests.chaos.matrix.reader import is_lie
+from tests.chaos.matrix.reader import choose, is_lie
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.relay import Relay
 from tests.chaos.matrix.trial import Outcome
@@ -77,6 +77,14 @@ def test_every_process_is_killed_and_stopped_for_each_of_the_times() -> None:
 def test_a_status_lies_that_was_true_at_no_moment(status: str, was_running: list[bool], *, lies: bool) -> None:
     sightings = [Sighting(float(at), frozenset(["p"] if runs else [])) for at, runs in enumerate(was_running)]
     assert is_lie(status, "p", sightings) is lies
+
+
+@pytest.mark.one_database
+def test_a_read_is_held_against_its_time_and_the_sightings_on_both_sides() -> None:
+    sightings = [Sighting(float(at), frozenset()) for at in range(10)]
+    assert [sighting.at for sighting in choose(sightings, 3.5, 5.5)] == [3, 4, 5, 6]
+    assert [sighting.at for sighting in choose(sightings, 3.2, 3.8)] == [3, 4]
+    assert choose(sightings, -1.0, 5.0) == choose(sightings, 5.0, 20.0) == choose([], 1.0, 2.0) == []
 
 
 @pytest.mark.one_database

@@ -45,17 +45,24 @@ class Reader:
         for reading in self.readings:
             if reading.answer.status != 200:
                 continue
-            vouched = [
-                sighting
-                for sighting in sightings
-                if reading.began - AGE - SLACK <= sighting.at <= reading.ended + SLACK
-            ]
+            vouched = choose(sightings, reading.began - AGE - SLACK, reading.ended + SLACK)
             lies += [
                 f"{project['name']} is told to be {project['status']}, and was not"
                 for project in reading.answer.json
                 if is_lie(project["status"], project["id"], vouched)
             ]
         return sorted(set(lies))
+
+
+def choose(sightings: list[Sighting], since: float, until: float) -> list[Sighting]:
+    """Those of a time, with the one before it and the one after it. Empty where there is none on each side.
+
+    A busy engine is not seen often: what changed between two sightings may have changed at any moment.
+    """
+    before = [sighting for sighting in sightings if sighting.at < since][-1:]
+    after = [sighting for sighting in sightings if sighting.at > until][:1]
+    inside = [sighting for sighting in sightings if since <= sighting.at <= until]
+    return [*before, *inside, *after] if before and after else []
 
 
 def is_lie(status: str, project: str, sightings: list[Sighting]) -> bool:

@@ -4,13 +4,14 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from tests.chaos.consistency import assert_server_consistent
 from tests.chaos.database.requests import Answer, Client
 from tests.chaos.matrix.faults import FAULTS
 from tests.chaos.matrix.installation import Installation
 from tests.chaos.matrix.reader import Reader
-from tests.chaos.matrix.verbs import VERBS, Sent, control, find_wrong, make_targets
+from tests.chaos.matrix.verbs import VERBS, Sent, control, find_wrong, insist, make_targets
 from tests.waiting import wait_until
 
 HEALS_WITHIN = 60.0
@@ -89,8 +90,9 @@ def _is_right(installation: Installation, problems: list[str]) -> bool:
 def _clean_up(installation: Installation, client: Client) -> list[str]:
     """Everything still obeys: each project is started, and deleted with all that it had."""
     wrong = []
+    until = time.monotonic() + HEALS_WITHIN
     for project in client.send("GET", "/api/projects").json:
-        started = control(client, project["id"], "start")
+        started = insist(partial(control, client, project["id"], "start"), until)
         if started.status not in {200, 202}:
             wrong.append(f"start afterwards: {started.status} {started.text}")
         gone = client.send("DELETE", f"/api/projects/{project['id']}")

@@ -1,6 +1,7 @@
 """One request of each kind, about projects of their own, and what must be true of every answer."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -15,17 +16,26 @@ TARGETS = tuple(verb for verb in VERBS if verb != "create")
 FORESEEN = {200, 201, 202, 204, 302, 409, 429, 502, 503}
 WITHIN = 30.0
 """Seconds for an answer."""
+RETRIES_WITHIN = 60.0
 
 
 def control(client: Client, project: str, action: str) -> Answer:
     return client.send("POST", f"/api/projects/{project}/control", {"action": action})
 
 
+def insist(send: Callable[[], Answer], until: float) -> Answer:
+    """Does as a client is told that is refused for a while, and no longer than until that moment of the clock."""
+    while (answer := send()).status == 503 and time.monotonic() < until:
+        time.sleep(min(int(answer.headers.get("retry-after", "1")), 1.0))
+    return answer
+
+
 def make_targets(installation: Installation, client: Client) -> dict[str, str]:
     """The ids of the projects that the verbs are about. The one that is to be started does not run."""
     made = {}
     for verb in TARGETS:
-        answer = client.send("POST", "/api/projects", installation.new_body(verb))
+        create = partial(client.send, "POST", "/api/projects", installation.new_body(verb))
+        answer = insist(create, time.monotonic() + RETRIES_WITHIN)
         assert answer.status == 201, answer
         made[verb] = str(answer.json["id"])
     stopped = control(client, made["start"], "stop")
