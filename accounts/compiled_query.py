@@ -44,9 +44,16 @@ class CompiledQuery:
             constant if place is None else _adapt(values[place])
             for constant, place in zip(statement.constants, statement.places, strict=True)
         ]
-        with _cursor() as cursor:
-            cursor.execute(statement.sql, parameters)
-            return statement.finish(cursor.fetchall())
+
+        def read() -> Sequence[Any]:
+            with _cursor() as cursor:
+                cursor.execute(statement.sql, parameters)
+                return statement.finish(cursor.fetchall())
+
+        # Our backend for PostgreSQL has it.
+        run_read: Callable[[Callable[[], Sequence[Any]]], Sequence[Any]] | None
+        run_read = getattr(connections[connection.alias], "run_read", None)
+        return run_read(read) if run_read else read()
 
     def _compile(self) -> _Statement:
         compiler = self._write(*self._samples).query.get_compiler(using=connection.alias)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings as django_settings
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Case, OuterRef, Q, Subquery, When
 from django.utils import timezone
 
 from accounts import clock
@@ -31,6 +31,13 @@ ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 """The observed fields that tell how a run ended."""
 
 
+def _of_its_watch(field: str) -> Case:
+    """A column of the watch of a project's instance. The one of ours is read once for all rows, others with each row."""
+    mine = django_settings.BERTH_INSTANCE
+    own, others = Watch.objects.filter(instance=mine), Watch.objects.filter(instance=OuterRef("instance"))
+    return Case(When(instance=mine, then=Subquery(own.values(field))), default=Subquery(others.values(field)))
+
+
 class ProjectQuerySet(models.QuerySet["Project"]):
     def owned_by(self, owner: Any) -> Self:
         return self.filter(owner=owner)
@@ -46,10 +53,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(wanted, instance=django_settings.BERTH_INSTANCE)
 
     def with_heartbeat(self) -> Self:
-        watch = Watch.objects.filter(instance=OuterRef("instance"))
-        return self.annotate(
-            heartbeat_at=Subquery(watch.values("heartbeat_at")), watched_until=Subquery(watch.values("lease_until"))
-        )
+        return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
 
 
 class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, RowFacts):

@@ -4,6 +4,7 @@ PostgreSQL's own time limits end nothing where the server is frozen or its host 
 where the host lives and the server does not. So this side looks at the clock as well.
 """
 
+import select
 import time
 from typing import Any
 
@@ -23,22 +24,38 @@ class HangingError(psycopg.OperationalError):
 class BoundedConnection(psycopg.Connection[Any]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.made_at = time.monotonic()
+        self.made_at = self.answered_at = time.monotonic()
+        """When the server answered last, on the monotonic clock."""
 
     def wait(self, gen: PQGen[RV], interval: float = INTERVAL, timeout: float | None = None) -> RV:
         """Waits within the limits of the calling thread. A connection that exceeds them is closed."""
         seconds = seconds_left()
         if seconds is None or (timeout is not None and timeout < seconds):
-            return super().wait(gen, interval=interval, timeout=timeout)
+            return self._answered(super().wait(gen, interval=interval, timeout=timeout))
         if not seconds:
             gen.close()
             raise HangingError("The time for the database is over.")
         try:
             with waiting():
-                return super().wait(gen, interval=interval, timeout=seconds)
+                return self._answered(super().wait(gen, interval=interval, timeout=seconds))
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 - which callers are to convert, as psycopg says
             self.close()
             raise HangingError("The database did not answer in time.") from None
+
+    def _answered(self, result: RV) -> RV:
+        self.answered_at = time.monotonic()
+        return result
+
+    def is_quiet(self) -> bool:
+        """Whether nothing has come since the last answer. A server that ends says so, or its kernel closes the
+        connection: either way there is something to read.
+        """
+        try:
+            arrived = select.poll()
+            arrived.register(self.fileno(), select.POLLIN)
+            return not arrived.poll(0)
+        except (OSError, psycopg.Error):
+            return False
 
     def answers(self) -> bool:
         """Asks the server for an empty answer."""
