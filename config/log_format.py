@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 
 from containers.agent_contract import REDACTED, redact_credentials
 
+IS_REDACTED = "is_redacted"
+"""Of a record: nothing in its message, its fields and its request's id needs to be searched for credentials any more."""
+
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
 _AUDIT_FIELDS = ("event", "facts")
 # The token of a set-password link. Libraries log whole paths, and no route matches a link with a character too many.
@@ -20,21 +23,23 @@ class TextFormatter(logging.Formatter):
         return _moment(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        line = super().format(record)
+        return line if getattr(record, IS_REDACTED, False) else redact(line)
 
 
 class JsonFormatter(logging.Formatter):
     """One JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
+        clean = _as_it_is if getattr(record, IS_REDACTED, False) else _plain
         line: dict[str, object] = {
             "at": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": redact(record.getMessage()),
-            "request_id": redact(getattr(record, "request_id", "-")),
+            "message": clean(record.getMessage()),
+            "request_id": clean(getattr(record, "request_id", "-")),
         }
-        line |= {name: _plain(getattr(record, name)) for name in _ACCESS_FIELDS if hasattr(record, name)}
+        line |= {name: clean(getattr(record, name)) for name in _ACCESS_FIELDS if hasattr(record, name)}
         line |= {name: _plain(getattr(record, name)) for name in _AUDIT_FIELDS if hasattr(record, name)}
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
@@ -51,6 +56,10 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
     return value if value is None or isinstance(value, int | float) else redact(str(value))
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 def _moment(record: logging.LogRecord) -> str:

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import cached_property
-from urllib.parse import quote
 
 from csp.constants import HEADER
 from csp.middleware import CSPMiddleware
@@ -17,17 +16,14 @@ from csp.utils import build_policy
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from config.access_log import log_access
 from config.database.limits import request_limits
-from config.log_format import redact
 from containers.call_limits import time_limit
 
 Next = Callable[[HttpRequest], HttpResponse]
 
-access = logging.getLogger("berth.access")
 _request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-# Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
-_HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 
 ARRIVED_AT = "berth.arrived_at"
@@ -57,10 +53,11 @@ def is_api_path(path: str) -> bool:
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to every record."""
+    """Adds `request_id` to every record that has none yet."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = current_request_id()
+        if not hasattr(record, "request_id"):
+            record.request_id = current_request_id()
         return True
 
 
@@ -72,11 +69,19 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # Never reset: a streamed answer logs its lines after this method has returned.
-        begin_request(request.headers.get("X-Request-ID", ""))
+        sent = request.META.get("HTTP_X_REQUEST_ID", "")
+        request_id = begin_request(sent)
         began = time.perf_counter()
         response = self.get_response(request)
-        response["X-Request-ID"] = current_request_id()
-        _log_access(request, response.status_code, (time.perf_counter() - began) * 1000)
+        response["X-Request-ID"] = request_id
+        log_access(
+            method=request.method or "",
+            path=request.path,
+            status=response.status_code,
+            milliseconds=(time.perf_counter() - began) * 1000,
+            request_id=request_id,
+            is_our_id=request_id != sent,
+        )
         return response
 
 
@@ -134,11 +139,3 @@ class PermissionsPolicyMiddleware:
         response = self.get_response(request)
         response["Permissions-Policy"] = self.policy
         return response
-
-
-def _log_access(request: HttpRequest, status: int, milliseconds: float) -> None:
-    """Writes the path on one line, without its query and its credentials, whether a route matched it or not."""
-    path = redact(quote(request.path, safe="/:@"))
-    level = logging.DEBUG if path in _HEALTH_CHECKS else logging.INFO
-    fields = {"method": request.method, "path": path, "status": status, "ms": round(milliseconds, 1)}
-    access.log(level, "%s %s %d %.1f ms", request.method, path, status, milliseconds, extra=fields)

@@ -1,0 +1,49 @@
+"""Leads requests that are for no page past the middleware that only pages need: cookies, forms, files, messages.
+
+/api accepts no cookie and health checks ask for nothing, so they neither have a session nor a form. What they need, and
+pages too, stands before `ForPages` or after `ForAll` in the settings.
+"""
+
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
+
+from config.hosts import HEALTH_PATHS
+from config.middleware import Next, is_api_path
+
+
+class ForAll:
+    """Ends what is for pages only."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+
+class ForPages:
+    """Begins it."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+        self.past_pages = _find_end(get_response).get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not (is_api_path(request.path_info) or request.path_info in HEALTH_PATHS):
+            return self.get_response(request)
+        response = self.past_pages(request)
+        if not response.streaming and "Content-Length" not in response.headers:
+            response.headers["Content-Length"] = str(len(response.content))
+        return response
+
+
+def _find_end(handler: Any) -> ForAll:
+    """Django wraps each middleware in a function that handles its exceptions, and that names what it wraps."""
+    while handler is not None:
+        middleware = getattr(handler, "__wrapped__", None)
+        if isinstance(middleware, ForAll):
+            return middleware
+        handler = getattr(middleware, "get_response", None)
+    raise ImproperlyConfigured("MIDDLEWARE has ForPages and no ForAll behind it.")
