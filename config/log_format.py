@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from containers.agent_contract import REDACTED, redact_credentials
 
 IS_REDACTED = "is_redacted"
-"""Of a record: nothing in its message, its fields and its request's id needs to be searched for credentials any more."""
+"""Of a record: its message, its fields and its request's id have been searched for credentials already."""
 
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
 _AUDIT_FIELDS = ("event", "facts")

@@ -32,7 +32,7 @@ ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 
 
 def _of_its_watch(field: str) -> Case:
-    """A column of the watch of a project's instance. The one of ours is read once for all rows, others with each row."""
+    """A column of the watch of a project's instance. That of ours is read once for all rows, others with each row."""
     mine = django_settings.BERTH_INSTANCE
     own, others = Watch.objects.filter(instance=mine), Watch.objects.filter(instance=OuterRef("instance"))
     return Case(When(instance=mine, then=Subquery(own.values(field))), default=Subquery(others.values(field)))

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from config.access_log import log_access
 from config.log_format import JsonFormatter, TextFormatter, redact
 from containers.agent_contract import redact_credentials
 
@@ -142,3 +143,16 @@ def test_a_traceback_is_kept_without_its_credentials(formatter: logging.Formatte
     line = formatter.format(record("broke", error=ValueError(f"cannot reach /bot{SECRETS[0]}/getMe")))
     assert "ValueError: cannot reach /bot[redacted]/getMe" in line
     assert SECRETS[0] not in line
+
+
+def test_an_access_line_is_searched_by_its_parts(caplog: pytest.LogCaptureFixture) -> None:
+    """Whichever part holds the credential, and however often it comes: what was harmless once is remembered."""
+    caplog.set_level(logging.DEBUG)
+    for secret in (*SECRETS, *SECRETS):
+        for fields in ({"path": f"/x/{secret}"}, {"request_id": secret, "is_our_id": False}, {"method": secret}):
+            sent = {"method": "GET", "path": "/api/projects", "request_id": "a" * 32, "is_our_id": True, **fields}
+            log_access(status=200, milliseconds=1.0, **sent)  # type: ignore[arg-type]
+    formats = (TextFormatter("{request_id} {message}", style="{"), JsonFormatter())
+    lines = [each.format(record) for record in caplog.records for each in formats]
+    assert len(lines) == len(SECRETS) * 12
+    assert [line for line in lines for secret in SECRETS if secret in line or "[redacted]" not in line] == []
