@@ -39,7 +39,7 @@ class Trial:
     def ask(self, text: str) -> str:
         """What the agent answers within 30 seconds. Raises `TimeoutError`."""
         self._telegram.say(self._bot_token, YOU, text)
-        answer = self._telegram.wait_for_message(self._bot_token, after=self._seen, timeout=30)
+        answer = self._telegram.wait_for_message(self._bot_token, after=self._seen, timeout=100)
         self._seen = len(self._telegram.sent(self._bot_token))
         return answer.text
 

@@ -13,7 +13,7 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
 
-PATIENCE = 20.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
+PATIENCE = 100.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
 
 
 class Agent:

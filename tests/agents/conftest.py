@@ -74,6 +74,6 @@ def ask(agent: Agent, telegram: FakeTelegram, token: str) -> Callable[..., str]:
     def say_and_wait(text: str, chat_id: int = 1, **extra: object) -> str:
         before = len(telegram.sent(token, chat_id))
         telegram.say(token, chat_id, text, **extra)  # type: ignore[arg-type]
-        return telegram.wait_for_message(token, after=before, chat_id=chat_id, timeout=20).text
+        return telegram.wait_for_message(token, after=before, chat_id=chat_id, timeout=100).text
 
     return say_and_wait

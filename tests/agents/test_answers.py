@@ -57,7 +57,7 @@ def test_a_long_answer_comes_in_parts_that_telegram_takes(
     provider.reply_with("Ships 🚢 sail. " * 700)
     agent.start().wait_for("running")
     telegram.say(token, 1, "Tell me everything.")
-    parts = [telegram.wait_for_message(token, after=number, timeout=20).text for number in range(3)]
+    parts = [telegram.wait_for_message(token, after=number, timeout=100).text for number in range(3)]
     assert " ".join(parts) == ("Ships 🚢 sail. " * 700).strip()
 
 
@@ -106,8 +106,8 @@ def test_messages_of_one_chat_are_answered_in_order_and_chats_do_not_wait_for_ea
     provider.hold("one")
     for chat, text in ((1, "one"), (1, "two"), (2, "other"), (1, "three")):
         telegram.say(token, chat, text)
-    telegram.wait_for_message(token, containing="other", timeout=20)
+    telegram.wait_for_message(token, containing="other", timeout=100)
     provider.release("one")
-    telegram.wait_for_message(token, containing="three", timeout=20)
+    telegram.wait_for_message(token, containing="three", timeout=100)
     order = [sent.text.removeprefix("You said: ") for sent in telegram.sent(token)]
     assert order == ["other", "one", "two", "three"]

@@ -39,7 +39,7 @@ def test_a_short_conflict_is_borne(agent: Agent, telegram: FakeTelegram, token: 
     telegram.conflict(token, times=2)
     agent.start(AGENT_CONFLICT_SECONDS="3").wait_for("starting", "telegram_conflict")
     telegram.say(token, 1, "Hello?")
-    telegram.wait_for_message(token, containing="Hello?", timeout=20)
+    telegram.wait_for_message(token, containing="Hello?", timeout=100)
     telegram.say(token, 1, "Again?")
     agent.wait_for("running")
 
@@ -121,13 +121,13 @@ def test_an_odd_answer_now_and_then_is_borne(agent: Agent, telegram: FakeTelegra
     agent.start().wait_for("running")
     telegram.garbage(token, "getUpdates", times=2, body=ODD_ANSWERS[odd])
     telegram.say(token, 1, "Hello?")
-    telegram.wait_for_message(token, timeout=20)
+    telegram.wait_for_message(token, timeout=100)
 
 
 def test_0_on_sigterm_with_everything_taken_confirmed(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     agent.start().wait_for("running")
     telegram.say(token, 1, "Hello?")
-    telegram.wait_for_message(token, timeout=20)
+    telegram.wait_for_message(token, timeout=100)
     assert agent.stop() == 0, agent.output
     assert agent.statuses[-1]["state"] == agent.file["state"] == "stopped"
     assert telegram.pending(token) == 0
@@ -148,7 +148,7 @@ def test_0_on_sigterm_and_an_apology_while_the_model_still_thinks(
     provider.stall("chat")
     agent.start().wait_for("running")
     telegram.say(token, 1, "Hello?")
-    provider.wait_for_request(timeout=20)
+    provider.wait_for_request(timeout=100)
     assert agent.stop() == 0, agent.output
     assert "could not finish" in telegram.sent(token)[-1].text
 

@@ -16,7 +16,7 @@ from tests.paths import ROOT
 
 @pytest.fixture
 def http() -> Iterator[httpx.Client]:
-    with httpx.Client(timeout=20, trust_env=False) as client:
+    with httpx.Client(timeout=100, trust_env=False) as client:
         yield client
 
 
@@ -57,7 +57,7 @@ def test_a_second_poller_and_a_webhook_are_conflicts(
 ) -> None:
     answers: list[httpx.Response] = []
     first = threading.Thread(
-        target=lambda: answers.append(httpx.get(f"{api}/getUpdates?timeout=15", timeout=20, trust_env=False))
+        target=lambda: answers.append(httpx.get(f"{api}/getUpdates?timeout=15", timeout=100, trust_env=False))
     )
     first.start()
     telegram._wait(lambda: telegram.polls(token).open or None, 10, "no open poll")

@@ -102,7 +102,7 @@ def test_an_outage_of_telegram_degrades_and_heals(agent: Agent, telegram: FakeTe
 def test_running_is_not_said_before_the_first_poll(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram.stall(token, "getUpdates")
     agent.start()
-    telegram.wait_for_poll(token, timeout=20)
+    telegram.wait_for_poll(token, timeout=100)
     assert [status["state"] for status in agent.statuses] == ["starting"]
     assert agent.check_health()[0] == 1
     telegram.heal(token)

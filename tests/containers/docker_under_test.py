@@ -70,8 +70,9 @@ class DockerUnderTest:
             files = {member.name.rpartition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
             return {file: content.read().decode() for file, content in files.items() if content}
 
-    def shorten_silence(self, monkeypatch: Any) -> None:
-        monkeypatch.setattr("containers.docker.logs.SILENCE", 0.5)
+    def set_silence(self, monkeypatch: Any) -> None:
+        # No shorter: a busy engine takes its time to open a log, too.
+        monkeypatch.setattr("containers.docker.logs.SILENCE", 3.0)
 
     def deploy_healthy(self) -> None:
         deploy(self, image=self.probed_image)

@@ -62,7 +62,7 @@ class MemoryUnderTest:
     def secrets(self, name: str) -> dict[str, str]:
         return self.engine.secrets_of(name)
 
-    def shorten_silence(self, monkeypatch: Any) -> None:
+    def set_silence(self, monkeypatch: Any) -> None:
         self.engine.silence = 0.2
 
     def deploy_healthy(self) -> None:

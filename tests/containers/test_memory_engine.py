@@ -68,7 +68,7 @@ def test_a_slow_step_lets_others_in_between(under_test: MemoryUnderTest) -> None
     wait_until(lambda: under_test.name in under_test.engine.containers)
     under_test.engine.remove(under_test.key)
     gate.set()
-    thread.join(10)
+    thread.join(60)
     assert results == ["refused"]
     assert under_test.engine.containers == {}
 

@@ -99,7 +99,7 @@ class FaultySocket:
             connection.sendall(head + body)
             return True
         if mode == "hang":
-            self._stopped.wait(30)
+            self._stopped.wait(240)
         elif mode == "cut":
             connection.sendall(head + body[: len(body) // 2])
         elif mode == "drip":

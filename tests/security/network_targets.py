@@ -55,7 +55,7 @@ class Namespace:
                 yield
             finally:
                 server.stdin.close()
-                server.wait(10)
+                server.wait(60)
 
 
 THIS_MACHINE = Namespace()

@@ -62,7 +62,7 @@ def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         yield f"unix://{socket}"
     finally:
         engine.terminate()
-        engine.wait(30)
+        engine.wait(60)
         subprocess.run(["ip", "netns", "del", namespace], check=True)
         subprocess.run(["rm", "-rf", str(folder)], check=False)
 

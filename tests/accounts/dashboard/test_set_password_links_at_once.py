@@ -29,7 +29,7 @@ def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait_for_the_others(form: NewPasswordForm) -> bool:
         valid = is_valid(form)
         if form.is_bound:
-            together.wait(30)
+            together.wait(60)
         return valid
 
     monkeypatch.setattr(NewPasswordForm, "is_valid", wait_for_the_others)
@@ -63,7 +63,7 @@ def test_of_many_who_change_their_password_at_once_one_does(monkeypatch: pytest.
 
     def authenticate_together(**given: Any) -> User:
         checked = authenticate(**given)
-        together.wait(30)
+        together.wait(60)
         return checked
 
     monkeypatch.setattr(sign_in, "authenticate", authenticate_together)

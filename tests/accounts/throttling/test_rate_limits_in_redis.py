@@ -41,7 +41,7 @@ def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[by
     yield process
     disconnect()
     process.terminate()
-    process.wait(20)
+    process.wait(60)
 
 
 def listens(port: int) -> bool:
@@ -80,7 +80,7 @@ def test_while_redis_is_down_the_database_counts(
     redis_server: "subprocess.Popen[bytes]", db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis_server.terminate()
-    redis_server.wait(20)
+    redis_server.wait(60)
     subject = uuid4().hex
     machine = RateLimiter()
     assert sum(spend(subject, machine) for _ in range(60)) == 50

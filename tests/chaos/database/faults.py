@@ -25,7 +25,7 @@ class Bench:
     url: str
 
     def connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.url, connect_timeout=10)
+        return psycopg.connect(self.url, connect_timeout=60)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class PrivatePostgres:
         return f"postgresql://berth@127.0.0.1:{self.port}/postgres"
 
     def connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        return psycopg.connect(self.url, autocommit=True, connect_timeout=60)
 
     def execute(self, statement: str) -> None:
         with self.connect() as connection:

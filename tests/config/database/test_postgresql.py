@@ -124,7 +124,7 @@ def fill_pool(number: int) -> None:
 
     def use() -> None:
         backend()
-        barrier.wait(30)
+        barrier.wait(60)
         connection.close()
 
     threads = [threading.Thread(target=use) for _ in range(number)]

@@ -16,8 +16,8 @@ from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
 
-PATIENCE = 60.0
-"""Seconds after which a start or an end is taken for hanging."""
+PATIENCE = 120.0
+"""Seconds after which a start, an end or an answer is taken for hanging."""
 
 WORKERS = 2
 """Of the web server, by default."""
@@ -96,10 +96,11 @@ class Served(Installed):
                 stderr=subprocess.STDOUT,
             )
 
-    def is_up(self) -> bool:
+    def is_up(self, *, within: float = PATIENCE) -> bool:
+        """Whether it answers within so many seconds."""
         assert self.process.poll() is None, self.log.read_text()
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=within) as answer:
                 return bool(answer.status == 200)
         except (URLError, OSError):
             return False

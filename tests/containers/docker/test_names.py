@@ -27,7 +27,7 @@ import json, socket, struct, sys
 name = ".".join(reversed(sys.argv[1].split("."))) + ".in-addr.arpa"
 question = b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0" + struct.pack("!HH", 12, 1)
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-    client.settimeout(10)
+    client.settimeout(60)
     client.sendto(struct.pack("!HHHHHH", 7, 0x0100, 1, 0, 0, 0) + question, ("127.0.0.11", 53))
     answer = client.recv(4096)
 print(json.dumps("".join(chr(byte) if 32 < byte < 127 else "." for byte in answer[12 + len(question):])))

@@ -6,7 +6,7 @@ from containers.docker.engine import DockerEngine
 from containers.vocabulary import ContainerSpec
 
 LIMIT = 0.3
-GUARD = 15.0
+GUARD = 60.0
 """Seconds: far above every limit here, far below what the faults would take without one."""
 
 

@@ -131,7 +131,7 @@ def _answering(router: Router) -> Iterator[None]:
             yield
         finally:
             server.stdin.close()
-            server.wait(10)
+            server.wait(60)
 
 
 def run(line: str) -> None:

@@ -133,7 +133,7 @@ def listener(*prefix: str) -> Iterator[None]:
         yield
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
 
 
 def reaches(under_test: DockerUnderTest, address: str, name: str = "") -> bool:

@@ -47,7 +47,7 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
 
     def hold() -> None:
         reached.set()
-        go_on.wait(20)
+        go_on.wait(60)
 
     engine.slow(step, hold)
     answers: list[Any] = []
@@ -58,13 +58,13 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
 
     thread = threading.Thread(target=deploy)
     thread.start()
-    assert reached.wait(20)
+    assert reached.wait(60)
     project = Project.objects.get()
     assert project.status == "deploying"
     stopped = api.post(f"/api/projects/{project.id}/control", {"action": "stop"})
     assert (stopped.status_code, stopped.json()["status"]) == (200, "stopped")
     go_on.set()
-    thread.join(20)
+    thread.join(60)
     assert not engine.containers
     assert (answers[0].status_code, answers[0].json()["status"]) == (201, "stopped")
     assert api.get("/api/projects").json()[0]["status"] == "stopped"

@@ -59,7 +59,7 @@ def test_changes_at_the_same_moment_are_all_kept(deploy: Callable[..., Project],
     def send(name: str) -> None:
         try:
             mine = Project.objects.select_related("owner", "plan", "agent_type").get(pk=project.pk)
-            barrier.wait(20)
+            barrier.wait(60)
             update_project(project=mine, change=ProjectChange(settings_patch={name: 1}), actor=SYSTEM)
         except Exception as error:  # noqa: BLE001 - reported below
             failed.append(error)

@@ -17,7 +17,7 @@ from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 
-HANG_GUARD = 20.0
+HANG_GUARD = 60.0
 CALM = timedelta(minutes=1)
 
 

@@ -166,10 +166,10 @@ def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> 
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert gone.wait(20)
+        assert gone.wait(60)
     finally:
         watcher.stop()
-        thread.join(20)
+        thread.join(60)
 
 
 @pytest.mark.django_db

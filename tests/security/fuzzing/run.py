@@ -73,7 +73,7 @@ def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[st
         yield f"http://127.0.0.1:{port}"
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(30)
+        server.wait(60)
 
 
 def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: list[str] | None = None) -> Outcome:

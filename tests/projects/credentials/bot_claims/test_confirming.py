@@ -154,7 +154,7 @@ def test_the_watcher_has_claims_confirmed_and_no_round_waits_for_telegram(
 
     def ask(project: Project) -> None:
         asked.set()
-        answers.wait(30)
+        answers.wait(60)
         confirm_claim(project)
 
     monkeypatch.setattr(bot_claims, "confirm_claim", ask)
