@@ -85,6 +85,9 @@ class Engine(Protocol):
     def image_exists(self, image: str) -> bool:
         """Whether the engine has the image, so that a deploy can start without a pull."""
 
+    def image_base(self, image: str) -> str | None:
+        """The image with which this one begins, as `name@digest`; None where it is missing or does not say."""
+
     def deploy(
         self,
         spec: ContainerSpec,

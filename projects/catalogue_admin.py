@@ -14,6 +14,7 @@ from accounts.emails import normalise_email
 from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.json_documents import FormJSONDecoder
+from projects.services.base_images import describe_base
 from projects.services.capacity import measure_capacity
 
 
@@ -30,7 +31,7 @@ class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for 
 class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is read-only after creation, because projects refer to it."""
-        return ("slug",) if obj else ()
+        return ("slug", *super().get_readonly_fields(request, obj)) if obj else ()
 
 
 @admin.register(Plan)
@@ -42,6 +43,13 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 class AgentTypeAdmin(CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
+        return (*super().get_readonly_fields(request, obj), *(("base_image",) if obj else ()))
+
+    @admin.display(description="base image")
+    def base_image(self, agent_type: AgentType) -> str:
+        return describe_base(image=agent_type.image)
 
 
 class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic for the type checker only

@@ -25,6 +25,8 @@ from containers.docker.users import Users
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
+from containers.docker_api.image_build import inspect_image
+from containers.docker_api.pinned_base import read_pin
 from containers.docker_api.report_streams import ReportStreams
 from containers.errors import ImageMissingError
 from containers.identity import is_ours
@@ -81,6 +83,11 @@ class DockerEngine:
                 return bool(client.inspect_image(image)["Id"])
         except ImageMissingError:
             return False
+
+    def image_base(self, image: str) -> str | None:
+        with understand_answer():
+            pin = read_pin(inspect_image(self._connection, image))
+        return str(pin) if pin else None
 
     def deploy(
         self,

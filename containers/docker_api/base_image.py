@@ -27,35 +27,38 @@ class NoBaseImageError(EngineRefusedError):
     """No base image is on the engine, and this machine can neither pull nor make one."""
 
 
-def find_base(connection: Connection, *, pull: bool = True, tell: Callable[[str], None]) -> str:
+def find_base(connection: Connection, *, pull: bool = True, newest: bool = False, tell: Callable[[str], None]) -> str:
     """Returns the name of a base image that is on the engine: found there, pulled, or made here.
 
-    `pull=False` asks no registry. Raises `NoBaseImageError` where nothing can be done here, and another `EngineError`
-    where something was tried and failed.
+    `pull=False` asks no registry. With `newest` one that is there already counts only where there is no newer one to be
+    had. Raises `NoBaseImageError` where nothing can be done here, and another `EngineError` where something was tried
+    and failed.
     """
-    for image in (OFFICIAL, DEBIAN_BASE):
-        if inspect_image(connection, image):
-            return image
+    there = [image for image in (OFFICIAL, DEBIAN_BASE) if inspect_image(connection, image)]
+    if there and not newest:
+        return there[0]
     if pull:
         tell(f"Pulling {OFFICIAL}")
-        if _pull(connection, OFFICIAL):
+        if pull_image(connection, *OFFICIAL.rsplit(":", 1)) and inspect_image(connection, OFFICIAL):
             return OFFICIAL
+    if OFFICIAL in there:
+        tell(f"The registry does not answer. Going on with the {OFFICIAL} that is on the engine")
+        return OFFICIAL
     _require_mmdebstrap()
     tell(f"The registry does not answer. Making {DEBIAN_BASE} of Debian packages, which takes about half a minute")
     _make_from_debian(connection)
     return DEBIAN_BASE
 
 
-def _pull(connection: Connection, image: str) -> bool:
-    repository, _, tag = image.partition(":")
+def pull_image(connection: Connection, repository: str, tag: str) -> bool:
+    """Whether the registry gave the image of this tag, or of this digest in place of a tag."""
     try:
         with connection.call(_PULL_LIMIT, size=PROGRESS_SIZE) as client:
             response = client.open_pull(repository, tag, silence=_PULL_SILENCE)
-            for _ in response.iter_content(64 * 1024):
-                pass
+            reports = b"".join(response.iter_content(64 * 1024))
     except EngineError:
         return False
-    return inspect_image(connection, image) is not None
+    return b'"errorDetail"' not in reports
 
 
 def _require_mmdebstrap() -> None:

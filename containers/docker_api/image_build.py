@@ -4,7 +4,7 @@ import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,9 @@ from docker.utils import exclude_paths
 
 from containers import agent_contract
 from containers.docker_api.client import Connection
-from containers.errors import EngineError, EngineRefusedError, ImageMissingError
+from containers.docker_api.dockerfile import Beginnings, read_beginnings
+from containers.docker_api.errors import GARBLED
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTRACT = Path(agent_contract.__file__)
@@ -26,6 +28,9 @@ CONTEXT_LABEL = "berth.context"
 
 VERSION_LABEL = "org.opencontainers.image.version"
 """The label with the version of the Berth that built the image. A newer one builds it anew only if its files differ."""
+BASE_NAME_LABEL = "org.opencontainers.image.base.name"
+BASE_DIGEST_LABEL = "org.opencontainers.image.base.digest"
+"""The labels that OCI defines for the image with which another begins."""
 
 CERTIFICATES = "build-ca.crt"
 PROGRESS_SIZE = 64 * 1024 * 1024
@@ -61,9 +66,12 @@ class BuildContext:
         own = {name: path for name in sorted(names) if (path := self.folder / name).is_file()}
         return {**own, CONTRACT.name: CONTRACT}
 
-    def digest(self, base_id: str) -> str:
-        """A digest of everything that goes into the image, which the certificates do not."""
-        total = hashlib.sha256(base_id.encode())
+    def beginnings(self) -> Beginnings:
+        return read_beginnings((self.folder / "Dockerfile").read_text())
+
+    def digest(self, base: str) -> str:
+        """A digest of everything that goes into the image, which the certificates do not. `base` is the base's own."""
+        total = hashlib.sha256(base.encode())
         for name, path in self.files().items():
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{name} {_mode(path):o} {content}\n".encode())
@@ -98,19 +106,27 @@ def find_certificates() -> Path | None:
 def inspect_image(connection: Connection, image: str) -> dict[str, Any] | None:
     try:
         with connection.call() as client:
-            found: dict[str, Any] = client.inspect_image(image)
+            found = client.inspect_image(image)
     except ImageMissingError:
         return None
+    if not isinstance(found, dict):
+        raise EngineUnavailableError(GARBLED)
     return found
 
 
-def is_current(connection: Connection, context: BuildContext, digest: str) -> bool:
+def is_current(connection: Connection, context: BuildContext, labels: Mapping[str, str]) -> bool:
+    """Whether the image is there with all of these labels."""
     found = inspect_image(connection, context.image)
-    return bool(found) and ((found or {})["Config"].get("Labels") or {}).get(CONTEXT_LABEL) == digest
+    return bool(found) and labels.items() <= ((found or {})["Config"].get("Labels") or {}).items()
 
 
-def build_image(connection: Connection, context: BuildContext, *, base: str, digest: str) -> Iterator[str]:
-    """Builds the image and yields the lines of progress. Raises `EngineRefusedError` with the reason of a failure."""
+def build_image(
+    connection: Connection, context: BuildContext, *, base: str, labels: Mapping[str, str]
+) -> Iterator[str]:
+    """Builds the image on the base of this id and yields the lines of progress.
+
+    Raises `EngineRefusedError` with the reason of a failure.
+    """
     replaced = inspect_image(connection, context.image)
     with connection.call(_BUILD_LIMIT, size=PROGRESS_SIZE) as client:
         answer = client.build(
@@ -118,7 +134,7 @@ def build_image(connection: Connection, context: BuildContext, *, base: str, dig
             custom_context=True,
             tag=context.image,
             buildargs={"BASE_IMAGE": base},
-            labels={CONTEXT_LABEL: digest, VERSION_LABEL: settings.BERTH_VERSION},
+            labels={**labels, VERSION_LABEL: settings.BERTH_VERSION},
             network_mode="host",
             rm=True,
             forcerm=True,

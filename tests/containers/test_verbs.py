@@ -26,6 +26,12 @@ def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:
     assert not under_test.engine.image_exists("berth-test/nowhere:latest")
 
 
+def test_an_image_that_does_not_say_on_what_it_was_built_has_no_base(under_test: EngineUnderTest) -> None:
+    """With what `manage.py build_images` records: `docker_api/test_pinned_base.py`."""
+    assert under_test.engine.image_base(under_test.image) is None
+    assert under_test.engine.image_base("berth-test/nowhere:latest") is None
+
+
 def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     under_test.engine.stop(under_test.key, timeout=5)

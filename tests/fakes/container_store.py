@@ -37,6 +37,7 @@ class ContainerStore:
             self.volume_labels: dict[str, dict[str, str]] = {}
             self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
+            self.bases: dict[str, str] = {}
             self.since: datetime | None = datetime.now(UTC)
             self.ready_after_deploy = True
             self.dies_at_start: dict[str, int] = {}

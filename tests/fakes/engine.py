@@ -66,6 +66,10 @@ class MemoryEngine(MemoryStreams):
         self._enter("image_exists", image)
         return image in self.images
 
+    def image_base(self, image: str) -> str | None:
+        self._enter("image_base", image)
+        return self.bases.get(image)
+
     def deploy(
         self,
         spec: ContainerSpec,

@@ -1,8 +1,8 @@
 """What a test sets, breaks and stages at the engine in memory.
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
-host_memory, image_exists, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect, realign, observe,
-highest_user, list_volumes, logs, read_secrets, quarantine, stats, events.
+host_memory, image_exists, image_base, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect,
+realign, observe, highest_user, list_volumes, logs, read_secrets, quarantine, stats, events.
 """
 
 import threading

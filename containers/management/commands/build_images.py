@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,9 +14,9 @@ from containers.docker_api.image_build import (
     BuildContext,
     build_image,
     find_contexts,
-    inspect_image,
     is_current,
 )
+from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
 from containers.errors import EngineError
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine
@@ -31,56 +32,83 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or firewall")
         parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
+        parser.add_argument("--update-base", action="store_true", help="leave the base image that was built on so far")
         parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
 
     def handle(self, *args: Any, **options: Any) -> None:
         contexts = find_contexts()
-        if FIREWALL.type in options["types"]:
-            contexts.append(FIREWALL)
-        if unknown := set(options["types"]) - {context.type for context in contexts}:
+        if unknown := set(options["types"]) - {context.type for context in (*contexts, FIREWALL)}:
             message = f"There is no agent type {', '.join(sorted(unknown))}."
             raise CommandError(message)
         connection = Connection()
         try:
-            base = options["base_image"] or find_base(connection, pull=not options["no_pull"], tell=self._tell)
-            found = inspect_image(connection, base)
-            if found is None:
-                message = f"The image {base} is not on the engine. Load it first, or leave --base-image out."
-                raise CommandError(message)
-            wanted = [context for context in contexts if not options["types"] or context.type in options["types"]]
-            for context in wanted:
-                self._build(connection, context, base=base, digest=context.digest(found["Id"]), force=options["force"])
+            chosen = self._choose(connection, options)
+            for context in _select(contexts, options["types"]):
+                self._build(connection, context, chosen, options)
             if not options["types"] and not (is_local_engine() and can_set_rules()):
-                self._build_firewall(connection, base=base, digest=FIREWALL.digest(found["Id"]), force=options["force"])
+                self._build_firewall(connection, chosen, options)
         except NoBaseImageError as error:
             raise CommandError(str(error), returncode=NO_BASE_IMAGE) from error
         except EngineError as error:
             raise CommandError(str(error)) from error
 
-    def _build(self, connection: Connection, context: BuildContext, *, base: str, digest: str, force: bool) -> None:
-        if not force and is_current(connection, context, digest):
-            self._tell(f"{context.image} is up to date.")
+    def _choose(self, connection: Connection, options: dict[str, Any]) -> PinnedBase | None:
+        """The base image that the operator asks for, or None for that of each image."""
+        name = options["base_image"]
+        if not name:
+            if not options["update_base"]:
+                return None
+            name = find_base(connection, pull=not options["no_pull"], newest=True, tell=self._tell)
+        return self._pin(connection, name)
+
+    def _pin(self, connection: Connection, name: str) -> PinnedBase:
+        if pin := pin_base(connection, name):
+            return pin
+        message = f"The image {name} is not on the engine. Load it first, or leave --base-image out."
+        raise CommandError(message)
+
+    def _build(
+        self, connection: Connection, context: BuildContext, chosen: PinnedBase | None, options: dict[str, Any]
+    ) -> None:
+        pull = not options["no_pull"]
+        pin = chosen or find_pin(connection, [context.image, *(each.image for each in find_contexts())])
+        if pin is None:
+            pin = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
+        labels = describe_build(context, pin)
+        if not options["force"] and is_current(connection, context, labels):
+            self._tell(f"{context.image} is up to date, on {pin}.")
             return
-        self._tell(f"Building {context.image} on {base}")
+        base = fetch_base(connection, pin, pull=pull)
+        self._tell(f"Building {context.image} on {pin}")
+        for image in context.beginnings().loose:
+            self._tell(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
+        self._run(build_image(connection, context, base=base, labels=labels))
+        self._tell(f"{context.image} is built.")
+
+    def _run(self, lines: Iterator[str]) -> None:
         recent: deque[str] = deque(maxlen=20)
         try:
-            for line in build_image(connection, context, base=base, digest=digest):
+            for line in lines:
                 recent.append(line)
                 if line.startswith("Step "):
                     self._tell(f"  {line[:110]}")
         except EngineError:
             self.stderr.write("\n".join(recent))
             raise
-        self._tell(f"{context.image} is built.")
 
-    def _build_firewall(self, connection: Connection, *, base: str, digest: str, force: bool) -> None:
+    def _build_firewall(self, connection: Connection, chosen: PinnedBase | None, options: dict[str, Any]) -> None:
         """Agents can do without it, so that its failure is none of theirs."""
         try:
-            self._build(connection, FIREWALL, base=base, digest=digest, force=force)
+            self._build(connection, FIREWALL, chosen, options)
         except EngineError as error:
             self.stderr.write(f"{error} Until it is built, Berth cannot set the agents' firewall rules.")
 
     def _tell(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def _select(contexts: list[BuildContext], types: list[str]) -> list[BuildContext]:
+    """All agent types, or those that are named, among which the firewall's image may be."""
+    return [each for each in (*contexts, FIREWALL) if each.type in types] if types else contexts

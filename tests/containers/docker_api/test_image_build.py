@@ -146,8 +146,8 @@ def test_without_registry_root_or_mmdebstrap_one_sentence_says_what_to_do(
     with pytest.raises(CommandError, match="--base-image") as raised:
         call_command("build_images", stdout=StringIO())
     assert raised.value.returncode == NO_BASE_IMAGE
-    tried: list[str] = []
-    monkeypatch.setattr(base_image, "_pull", lambda _, image: tried.append(image))
+    tried: list[tuple[str, ...]] = []
+    monkeypatch.setattr(base_image, "pull_image", lambda _, *image: tried.append(image))
     with pytest.raises(CommandError, match="--base-image"):
         call_command("build_images", "--no-pull", stdout=StringIO())
     assert tried == []

@@ -1,0 +1,197 @@
+"""Agent images stay on the very base on which they were built, whatever its name means later, until staff say so."""
+
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import docker
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from containers.docker_api import base_image, image_build
+from containers.docker_api.dockerfile import read_beginnings
+from containers.docker_api.image_build import BASE_DIGEST_LABEL, BASE_NAME_LABEL, FIREWALL, find_contexts
+from containers.management.commands import build_images
+from tests.containers.engine_fixtures import DockerUnderTest
+from tests.fakes.registry import FakeRegistry
+
+DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting /\n"
+DIGEST = "sha256:" + "a" * 64
+
+
+class Trial:
+    """One agent type of a name that nobody else builds, the only one there is, and the repository of its base."""
+
+    def __init__(self, folder: Path, client: Any) -> None:
+        self.client = client
+        self.folder = folder / f"trial-{uuid4().hex[:10]}"
+        self.folder.mkdir()
+        (self.folder / "Dockerfile").write_text(DOCKERFILE)
+        self.change("hello")
+        self.image = f"berth/{self.folder.name}:latest"
+        self.local = f"berth-test/{self.folder.name}:base"
+
+    def change(self, greeting: str) -> None:
+        (self.folder / "greeting").write_text(greeting)
+
+    def build(self, *options: str) -> str:
+        printed = StringIO()
+        call_command("build_images", *options, stdout=printed, stderr=printed)
+        return printed.getvalue()
+
+    def labels(self) -> dict[str, str]:
+        found: dict[str, str] = self.client.inspect_image(self.image)["Config"]["Labels"]
+        return found
+
+    def first_layer(self, image: str) -> str:
+        return str(self.client.inspect_image(image)["RootFS"]["Layers"][0])
+
+    def load(self, content: str) -> str:
+        """Gives the local name to another image. Returns its id."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            entry = tarfile.TarInfo(content)
+            archive.addfile(entry)
+        repository, _, tag = self.local.rpartition(":")
+        self.client.import_image_from_data(buffer.getvalue(), repository=repository, tag=tag)
+        return str(self.client.inspect_image(self.local)["Id"])
+
+
+@pytest.fixture
+def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker_under_test: DockerUnderTest) -> Iterator[Trial]:
+    client = docker_under_test.client
+    before = {image["Id"] for image in client.images(all=True)}
+    trial = Trial(tmp_path, client)
+    monkeypatch.setattr(image_build, "IMAGES", tmp_path)
+    monkeypatch.setattr(build_images, "is_local_engine", lambda: True)
+    monkeypatch.setattr(build_images, "can_set_rules", lambda: True)
+    monkeypatch.setattr(base_image, "OFFICIAL", trial.local)
+    monkeypatch.setattr(base_image, "DEBIAN_BASE", f"{trial.local}-of-debian")
+    yield trial
+    mine = (trial.folder.name, base_image.OFFICIAL.rpartition(":")[0])
+    for image in client.images():
+        names = [*(image["RepoTags"] or []), *(image["RepoDigests"] or [])]
+        if image["Id"] not in before and any(part in name for name in names for part in mine):
+            with suppress(docker.errors.APIError):
+                client.remove_image(image["Id"], force=True)
+
+
+@pytest.fixture
+def registry(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRegistry]:
+    with FakeRegistry() as registry:
+        monkeypatch.setattr(base_image, "OFFICIAL", f"{registry.name(trial.folder.name)}:stable")
+        yield registry
+
+
+@pytest.mark.docker
+def test_a_tag_that_moves_changes_nothing_until_an_operator_says_so(trial: Trial, registry: FakeRegistry) -> None:
+    repository, client = trial.folder.name, trial.client
+    first = registry.push(repository, "stable", "first")
+    assert "is built" in trial.build()
+    assert trial.labels()[BASE_DIGEST_LABEL] == first
+    assert trial.labels()[BASE_NAME_LABEL] == base_image.OFFICIAL
+    old_layer = trial.first_layer(trial.image)
+
+    second = registry.push(repository, "stable", "second")
+    client.pull(*base_image.OFFICIAL.rsplit(":", 1))
+    assert trial.first_layer(base_image.OFFICIAL) != old_layer
+    assert "is up to date" in trial.build()
+    trial.change("good evening")
+    assert f"@{first}" in trial.build()
+    assert (trial.labels()[BASE_DIGEST_LABEL], trial.first_layer(trial.image)) == (first, old_layer)
+
+    assert f"@{second}" in trial.build("--update-base")
+    assert trial.labels()[BASE_DIGEST_LABEL] == second
+    assert trial.first_layer(trial.image) == trial.first_layer(base_image.OFFICIAL)
+
+
+@pytest.mark.docker
+def test_a_base_that_is_gone_is_pulled_by_its_digest_or_named(trial: Trial, registry: FakeRegistry) -> None:
+    first = registry.push(trial.folder.name, "stable", "first")
+    trial.build()
+    registry.push(trial.folder.name, "stable", "second")
+    trial.client.pull(*base_image.OFFICIAL.rsplit(":", 1))
+    gone = f"{base_image.OFFICIAL.rpartition(':')[0]}@{first}"
+    trial.client.remove_image(gone)
+    trial.change("good evening")
+    with pytest.raises(CommandError, match=r"neither on the engine nor .* --update-base"):
+        trial.build("--no-pull")
+    registry.stop()
+    with pytest.raises(CommandError, match="--update-base"):
+        trial.build()
+    assert "is up to date" in [trial.change("hello"), trial.build()][1]
+    registry.start()
+    trial.change("good evening")
+    assert f"{trial.image} is built" in trial.build()
+    assert trial.labels()[BASE_DIGEST_LABEL] == first
+
+
+@pytest.mark.docker
+def test_an_image_from_no_registry_is_fixed_by_its_id(trial: Trial, docker_under_test: DockerUnderTest) -> None:
+    first = trial.load("first")
+    trial.build()
+    assert trial.labels()[BASE_DIGEST_LABEL] == first
+    second = trial.load("second")
+    trial.change("good evening")
+    assert "is built" in trial.build()
+    assert trial.labels()[BASE_DIGEST_LABEL] == first
+    assert docker_under_test.engine.image_base(trial.image) == f"{trial.local}@{first}"
+    assert "is built" in trial.build("--update-base", "--no-pull")
+    assert trial.labels()[BASE_DIGEST_LABEL] == second
+
+
+@pytest.mark.docker
+def test_a_new_type_begins_with_the_base_of_the_others(trial: Trial, tmp_path: Path) -> None:
+    first = trial.load("first")
+    trial.build()
+    trial.load("second")
+    other = Trial(tmp_path, trial.client)
+    try:
+        assert f"{other.image} is built" in trial.build()
+        assert other.labels()[BASE_DIGEST_LABEL] == first
+    finally:
+        trial.client.remove_image(other.image, force=True)
+
+
+@pytest.mark.docker
+def test_what_a_dockerfile_begins_with_by_itself_is_told_and_not_recorded(trial: Trial) -> None:
+    trial.load("first")
+    (trial.folder / "Dockerfile").write_text(f"FROM {trial.local}\nCOPY greeting /\n")
+    assert f"Nothing fixes {trial.local}" in trial.build()
+    assert BASE_DIGEST_LABEL not in trial.labels()
+    assert "is up to date" in trial.build()
+
+
+@pytest.mark.one_database
+def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> None:
+    for context in (*find_contexts(), FIREWALL):
+        assert context.beginnings().ends_on_base
+        assert context.beginnings().loose == ()
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("dockerfile", "ends_on_base", "loose"),
+    [
+        ("FROM ${BASE_IMAGE}", True, ()),
+        ("from $BASE_IMAGE as x\nfrom X", True, ()),
+        ("FROM ${BASE_IMAGE} AS x\nFROM --platform=linux/amd64 alpine", False, ("alpine",)),
+        ("FROM alpine:3 AS x\n  FROM ${BASE_IMAGE}", True, ("alpine:3",)),
+        (f"FROM alpine@{DIGEST}", False, ()),
+        ("FROM alpine@sha256:aa", False, ("alpine@sha256:aa",)),
+        ("FROM scratch", False, ()),
+        ("FROM ${BASE_IMAGE_OF_MINE}", False, ("${BASE_IMAGE_OF_MINE}",)),
+        ("FROM \\\n  alpine", False, ("alpine",)),
+        ("# FROM alpine\nRUN echo FROM alpine\nFROM $BASE_IMAGE", True, ()),
+        ("", False, ()),
+    ],
+)
+def test_from_lines_are_followed_through_the_stages(dockerfile: str, ends_on_base: bool, loose: tuple[str]) -> None:
+    found = read_beginnings(dockerfile)
+    assert (found.ends_on_base, found.loose) == (ends_on_base, loose)

@@ -1,0 +1,36 @@
+"""The staff see on which base the image of an agent type was built, whatever the engine does."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+
+PAGE = "/admin/projects/agenttype/assistant/change/"
+IMAGE = "berth/assistant:latest"
+BASE = "python:3.13-slim@sha256:" + "a" * 64
+
+
+@pytest.fixture
+def page(ada: User) -> Client:
+    return browser_of(ada)
+
+
+def test_the_base_is_named_with_its_digest(page: Client, engine: MemoryEngine) -> None:
+    engine.bases[IMAGE] = BASE
+    assert BASE in page.get(PAGE).content.decode()
+
+
+def test_an_image_of_ones_own_says_that_nobody_recorded_it(page: Client, engine: MemoryEngine) -> None:
+    assert "Not recorded: `manage.py build_images` has not built this image." in page.get(PAGE).content.decode()
+
+
+def test_a_silent_engine_keeps_nobody_from_the_page(page: Client, engine: MemoryEngine) -> None:
+    engine.unavailable = True
+    assert "Unknown: " in page.get(PAGE).content.decode()
+
+
+def test_it_cannot_be_typed(page: Client, engine: MemoryEngine) -> None:
+    assert 'name="base_image"' not in page.get(PAGE).content.decode()
+    assert page.get("/admin/projects/agenttype/add/").status_code == 200
