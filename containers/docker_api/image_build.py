@@ -28,6 +28,7 @@ CONTEXT_LABEL = "berth.context"
 
 VERSION_LABEL = "org.opencontainers.image.version"
 """The label with the version of the Berth that built the image. A newer one builds it anew only if its files differ."""
+
 BASE_NAME_LABEL = "org.opencontainers.image.base.name"
 BASE_DIGEST_LABEL = "org.opencontainers.image.base.digest"
 """The labels that OCI defines for the image with which another begins."""

@@ -52,11 +52,15 @@ class Trial:
     def first_layer(self, image: str) -> str:
         return str(self.client.inspect_image(image)["RootFS"]["Layers"][0])
 
+    def push(self, registry: FakeRegistry, content: str) -> str:
+        """What nobody else pushes: an engine has equal images once, and removes them for all."""
+        return registry.push(self.folder.name, "stable", f"{content} of {self.folder.name}")
+
     def load(self, content: str) -> str:
         """Gives the local name to another image. Returns its id."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
-            entry = tarfile.TarInfo(content)
+            entry = tarfile.TarInfo(f"{content}-{self.folder.name}")
             archive.addfile(entry)
         repository, _, tag = self.local.rpartition(":")
         self.client.import_image_from_data(buffer.getvalue(), repository=repository, tag=tag)
@@ -91,14 +95,14 @@ def registry(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRegi
 
 @pytest.mark.docker
 def test_a_tag_that_moves_changes_nothing_until_an_operator_says_so(trial: Trial, registry: FakeRegistry) -> None:
-    repository, client = trial.folder.name, trial.client
-    first = registry.push(repository, "stable", "first")
+    client = trial.client
+    first = trial.push(registry, "first")
     assert "is built" in trial.build()
     assert trial.labels()[BASE_DIGEST_LABEL] == first
     assert trial.labels()[BASE_NAME_LABEL] == base_image.OFFICIAL
     old_layer = trial.first_layer(trial.image)
 
-    second = registry.push(repository, "stable", "second")
+    second = trial.push(registry, "second")
     client.pull(*base_image.OFFICIAL.rsplit(":", 1))
     assert trial.first_layer(base_image.OFFICIAL) != old_layer
     assert "is up to date" in trial.build()
@@ -113,9 +117,9 @@ def test_a_tag_that_moves_changes_nothing_until_an_operator_says_so(trial: Trial
 
 @pytest.mark.docker
 def test_a_base_that_is_gone_is_pulled_by_its_digest_or_named(trial: Trial, registry: FakeRegistry) -> None:
-    first = registry.push(trial.folder.name, "stable", "first")
+    first = trial.push(registry, "first")
     trial.build()
-    registry.push(trial.folder.name, "stable", "second")
+    trial.push(registry, "second")
     trial.client.pull(*base_image.OFFICIAL.rsplit(":", 1))
     gone = f"{base_image.OFFICIAL.rpartition(':')[0]}@{first}"
     trial.client.remove_image(gone)
@@ -125,7 +129,8 @@ def test_a_base_that_is_gone_is_pulled_by_its_digest_or_named(trial: Trial, regi
     registry.stop()
     with pytest.raises(CommandError, match="--update-base"):
         trial.build()
-    assert "is up to date" in [trial.change("hello"), trial.build()][1]
+    trial.change("hello")
+    assert "is up to date" in trial.build()
     registry.start()
     trial.change("good evening")
     assert f"{trial.image} is built" in trial.build()
