@@ -18,7 +18,7 @@ from containers.docker_api import base_image, image_build
 from containers.docker_api.dockerfile import read_beginnings
 from containers.docker_api.image_build import BASE_DIGEST_LABEL, BASE_NAME_LABEL, FIREWALL, find_contexts
 from containers.management.commands import build_images
-from tests.containers.engine_fixtures import DockerUnderTest
+from tests.containers.docker_under_test import DockerUnderTest
 from tests.fakes.registry import FakeRegistry
 
 DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting /\n"
