@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 
+from tests.chaos.memory_disk import MemoryDisk
 from tests.config.serving.served import children_of, is_alive
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -24,7 +25,8 @@ def find_programs() -> Path | None:
 
 
 class PrivatePostgres:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, disk: str = "") -> None:
+        """With `disk`, a size such as "200m", its files are on a file system of their own, which can be filled."""
         programs = find_programs()
         assert programs is not None, "PostgreSQL is not installed."
         self._programs = programs
@@ -33,10 +35,12 @@ class PrivatePostgres:
         self._process: subprocess.Popen[bytes] | None = None
         # It refuses to run as root, whose directories others cannot enter.
         self._as_postgres = []
+        self.disk: MemoryDisk | None = None
         if os.geteuid() == 0:
             self._as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
             self._data = Path("/tmp") / f"berth-postgres-{os.getpid()}-{self.port}"
             self._data.mkdir(mode=0o700)
+            self.disk = MemoryDisk(self._data, disk) if disk else None
             shutil.chown(self._data, "postgres", "postgres")
         self._run("initdb", "-D", str(self._data), "-U", "berth", "-A", "trust", "-E", "UTF8", "--no-sync")
 
@@ -58,10 +62,16 @@ class PrivatePostgres:
                     *self._as_postgres, str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port),
                     "-k", str(self._data), "-c", "listen_addresses=127.0.0.1",
                     "-c", f"max_connections={MOST_CONNECTIONS}", "-c", "fsync=off", "-c", "full_page_writes=off",
+                    "-c", "max_wal_size=64MB",
                 ],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
         wait_until(self._answers, within=90, what=self._log.read_text)
+
+    def start_again(self) -> None:
+        """Starts it unless it runs."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
 
     def _answers(self) -> bool:
         assert self._process is not None
@@ -108,4 +118,6 @@ class PrivatePostgres:
         if self._process is not None and self._process.poll() is None:
             self.thaw()
             self.end(signal.SIGINT)
+        if self.disk is not None:
+            self.disk.close()
         shutil.rmtree(self._data, ignore_errors=True)

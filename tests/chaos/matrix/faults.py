@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+import psycopg
+
 from tests.chaos.clock import set_clock
 from tests.chaos.matrix.installation import Installation
 
@@ -98,6 +100,24 @@ def engine_stopped(installation: Installation) -> Iterator[None]:
         yield
     finally:
         os.kill(installation.engine.pid, signal.SIGCONT)
+
+
+@contextmanager
+def database_full(installation: Installation) -> Iterator[None]:
+    """Without room for its journal PostgreSQL crashes, and cannot recover until there is some. Then it is started."""
+    assert installation.postgres.disk is not None
+    with installation.postgres.disk.full():
+        with suppress(psycopg.Error):
+            for _ in range(8):  # until it needs a new file
+                installation.postgres.execute("SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()")
+        yield
+    installation.postgres.start_again()
+
+
+@contextmanager
+def engine_full(installation: Installation) -> Iterator[None]:
+    with installation.engine_disk.full():
+        yield
 
 
 def engine_answering(mode: str) -> Breaking:
@@ -202,6 +222,7 @@ FAULTS: Mapping[str, Fault] = {
     "database/hang after connect": Fault(relay("database", "hang"), 10.0),
     "database/drip": Fault(relay("database", "drip"), 10.0),
     "database/half answers": Fault(relay("database", "half")),
+    "database/disk full": Fault(database_full),
     "engine/kill": Fault(engine_killed),
     **{f"engine/stop {seconds:.0f} s": Fault(engine_stopped, seconds) for seconds in STOPS},
     "engine/hang after connect": Fault(engine_answering("hang"), 10.0),
@@ -210,6 +231,7 @@ FAULTS: Mapping[str, Fault] = {
     "engine/lost answers": Fault(engine_answering("lost")),
     "engine/5xx": Fault(engine_answering("500")),
     "engine/wrong JSON": Fault(engine_answering("bad json")),
+    "engine/disk full": Fault(engine_full),
     **_of_a_server("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),
     "telegram/wrong JSON": Fault(telegram_answering("garbage")),
@@ -226,8 +248,6 @@ FAULTS: Mapping[str, Fault] = {
 """`process/fault`. Those of the clock need an installation with libfaketime."""
 
 ELSEWHERE = {
-    "database/disk full": "tests.chaos.database.cells has it, for SQLite",
-    "engine/disk full": "tests/chaos does not have it",
     "mail/wrong answers": "tests/accounts/test_outbox.py has seven faults at seven steps",
 }
 """Cells that are not tried here, and why."""

@@ -19,6 +19,7 @@ from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.matrix.relay import Relay
+from tests.chaos.memory_disk import MemoryDisk
 from tests.chaos.private_engine import PrivateEngine
 from tests.chaos.server import Server, Site
 from tests.config.serving.served import children_of
@@ -32,6 +33,9 @@ from tests.waiting import wait_until
 PATIENCE = 120.0
 KEY = "sk-chaos-matrix"
 LOOK_EVERY = 0.4
+ENGINE_DISK = "300m"
+DATABASE_DISK = "400m"
+"""Disks of their own, so that they can be filled."""
 
 
 class WholeService(Server):
@@ -109,10 +113,12 @@ class Installation:
         """What it starts is ended by `started`, the latest first."""
         self.engine = PrivateEngine(home / "engine", own_network=False)
         (home / "engine").mkdir()
+        self.engine_disk = MemoryDisk(home / "engine" / "data", ENGINE_DISK)
+        started.callback(self.engine_disk.close)
         started.callback(self.engine.close)
         self.engine.start()
         os.environ["DOCKER_HOST"] = self.engine.url
-        self.postgres = PrivatePostgres(home)
+        self.postgres = PrivatePostgres(home, disk=DATABASE_DISK)
         started.callback(self.postgres.close)
         self.postgres.start()
         os.environ["DATABASE_URL"] = self.postgres.url
