@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from containers.engine_states import KeepsStates
 from containers.vocabulary import ContainerSpec, EngineEvent, Observation, Usage, Volume
 
 
@@ -29,7 +30,7 @@ class ReportStreams(Protocol):
         """Ends it."""
 
 
-class Engine(Protocol):
+class Engine(KeepsStates, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found whatever it is called; where several carry it,

@@ -1,6 +1,7 @@
-"""The containers that are made for an agent's volume: one hands it to another user, one holds on to it in quarantine.
+"""The containers that are made for an agent's volume: one hands it to another user, one holds on to it in quarantine,
+and through one it is read and filled.
 
-Both are confined as agents are. Pure: equal arguments give equal payloads.
+All are confined as agents are. Pure: equal arguments give equal payloads.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec
 
 HANDOVER_LABEL = "berth.handover"
 """The label of a container that hands a volume over, with the agent's name and user. It carries none of an agent's."""
+
+CARRIER = ":memory"
+"""How that label ends for a container through which a volume is read or filled."""
 
 _HANDOVER = """cd "$1" && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" ."""
 """Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is."""
@@ -75,6 +79,31 @@ def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: 
         "HostConfig": {
             **confinement(_NOBODY),
             "Mounts": [volume],
+            "NetworkMode": "none",
+            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
+        },
+    }
+
+
+def carrier_payload(name: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The body of POST /containers/create for a container through which a volume is read or filled. It never starts.
+
+    `image` is any image that the engine has. The volume is made with these labels where there is none. Its name and
+    label are those of a handover, so that whatever removes what a handover has left removes it as well.
+    """
+    options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {})}
+    return {
+        "Image": image,
+        "User": f"{_NOBODY}:{_NOBODY}",
+        "Entrypoint": ["/never-started"],
+        "Cmd": [],
+        "Healthcheck": {"Test": ["NONE"]},
+        "Labels": {HANDOVER_LABEL: f"{name}{CARRIER}"},
+        "NetworkDisabled": True,
+        "HostConfig": {
+            **confinement(_NOBODY),
+            "ReadonlyRootfs": False,  # the engine puts no archive where it cannot write; it is thrown away
+            "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH, "VolumeOptions": options}],
             "NetworkMode": "none",
             "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         },

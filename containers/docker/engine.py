@@ -1,7 +1,7 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
 import socket
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import is_plain
 from containers.docker.secrets import read_secrets
+from containers.docker.state import State
 from containers.docker.stats import Meter
 from containers.docker.users import Users
 from containers.docker_api.client import Connection
@@ -42,6 +43,7 @@ class DockerEngine:
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
         self._users = Users(self._connection, self._lookup)
+        self._state = State(self._connection, self._lookup)
         self._egress = Egress(self._connection)
         self._alignment = Alignment(self._connection, self._lookup)
         self._logs = Logs(self._connection, self._lookup)
@@ -148,6 +150,14 @@ class DockerEngine:
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         found = self._lookup.list_volumes(self._of_instance(within))
         return [volume for volume in found if is_ours(volume.labels)]
+
+    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
+        return self._state.read(key, image)
+
+    def write_state(
+        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+    ) -> None:
+        self._state.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False

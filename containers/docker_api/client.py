@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.cookiejar import DefaultCookiePolicy
 from typing import IO, Any
@@ -78,6 +78,18 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         )
         self._raise_for_status(response)
         return response
+
+    def put_pieces(self, container: str, path: str, pieces: Iterable[bytes], *, silence: float) -> None:
+        """Unpacks a tar archive, which is sent piece by piece, at this path of a container."""
+        response: requests.Response = self._put(
+            self._url("/containers/{0}/archive", container),
+            params={"path": path},
+            data=iter(pieces),
+            headers={"Content-Type": "application/x-tar"},
+            timeout=(CALL_LIMIT, silence),
+        )
+        self._raise_for_status(response)
+        response.close()
 
     def open_pull(self, repository: str, tag: str, *, silence: float) -> requests.Response:
         """The answer of a pull, which ends when the engine has the image or gave up. Too slow for a web request."""

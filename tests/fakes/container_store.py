@@ -35,6 +35,7 @@ class ContainerStore:
             self.containers: dict[str, MemoryContainer] = {}
             self.volumes: set[str] = set()
             self.volume_labels: dict[str, dict[str, str]] = {}
+            self.states: dict[str, bytes] = {}  # what a volume holds, as a tar archive
             self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
             self.bases: dict[str, str] = {}
@@ -131,7 +132,9 @@ class ContainerStore:
 
     def _drop_volumes(self, volumes: Iterable[str]) -> None:
         """Removes those of the volumes that are ours."""
-        self.volumes -= {volume for volume in volumes if is_ours(self.volume_labels.get(volume, {}))}
+        gone = {volume for volume in volumes if is_ours(self.volume_labels.get(volume, {}))}
+        self.volumes -= gone
+        self.states = {volume: content for volume, content in self.states.items() if volume not in gone}
 
     def _undo(self, container: MemoryContainer, new_volumes: set[str]) -> None:
         """Take away what a deploy made and did not start."""

@@ -28,10 +28,10 @@ from containers.vocabulary import (
     Usage,
     Volume,
 )
-from tests.fakes.memory_streams import MemoryStreams
+from tests.fakes.memory_states import MemoryStates
 
 
-class MemoryEngine(MemoryStreams):
+class MemoryEngine(MemoryStates):
     """The engine in memory. All dials may be turned from any thread at any time."""
 
     def ping(self) -> None:

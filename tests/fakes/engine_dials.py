@@ -2,7 +2,8 @@
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
 host_memory, image_exists, image_base, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect,
-realign, observe, highest_user, list_volumes, logs, read_secrets, quarantine, stats, events.
+realign, observe, highest_user, list_volumes, read_state, write_state, write_state.fill, logs, read_secrets, quarantine,
+stats, events.
 """
 
 import threading

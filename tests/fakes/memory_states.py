@@ -1,0 +1,36 @@
+"""What the volumes of the engine in memory hold."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from containers.errors import EngineRefusedError, ImageMissingError
+from containers.identity import is_ours
+from tests.fakes.memory_streams import MemoryStreams
+from tests.fakes.states import pack_state
+
+
+class MemoryStates(MemoryStreams):
+    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
+        self._enter("read_state", key)
+        with self._changed:
+            volumes = sorted(volume for volume in self._volumes_of(key) if volume.endswith("-data"))
+            if not volumes or not is_ours(self.volume_labels[volumes[0]]):
+                return
+            content = self.states.get(volumes[0]) or pack_state({})
+        yield from (content[start : start + 4096] for start in range(0, len(content), 4096))
+
+    def write_state(
+        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+    ) -> None:
+        self._enter("write_state", key)
+        if image not in self.images:
+            raise ImageMissingError(f"The image {image} is not on the engine.")
+        if volume in self.volumes:
+            raise EngineRefusedError(f"There is a volume {volume} already.")
+        with self._changed:
+            self.volumes.add(volume)
+            self.volume_labels[volume] = dict(labels)
+        self._step("write_state.fill")
+        content = b"".join(pieces)
+        with self._changed:
+            self.states[volume] = content
+        self._answer("write_state")
