@@ -1,10 +1,13 @@
-.PHONY: run test sbom install-service
+.PHONY: run test backup sbom install-service
 
 run: ## Prepare everything and serve Berth on this machine
 	@config/bin/run
 
 test: ## Run every check and test; JUST="tests/config -k urls" runs these only
 	@config/bin/test $(JUST)
+
+backup: ## Write the database to one archive while everything runs; TO="FILE --with-keys FILE --with-memory" says where and what
+	@.venv/bin/python manage.py backup $(TO)
 
 sbom: ## Write a software bill of materials of the service and of each agent image to var/sbom
 	@config/bin/sbom

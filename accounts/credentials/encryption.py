@@ -6,7 +6,7 @@ all of them decrypt.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -46,6 +46,16 @@ def decrypt(ciphertext: str, *, context: Mapping[str, str]) -> str:
 def uses_first_key(ciphertext: str) -> bool:
     try:
         Fernet(settings.BERTH_ENCRYPTION_KEYS[0]).decrypt(ciphertext.encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+@sensitive_variables("keys")
+def opens(ciphertext: str, *, keys: Iterable[str]) -> bool:
+    """Whether one of these keys decrypts it, whatever it holds."""
+    try:
+        MultiFernet([Fernet(key) for key in keys]).decrypt(ciphertext.encode())
     except InvalidToken:
         return False
     return True

@@ -8,6 +8,10 @@ from django.db.utils import Error, InternalError, ProgrammingError
 from config.database.limits import has_failed
 
 
+class InUseError(Exception):
+    """Somebody else uses the database that is to be replaced."""
+
+
 class Fault(Enum):
     """What is the matter, a sentence about it for people, and the seconds after which another try makes sense."""
 

@@ -123,6 +123,22 @@ class Service:
         self.said.append(f"{answer.headers} {answer.text}" if path != "/api/auth/login" else str(answer.headers))
         return answer
 
+    def manage(self, *arguments: object, fails: bool = False) -> str:
+        """Runs a command of `manage.py` and returns what it prints."""
+        done = subprocess.run(
+            [".venv/bin/python", "manage.py", *map(str, arguments)],
+            cwd=self.checkout, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        self.said.append(done.stdout)
+        assert (done.returncode != 0) is fails, done.stdout
+        return done.stdout
+
+    def containers(self) -> dict[str, str]:
+        """The state of each container of this instance by its id."""
+        chosen = {"label": [f"berth.instance={self.environment['BERTH_INSTANCE']}"]}
+        return {each["Id"]: each["State"] for each in self.engine.containers(all=True, filters=chosen)}
+
     def database_bytes(self) -> bytes:
         """Everything that is stored."""
         url = self.environment.get("DATABASE_URL", "")

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.e2e.service import Answer, Service
+from tests.canaries import CANARY_PASSWORD
+from tests.e2e.service import EMAIL, Answer, Service
 from tests.waiting import wait_until
 
 GENEROUS = 120
@@ -27,3 +28,15 @@ def settle(service: Service, token: str, answer: Answer) -> Any:
 def carry_out(service: Service, token: str, project: str, action: str) -> Any:
     answer = service.call("POST", f"/api/projects/{project}/control?wait=30", {"action": action}, token)
     return settle(service, token, answer)
+
+
+def sign_in(service: Service) -> str:
+    answer = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": CANARY_PASSWORD})
+    assert answer.status == 200, answer.text
+    session: str = answer.json["token"]
+    return session
+
+
+def status_of(service: Service) -> str:
+    """As the owner reads it, who has to sign in anew."""
+    return str(service.call("GET", "/api/projects", token=sign_in(service)).json[0]["status"])

@@ -9,16 +9,16 @@ from tests.canaries import (
     CANARY_API_KEY,
     CANARY_OTHER_API_KEY,
     CANARY_OTHER_TELEGRAM_TOKEN,
-    CANARY_PASSWORD,
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.e2e.service import EMAIL, Service, copy_checkout, make_environment
-from tests.e2e.settling import GENEROUS, carry_out, settle
+from tests.e2e.service import Service, copy_checkout, make_environment
+from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.leftovers import remove_leftovers
+from tests.leftovers import remove_from_engine, remove_leftovers
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
@@ -67,10 +67,7 @@ def service(
 
 @pytest.fixture(scope="module")
 def token(service: Service) -> str:
-    answer = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": CANARY_PASSWORD})
-    assert answer.status == 200, answer.text
-    session: str = answer.json["token"]
-    return session
+    return sign_in(service)
 
 
 def test_a_user_deploys_an_agent_and_it_answers(
@@ -165,7 +162,34 @@ def test_agents_outlive_the_service_and_a_second_run_finds_them(
     assert service.call("GET", "/api/projects", token=token).json[0]["status"] == "running"
 
 
-def test_deleting_leaves_nothing_on_the_engine(service: Service, token: str) -> None:
+def test_a_backup_comes_back_on_an_empty_engine_and_on_one_whose_containers_run(
+    service: Service, telegram: FakeTelegram, provider: FakeProvider
+) -> None:
+    """Made while everything runs. What the agent remembers is sent along with the next question."""
+    archive, keys = service.folder / "backup.tar", service.folder / "keys.json"
+    service.manage("backup", archive, "--with-keys", keys, "--with-memory")
+    assert find_canary(archive.read_bytes()) is None
+    assert "Something listens on" in service.manage("restore", archive, "--replace", fails=True)
+    service.interrupt()
+    before = service.containers()
+    service.manage("restore", archive, "--replace")
+    service.start()
+    wait_until(lambda: status_of(service) == "running", within=GENEROUS, every=0.5)
+    assert service.containers() == before  # it has run all the time
+
+    service.interrupt()
+    remove_from_engine(service.environment["BERTH_INSTANCE"])
+    said = service.manage("restore", archive, "--replace", "--keys", keys, "--with-memory")
+    assert "Without a container here: 1 agent that should run" in said
+    service.start()
+    wait_until(lambda: status_of(service) == "running", within=GENEROUS, every=0.5)
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Do you remember me?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Do you remember me?", timeout=GENEROUS)
+    assert "Is the tide in?" in str(provider.asked()[-1])
+
+
+def test_deleting_leaves_nothing_on_the_engine(service: Service) -> None:
+    token = sign_in(service)  # a restore ends all sessions
     project = service.call("GET", "/api/projects", token=token).json[0]["id"]
     assert service.call("DELETE", f"/api/projects/{project}", token=token).status == 204
     chosen = {"label": [f"berth.instance={service.environment['BERTH_INSTANCE']}"]}

@@ -27,6 +27,9 @@ MAY_RUN_SQL = {
     "config/database/postgresql/base.py",
     "config/database/postgresql/connection.py",
     "config/database/sqlite/base.py",
+    # What a backup needs of a whole database: a moment of it, its sequences, its tables.
+    "config/database/postgresql/copies.py",
+    "config/database/sqlite/copies.py",
 }
 MAY_START_PROGRAMS = {"containers/programs.py"}
 

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
+from config.backup.marker import require_no_restore
 from config.database.faults import Fault, find_fault
 from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             raise CommandError("The disk of the database is full. Make room, then run this again.") from None
 
     def _prepare(self) -> None:
+        require_no_restore()
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         _migrate()
         call_command("createcachetable", verbosity=0)

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from config.backup.marker import require_no_restore
 from config.serving.port import require_free_port
 from config.serving.supervisor import Supervisor
 from config.serving.welcome import write_welcome
@@ -18,6 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_no_restore()
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         check_keys()
         if options["announce"]:

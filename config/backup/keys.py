@@ -1,0 +1,104 @@
+"""The keys of an installation as a file of their own, which is never part of an archive."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from config import env
+from config.backup.errors import BackupError
+from config.backup.whole_files import sync_directory, write_whole
+from containers.foreign_json import read_json
+
+SECRET, TOKEN, ENCRYPTION = "BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"
+NAMES = (SECRET, TOKEN, ENCRYPTION)
+LARGEST = 64 * 1024
+
+Keys = Mapping[str, str]
+
+
+def current_keys() -> Keys:
+    """Those that this process has."""
+    return {
+        SECRET: settings.SECRET_KEY,
+        TOKEN: settings.BERTH_TOKEN_KEY,
+        ENCRYPTION: ",".join(settings.BERTH_ENCRYPTION_KEYS),
+    }
+
+
+def encryption_keys(keys: Keys) -> list[str]:
+    return keys[ENCRYPTION].split(",")
+
+
+@sensitive_variables()
+def write_key_file(path: Path) -> None:
+    """Raises `BackupError`, also where the file holds other keys: a backup may depend on them."""
+    keys = current_keys()
+    if path.exists() and read_key_file(path) != keys:
+        raise BackupError(f"{path} holds other keys, which older backups may need. Name another file for these.")
+    content = json.dumps({"product": "berth", "format": 1, "keys": dict(keys)}, indent=1)
+    write_whole(path, content.encode() + b"\n")
+
+
+@sensitive_variables()
+def read_key_file(path: Path) -> Keys:
+    """Raises `BackupError` where it is none."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1) if path.is_file() else b""
+        value = read_json(content)
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read ({error.strerror}). Check the path and its permissions.") from None
+    except ValueError:
+        value = None
+    keys = value.get("keys") if isinstance(value, dict) and value.get("product") == "berth" else None
+    if not isinstance(keys, dict) or set(keys) != set(NAMES) or not all(_is_text(key) for key in keys.values()):
+        raise BackupError(f"{path} is no key file of `manage.py backup --with-keys`. Name the one of this archive.")
+    try:
+        for key in keys[ENCRYPTION].split(","):
+            Fernet(key)
+    except ValueError:
+        raise BackupError(f"{path} is damaged: it holds no encryption key. Use another copy of it.") from None
+    return {name: keys[name] for name in NAMES}
+
+
+@sensitive_variables()
+def require_installable(keys: Keys) -> None:
+    """Raises `BackupError` where the environment sets another value, which would win over the file."""
+    current = current_keys()
+    for name in NAMES:
+        if env.text(name) and keys[name] != current[name]:
+            raise BackupError(
+                f"{name} is set in the environment and differs from the key file. Set it to the value of the file, or "
+                "do not set it."
+            )
+
+
+@sensitive_variables()
+def install_keys(keys: Keys) -> list[str]:
+    """Writes the key files of the data directory. Returns the names of those that took the place of others, which are
+    kept beside them. May be run again after a kill.
+    """
+    replaced = []
+    current = current_keys()
+    for name in NAMES:
+        if keys[name] == current[name]:
+            continue
+        path = Path(settings.BERTH_DATA_DIR) / f"{name.removeprefix('BERTH_').lower()}.key"
+        content = f"{keys[name]}\n".encode()
+        if not path.exists() or path.read_bytes() != content:
+            if path.exists():
+                os.link(path, path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}"))
+                sync_directory(path.parent)
+            write_whole(path, content, for_owner=True)
+            replaced.append(path.name)
+    return replaced
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and value.isprintable()

@@ -1,0 +1,77 @@
+"""Remembers in the data directory that a restore has begun, so that nothing is served from half of one.
+
+A process that was killed leaves it. Berth then does not start until the restore was run again or given up.
+"""
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+
+from config.backup.errors import BackupError
+from config.backup.whole_files import give_to_owner, write_whole
+
+LOCK = "restore.lock"
+
+
+@dataclass(slots=True, kw_only=True)
+class Marker:
+    """`archive` is the id of the archive; `memory` are the agents whose memory is back; `finished`: all is done."""
+
+    archive: str
+    installation: str
+    finished: bool = False
+    memory: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def remove() -> None:
+        _path().unlink(missing_ok=True)
+
+    def write(self) -> None:
+        write_whole(_path(), json.dumps(asdict(self)).encode(), for_owner=True)
+
+
+def _path() -> Path:
+    return Path(settings.BERTH_DATA_DIR) / "restore.json"
+
+
+def read_marker() -> Marker | None:
+    """The marker of the last restore; None where there was none, or where what is there cannot be read."""
+    try:
+        return Marker(**json.loads(_path().read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        raise BackupError(f"{_path()} cannot be read. Delete it to start, or to restore anew.") from None
+
+
+def require_no_restore() -> None:
+    """Raises `BackupError` where a restore is under way or was killed."""
+    marker = read_marker()
+    if marker is not None and not marker.finished:
+        raise BackupError(
+            "A restore has begun and not ended. Run `manage.py restore` with the same archive again, or delete "
+            f"{_path()} to go on with the database as it is."
+        )
+
+
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Raises `BackupError` where another process restores."""
+    path = Path(settings.BERTH_DATA_DIR) / LOCK
+    try:
+        path.touch(mode=0o600)
+        give_to_owner(path, path.parent)
+        file = path.open("rb")
+    except OSError as error:
+        raise BackupError(f"{path} cannot be used ({error.strerror}). Run this as the user that runs Berth.") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError("Another restore is under way here. Wait for it.") from None
+        yield

@@ -1,0 +1,132 @@
+"""What agents remember, in an archive: one member for each agent, streamed, one at a time."""
+
+import hashlib
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import IO, Any, cast
+
+from config.backup.archive import ArchiveReader, ArchiveWriter, Member
+from config.backup.errors import BackupError
+from config.backup.manifest import Manifest, Memory
+from containers.errors import EngineError
+from projects.services.memory import KeptMemory, list_memories, read_memory, require_images, write_memory
+
+Say = Callable[[str], None]
+
+TRIES = 5
+"""How often a memory is read that is written to meanwhile."""
+
+
+class _NotKeptError(Exception):
+    """Of what was copied nothing is kept."""
+
+
+def write_memories(writer: ArchiveWriter, *, say: Say) -> list[Memory]:
+    """Adds all that there are to the archive. Raises `BackupError`."""
+    try:
+        kept = list_memories()
+        written = []
+        for number, each in enumerate(kept, start=1):
+            say(f"… Memory of {each.key} ({number} of {len(kept)})")
+            if (memory := _write(writer, each, f"memory/{number}.tar", say)) is not None:
+                written.append(memory)
+    except EngineError as error:
+        raise BackupError(f"What agents remember cannot be read: {error} Nothing was written.") from None
+    return written
+
+
+def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memory | None:
+    """A memory is whole where it is the same when it is read a second time: then nothing in it changed between.
+
+    The last try is kept even so, and said to be unsettled. None where it is gone by now.
+    """
+    for attempt in range(1, TRIES + 1):
+        settled: bool | None = None
+        with suppress(_NotKeptError), writer.member(name) as member:
+            settled = _copy(kept, member, is_last=attempt == TRIES)
+        if member.size == 0:
+            say(f"  The memory of {kept.key} is gone: the project was deleted meanwhile.")
+            return None
+        if settled is not None:
+            break
+    if not settled:
+        say(f"  The agent of {kept.key} writes all the time: its memory may be from between two moments.")
+    return Memory(
+        member=name, size=member.size, sha256=member.sha256, key=kept.key, volume=kept.volume,
+        labels=dict(kept.labels), image=kept.image, settled=bool(settled),
+    )  # fmt: skip
+
+
+def _copy(kept: KeptMemory, member: Member, *, is_last: bool) -> bool:
+    """Returns whether it is whole. Raises `_NotKeptError` where it is not, and there is another try; or is gone."""
+    for piece in read_memory(kept):
+        member.write(piece)
+    is_whole = member.size > 0 and member.sha256 == _digest(kept)
+    if member.size == 0 or not (is_whole or is_last):
+        raise _NotKeptError
+    return is_whole
+
+
+def _digest(kept: KeptMemory) -> str:
+    digest = hashlib.sha256()
+    for piece in read_memory(kept):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def check_memories(reader: ArchiveReader, manifest: Manifest) -> None:
+    """Raises `BackupError` where a memory could write anywhere but to its volume, or the engine lacks an image."""
+    for memory in manifest.memory or []:
+        content = cast("IO[bytes]", reader.content(memory.member))
+        try:
+            with tarfile.open(fileobj=content, mode="r|") as archive:
+                safe = all(_is_safe(entry) for entry in archive)
+        except (tarfile.TarError, EOFError):
+            safe = False
+        if not safe:
+            raise BackupError(f"The memory of {memory.key} holds what no agent can have made. Use another backup.")
+    try:
+        require_images(_kept(memory) for memory in manifest.memory or [])
+    except EngineError as error:
+        raise BackupError(f"{error} Nothing was changed.") from None
+
+
+def _is_safe(entry: tarfile.TarInfo) -> bool:
+    """A file, a directory or a link, below the directory of the volume."""
+    inside = _is_inside(entry.name) and (not entry.islnk() or _is_inside(entry.linkname))
+    return inside and (entry.isreg() or entry.isdir() or entry.issym() or entry.islnk() or entry.isfifo())
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and path.parts[:1] == ("data",)
+
+
+def restore_memories(
+    reader: ArchiveReader, manifest: Manifest, *, done: list[str], note: Callable[[str], None], say: Say
+) -> None:
+    """Puts them into volumes of their own, in the place of those that there are. `done` are left as they are.
+
+    Raises `BackupError`.
+    """
+    memories = manifest.memory or []
+    for number, memory in enumerate(memories, start=1):
+        if memory.key in done:
+            continue
+        say(f"… Memory of {memory.key} ({number} of {len(memories)})")
+        try:
+            write_memory(_kept(memory), _pieces(reader, memory))
+        except EngineError as error:
+            raise BackupError(f"The memory of {memory.key} cannot be written: {error} Run this again.") from None
+        note(memory.key)
+
+
+def _pieces(reader: ArchiveReader, memory: Memory) -> Iterator[bytes]:
+    content: Any = reader.content(memory.member)
+    return iter(lambda: content.read(64 * 1024), b"")
+
+
+def _kept(memory: Memory) -> KeptMemory:
+    return KeptMemory(key=memory.key, volume=memory.volume, labels=memory.labels, image=memory.image)

@@ -1,0 +1,128 @@
+"""Brings a backup back. Everything is checked before anything is written, and a run that was killed is run again."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import DatabaseError, connection, models, transaction
+from django.db.models import F
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+from config.backup.archive import ArchiveReader
+from config.backup.errors import BackupError
+from config.backup.keys import current_keys, encryption_keys, install_keys, read_key_file
+from config.backup.manifest import Table, read_manifest
+from config.backup.marker import only_one
+from config.backup.memory import restore_memories
+from config.backup.plan import Plan, Wish, make_plan, read_present
+from config.backup.rows import ROWS_TOLD, parse_rows, write_rows
+from config.backup.schema import (
+    Migration,
+    archived_models,
+    copies,
+    migrate_to,
+    tables_of,
+)
+from config.database.faults import InUseError
+from containers.identity import forget_installation_id
+from projects.models import Installation, Project
+
+IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+@sensitive_variables("keys")
+def planned_restore(wish: Wish) -> Iterator["Restore"]:
+    """Checks all that can be checked, and writes nothing. Raises `BackupError`."""
+    keys = read_key_file(wish.keys_path) if wish.keys_path else current_keys()
+    with only_one(), ArchiveReader.open(wish.archive) as reader:
+        manifest = read_manifest(reader, keys=encryption_keys(keys))
+        yield Restore(wish, reader, make_plan(wish, reader, manifest, keys))
+
+
+class Restore:
+    def __init__(self, wish: Wish, reader: ArchiveReader, plan: Plan) -> None:
+        self._wish = wish
+        self._reader = reader
+        self._has_changed_anything = plan.has_begun
+        self.plan = plan
+
+    def carry_out(self, say: Say = lambda _: None) -> None:
+        """May be run again after a kill at any point, and then ends as if there had been none. Raises `BackupError`."""
+        marker = self.plan.marker
+        if marker.finished:
+            marker.finished, marker.memory = False, []
+        marker.write()
+        try:
+            self._carry_out(say)
+        except Exception:
+            if not self._has_changed_anything:
+                marker.remove()  # Berth may go on with what it has
+            raise
+        finally:
+            forget_installation_id()
+        marker.finished = True
+        marker.write()
+
+    def _carry_out(self, say: Say) -> None:
+        plan = self.plan
+        self._has_changed_anything |= plan.keys != current_keys()
+        for name in install_keys(plan.keys):
+            say(f"… Wrote {name}")
+        wanted = {(app, name) for app, name in plan.manifest.migrations}
+        present = read_present()
+        try:
+            with copies().replaced(connection, tables=tables_of(present), keep_schema=present == wanted):
+                self._fill(wanted, say)
+        except InUseError:
+            raise BackupError(IN_USE) from None
+        except (DatabaseError, sqlite3.DatabaseError) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise BackupError(f"The database cannot be written ({reason}). It stays as it was.") from None
+        except OSError as error:
+            raise BackupError(f"The database cannot be written ({error.strerror}). It stays as it was.") from None
+
+    def _fill(self, wanted: set[Migration], say: Say) -> None:
+        migrate_to(wanted, say=say)
+        found = archived_models(wanted)
+        with transaction.atomic():
+            for model in found:
+                model._default_manager.all().delete()  # what migrations have shipped
+            for table, model in zip(self.plan.manifest.tables, found, strict=True):
+                self._fill_table(table, model, say)
+        migrate_to(say=say)
+        settle_rows()
+        forget_installation_id()
+        if self._wish.with_memory:
+            self._has_changed_anything = True
+            restore_memories(
+                self._reader, self.plan.manifest, done=self.plan.marker.memory, note=self._note_memory, say=say
+            )
+
+    def _fill_table(self, table: Table, model: type[models.Model], say: Say) -> None:
+        rows = parse_rows(model, self._reader.content(table.member).lines())
+        for done in write_rows(model, rows):
+            if done % ROWS_TOLD == 0:
+                say(f"… {table.model}: {done} of {table.rows} rows")
+        if table.sequence is not None:
+            key: Any = model._meta.pk
+            copies().pass_over(connection, model._meta.db_table, key.column, table.sequence)
+
+    def _note_memory(self, key: str) -> None:
+        self.plan.marker.memory.append(key)
+        self.plan.marker.write()
+
+
+def settle_rows() -> None:
+    """What was so when the backup was made and is not so any more.
+
+    Everybody signs in anew: sessions that were ended since would go on. What no agent is seen to run yet counts for
+    nothing against it.
+    """
+    User.objects.update(session_version=F("session_version") + 1)
+    Installation.objects.update(held_because="", held_since=None)
+    Project.objects.update(recreated_at=None)

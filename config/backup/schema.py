@@ -1,0 +1,98 @@
+"""Which tables a database has, by the migrations that were applied to it."""
+
+from collections.abc import Callable, Collection
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from config.backup.errors import BackupError
+from config.database.postgresql import copies as postgresql
+from config.database.sqlite import copies as sqlite
+
+Migration = tuple[str, str]
+
+OF_ONE_MACHINE = {"projects.watch", "projects.enginehost", "projects.longrequest", "sessions.session"}
+"""Not in an archive: who watches, what the engine's machine is, which requests are under way, who has signed in."""
+
+
+def copies() -> ModuleType:
+    """How the database in use is read as a whole, and replaced."""
+    return postgresql if connection.vendor == "postgresql" else sqlite
+
+
+def read_applied() -> set[Migration]:
+    """The migrations that were applied; none where the database is empty."""
+    return set(MigrationRecorder(connection).applied_migrations())
+
+
+@cache
+def _loader() -> MigrationLoader:
+    """The migrations of this version, whatever a database has."""
+    return MigrationLoader(None)
+
+
+def known() -> set[Migration]:
+    """Every migration of this version."""
+    return set(_loader().disk_migrations)
+
+
+def models_of(applied: Collection[Migration]) -> list[type[models.Model]]:
+    """The models as they are after these migrations, with those of the tables between two of them."""
+    return _models_of(frozenset(applied))
+
+
+@cache
+def _models_of(applied: frozenset[Migration]) -> list[type[models.Model]]:
+    state = _loader().project_state(_last_of(applied))
+    found: list[type[models.Model]] = state.apps.get_models(include_auto_created=True)
+    return sorted(
+        (model for model in found if model._meta.managed and not model._meta.proxy),
+        key=lambda model: model._meta.label_lower,
+    )
+
+
+def archived_models(applied: Collection[Migration]) -> list[type[models.Model]]:
+    return [model for model in models_of(applied) if model._meta.label_lower not in OF_ONE_MACHINE]
+
+
+def tables_of(applied: Collection[Migration]) -> set[str]:
+    """All tables of Berth in a database to which these were applied."""
+    own = {model._meta.db_table for model in models_of(applied)} if applied else set()
+    return own | {MigrationRecorder.Migration._meta.db_table, settings.CACHES["default"]["LOCATION"]}
+
+
+def migrate_to(applied: Collection[Migration] | None = None, *, say: Callable[[str], None] = lambda _: None) -> None:
+    """Applies these migrations, or else all of this version, to the database in use."""
+    if read_applied() == (known() if applied is None else set(applied)):
+        return
+    executor = MigrationExecutor(connection, lambda *what: _report(say, *what))
+    executor.migrate(executor.loader.graph.leaf_nodes() if applied is None else _last_of(applied))
+
+
+def require_known(applied: Collection[Migration], *, what: str) -> None:
+    """Raises `BackupError` where a newer version made it."""
+    if unknown := sorted(set(applied) - known()):
+        raise BackupError(
+            f"{what} is of a newer version of Berth than this one, which does not know the migration "
+            f"{unknown[0][0]}.{unknown[0][1]}. Install that version first."
+        )
+
+
+def _last_of(applied: Collection[Migration]) -> list[Migration]:
+    """Those of them that no other one needs."""
+    wanted = set(applied)
+    needed = {parent.key for key in wanted for parent in _loader().graph.node_map[key].parents}
+    return sorted(wanted - needed)
+
+
+def _report(say: Callable[[str], None], action: str, migration: Any = None, _fake: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
+    if action == "apply_start":
+        # Tables that are to be changed must have no check of a row left to be made.
+        connection.check_constraints()
+        say(f"… Migrating {migration.app_label}.{migration.name}")

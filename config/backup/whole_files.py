@@ -1,0 +1,115 @@
+"""Files that appear whole or not at all: written under another name, synced, and renamed."""
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from config.backup.errors import BackupError
+
+DRAFT = ".draft"
+"""How the name of an unfinished file ends. It begins with a dot."""
+
+
+@contextmanager
+def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
+    """A file with mode 0600 that takes the place of `path` at the end; where anything fails, that stays as it was.
+
+    What a killed process has left of the same file is written over. With `for_owner` it is the directory's owner's,
+    whoever runs this. Raises `BackupError`.
+    """
+    draft = path.with_name(f".{path.name}{DRAFT}")
+    try:
+        if path.exists() and not path.is_file():
+            raise BackupError(f"{path} is no file. Name another one.")
+        file = _open(draft)
+        if for_owner:
+            give_to_owner(draft, path.parent)
+    except OSError as error:
+        raise BackupError(_sentence(path, error)) from None
+    try:
+        with file, _removed_on_error(draft):
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            draft.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise BackupError(_sentence(path, error)) from None
+
+
+@contextmanager
+def _removed_on_error(draft: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def give_to_owner(path: Path, directory: Path) -> None:
+    """An operator may be root where Berth is not, and has to be able to read its files."""
+    if os.geteuid() == 0:
+        owner = directory.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def write_whole(path: Path, content: bytes, *, for_owner: bool = False) -> None:
+    """Raises `BackupError`."""
+    with whole_file(path, for_owner=for_owner) as file:
+        file.write(content)
+
+
+def remove_drafts(directory: Path, pattern: str) -> None:
+    """Removes what killed processes have left of files whose names match. Others may be writing some just now."""
+    for draft in directory.glob(f".{pattern}{DRAFT}"):
+        with suppress(OSError), draft.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft.unlink()
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames in it outlast a loss of power."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open(draft: Path) -> BinaryIO:
+    """The draft, empty, which nobody else writes. A name that somebody else has prepared there is not followed."""
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _require_own(descriptor, draft)
+        os.fchmod(descriptor, 0o600)
+        os.ftruncate(descriptor, 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "w+b")
+
+
+def _require_own(descriptor: int, draft: Path) -> None:
+    found = os.fstat(descriptor)
+    if (
+        not stat.S_ISREG(found.st_mode)
+        or found.st_uid not in {os.geteuid(), draft.parent.stat().st_uid}
+        or found.st_nlink != 1
+    ):
+        raise OSError(errno.EEXIST, "somebody else has a file of this name", str(draft))
+
+
+def _sentence(path: Path, error: OSError) -> str:
+    if error.errno in {errno.EWOULDBLOCK, errno.EAGAIN}:
+        return f"Another process is writing {path} just now. Wait for it, or name another file."
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return f"There is no room left for {path}. Make room, or name a file on another disk; nothing has been changed."
+    reason = error.strerror or type(error).__name__
+    return f"{path} cannot be written ({reason}). Name a file in a directory that you may write to."

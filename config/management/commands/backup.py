@@ -1,0 +1,52 @@
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.backup.create import make_backup
+from config.backup.keys import write_key_file
+from config.backup.whole_files import remove_drafts
+from config.backup.words import count_kinds
+
+
+class Command(BaseCommand):
+    help = (
+        "Write the database, and on request what agents remember, to one archive, while everything runs. Without its "
+        "keys nobody can use the credentials in it: keep them in another place."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "archive", nargs="?", type=Path, help="the file to write; by default a new one in BERTH_DATA_DIR/backups"
+        )
+        parser.add_argument(
+            "--with-keys", type=Path, metavar="FILE", help="also write the keys, to this file, which is not the archive"
+        )
+        parser.add_argument("--with-memory", action="store_true", help="also what agents keep in /data")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        archive: Path = (options["archive"] or _default_path()).absolute()
+        keys: Path | None = options["with_keys"]
+        if keys is not None:
+            if keys.absolute().resolve() == archive.resolve():
+                raise CommandError("--with-keys names the archive itself. Name another file, best in another place.")
+            write_key_file(keys.absolute())
+            self.stdout.write(f"The keys are in {keys}. Keep them apart from the archive, which they open.")
+        manifest = make_backup(archive, with_memory=options["with_memory"], say=self.stdout.write)
+        size = archive.stat().st_size
+        done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."
+        self.stdout.write(self.style.SUCCESS(done))
+        if keys is None:
+            self.stdout.write("It is of no use without the keys. Where you have no copy of them yet: --with-keys FILE.")
+
+
+def _default_path() -> Path:
+    folder = Path(settings.BERTH_DATA_DIR) / "backups"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{folder} cannot be made ({error.strerror}). Name a file to write to.") from None
+    remove_drafts(folder, "berth-*.tar")
+    return folder / f"berth-{datetime.now(UTC):%Y%m%d-%H%M%S}.tar"

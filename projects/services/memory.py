@@ -1,0 +1,82 @@
+"""What agents remember, as a whole: read from the engine and put back there, for backups."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from containers.errors import EngineRefusedError, ImageMissingError
+from containers.get_engine import get_engine
+from containers.hardening import DATA
+from containers.identity import own_labels
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
+from projects.models import AgentType, Project
+from projects.rules.lifecycle import Desired
+from projects.services.quarantine import as_uuid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptMemory:
+    """The volume of an agent's state. `image` is any of which the engine can make a container to reach it."""
+
+    key: str
+    volume: str
+    labels: Mapping[str, str]
+    image: str
+
+
+def list_memories() -> list[KeptMemory]:
+    """The memory of every agent of this installation, running or not, in quarantine too. Raises `EngineError`."""
+    volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
+    images = _images()
+    return [
+        KeptMemory(key=volume.key, volume=volume.name, labels=volume.labels, image=images.get(volume.key, images[""]))
+        for volume in sorted(volumes, key=lambda each: (each.key, each.name))
+        if volume.key and volume.name.endswith(DATA)
+    ]
+
+
+def read_memory(memory: KeptMemory) -> Iterator[bytes]:
+    """A tar archive of the volume, piece by piece; nothing where there is none any more. Raises `EngineError`."""
+    return get_engine().read_state(memory.key, image=memory.image)
+
+
+def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:
+    """Removes the container and the memory of the agent, and makes a memory of this archive. Raises `EngineError`."""
+    own = {**own_labels(), PROJECT_LABEL: memory.key}
+    if any(memory.labels.get(label, value) != value for label, value in own.items()):
+        raise EngineRefusedError(f"The volume {memory.volume} is not one of this installation.")
+    get_engine().stop(memory.key, timeout=_stop_timeout(memory.key))
+    get_engine().remove(memory.key, volumes=True)
+    get_engine().write_state(
+        memory.key, volume=memory.volume, labels={**memory.labels, **own}, image=memory.image, pieces=pieces
+    )
+
+
+def require_images(memories: Iterable[KeptMemory]) -> None:
+    """Raises `EngineError` where the engine does not answer, or lacks an image that is needed to write them."""
+    get_engine().ping()
+    for image in sorted({memory.image for memory in memories}):
+        if not get_engine().image_exists(image):
+            raise ImageMissingError(f"The engine has no image {image}. Run `manage.py build_images` first.")
+
+
+def _images() -> dict[str, str]:
+    """The image of each project by its key, and that of the rest under no key."""
+    default = AgentType.objects.order_by("-is_default", "pk").values_list("image", flat=True).first() or ""
+    rows = Project.objects.select_related("agent_type").values_list("pk", "agent_type__image")
+    return {"": default, **{str(pk): image for pk, image in rows}}
+
+
+def _stop_timeout(key: str) -> int:
+    """Seconds. What is stopped is about to go, so that nothing of it is waited for longer than its type allows."""
+    project_id = as_uuid(key)
+    project = Project.objects.select_related("agent_type").filter(pk=project_id).first() if project_id else None
+    return project.agent_type.stop_timeout if project else 15
+
+
+def count_missing_agents() -> int:
+    """How many agents that should run have no container on this engine. Raises `EngineError`."""
+    present = {seen.key for seen in get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True)}
+    wanted = Project.objects.filter(instance=settings.BERTH_INSTANCE, desired=Desired.RUNNING, suspended_at=None)
+    return sum(str(pk) not in present for pk in wanted.values_list("pk", flat=True))

@@ -1,0 +1,204 @@
+"""What agents remember, in an archive and back: with the engine in memory."""
+
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
+
+from config.backup import memory as memories
+from containers.errors import EngineError, EngineUnavailableError
+from projects.models import Project
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN
+from tests.clients import api_of
+from tests.config.backup.conftest import Run
+from tests.config.backup.rows import fill_every_table, photograph
+from tests.deploying import PROJECT, create_project
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.states import pack_state, unpack_state
+from tests.security.populated_service import add_to_quarantine
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
+
+FILES = {"history.db": "what was said", "notes/a": "b" * 10_000}
+
+
+@pytest.fixture
+def volumes(engine: MemoryEngine) -> list[str]:
+    """Of two agents that run and of one in quarantine, each with something in it."""
+    alice = fill_every_table()
+    create_project(api_of(alice), {**PROJECT, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN})
+    add_to_quarantine(engine, alice)
+    found = sorted(volume for volume in engine.volumes if volume.endswith("-data"))
+    for number, volume in enumerate(found):
+        engine.states[volume] = pack_state(FILES | {"who": str(number)})
+    return found
+
+
+@pytest.mark.parametrize("is_empty", [True, False], ids=["empty engine", "containers run"])
+def test_it_comes_back_and_agents_run_again(
+    is_empty: bool, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    states, before = dict(engine.states), photograph()
+    assert "3 agents' memories" in run("backup", archive, "--with-memory")
+    for volume in volumes:
+        engine.states[volume] = pack_state({"lost": "all"})
+    if is_empty:
+        engine.reset()
+    said = run("restore", archive, "--with-memory", "--replace")
+    assert "(3 of 3)" in said
+    assert engine.states == states
+    assert photograph() == before
+    for _ in range(2):
+        reconcile()
+    assert engine.states == states
+    assert sorted(each.key for each in engine.containers.values() if each.is_up) == sorted(
+        str(pk) for pk in Project.objects.values_list("pk", flat=True)
+    )
+
+
+def test_without_the_option_no_memory_is_touched(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    run("backup", archive)
+    engine.states[volumes[0]] = pack_state({"newer": "memory"})
+    with pytest.raises(CommandError, match="made without --with-memory"):
+        run("restore", archive, "--replace", "--with-memory")
+    run("restore", archive, "--replace")
+    assert unpack_state([engine.states[volumes[0]]]) == {"newer": "memory"}
+    assert not [call for call in engine.calls if call[0] in {"read_state", "write_state", "remove"}]
+
+
+def test_a_memory_that_changes_meanwhile_is_read_until_it_is_whole(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two readings that agree; and the last one, marked, of an agent that never rests."""
+    reads = 0
+
+    def write() -> None:
+        nonlocal reads
+        reads += 1
+        if reads <= limit:
+            engine.states[volumes[0]] = pack_state({"count": str(reads)})
+
+    engine.slow("read_state", write)
+    limit = 3
+    said = run("backup", archive, "--with-memory")
+    assert "all the time" not in said
+    limit = 10_000
+    said = run("backup", archive, "--with-memory")
+    assert said.count("writes all the time") == 1
+    engine.slow("read_state", None)
+    run("restore", archive, "--with-memory", "--replace")
+    assert unpack_state([engine.states[volumes[0]]])["count"]
+
+
+def test_an_agent_that_is_deleted_meanwhile_is_left_out(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    engine.slow("read_state", lambda: engine.volumes.discard(volumes[0]))
+    said = run("backup", archive, "--with-memory")
+    assert "is gone" in said
+    assert "2 agents' memories" in said
+
+
+@pytest.mark.parametrize("verb", ["list_volumes", "read_state"])
+def test_an_engine_that_fails_leaves_no_archive(
+    verb: str, volumes: list[str], archive: Path, folder: Path, engine: MemoryEngine, run: Run
+) -> None:
+    engine.fail(verb, EngineUnavailableError)
+    with pytest.raises(CommandError, match="cannot be read"):
+        run("backup", archive, "--with-memory")
+    assert list(folder.iterdir()) == []
+
+
+def test_an_image_that_the_engine_lacks_is_told_before_anything_is_written(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    run("backup", archive, "--with-memory")
+    before = photograph(), dict(engine.states), set(engine.containers)
+    engine.images.clear()
+    with pytest.raises(CommandError, match=r"manage\.py build_images"):
+        run("restore", archive, "--with-memory", "--replace")
+    assert (photograph(), engine.states, set(engine.containers)) == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "at"),
+    [("stop", 1), ("remove", 2), ("write_state", 3), ("write_state.fill", 1), ("write_state.fill", 2)],
+)
+def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
+    at: int, verb: str, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    """What is done is not done again. Berth does not start in between."""
+    states, before = dict(engine.states), photograph()
+    run("backup", archive, "--with-memory")
+    seen = 0
+
+    def break_down() -> None:
+        nonlocal seen
+        seen += 1
+        if seen == at:
+            raise KeyboardInterrupt
+
+    engine.slow(verb, break_down)
+    with pytest.raises(KeyboardInterrupt):
+        run("restore", archive, "--with-memory", "--replace")
+    engine.slow(verb, None)
+    assert photograph() == before  # of before the restore, here the same
+    with pytest.raises(CommandError, match="A restore has begun and not ended"):
+        run("prepare")
+    engine.calls.clear()
+    run("restore", archive, "--with-memory")
+    assert len([call for call in engine.calls if call[0] == "write_state"]) == 4 - at
+    assert engine.states == states
+    assert photograph() == before
+    assert "It has been restored here" in run("restore", archive, "--with-memory")
+
+
+def hostile(**header: Any) -> bytes:
+    """What an agent keeps, and one more member with these fields in its header."""
+    buffer = io.BytesIO(pack_state(FILES))
+    with tarfile.open(fileobj=buffer, mode="a") as found:
+        entry = tarfile.TarInfo("data/x")
+        for field, value in header.items():
+            setattr(entry, field, value)
+        found.addfile(entry)
+    return buffer.getvalue()
+
+
+HOSTILE = {
+    "above": hostile(name="data/../../etc/passwd"),
+    "beside": hostile(name="etc/passwd"),
+    "absolute": hostile(name="/data/x"),
+    "device": hostile(type=tarfile.BLKTYPE),
+    "terminal": hostile(type=tarfile.CHRTYPE),
+    "link out": hostile(type=tarfile.LNKTYPE, linkname="etc/x"),
+    "no tar": b"x" * 5000,
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_memory_that_would_write_elsewhere_is_refused(
+    what: str, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    engine.states[volumes[1]] = HOSTILE[what]
+    run("backup", archive, "--with-memory")
+    before = photograph(), dict(engine.states)
+    with pytest.raises(CommandError, match="holds what no agent can have made"):
+        run("restore", archive, "--with-memory", "--replace")
+    assert (photograph(), engine.states) == before
+
+
+def test_a_failure_of_the_engine_is_told_and_the_rest_goes_on_later(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
+) -> None:
+    run("backup", archive, "--with-memory")
+    engine.fail("write_state", EngineError)
+    with pytest.raises(CommandError, match="Run this again"):
+        run("restore", archive, "--with-memory", "--replace")
+    assert memories.TRIES > 1
+    assert "Restored" in run("restore", archive, "--with-memory")

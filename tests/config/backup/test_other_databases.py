@@ -1,0 +1,153 @@
+"""An archive is restored on the other kind of database, on an empty one, by a later version, and from root."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.utils import load_backend
+
+from accounts.models import User
+from config.backup.schema import known, models_of, read_applied
+from config.env import SQLITE
+from projects.models import Project
+from tests.config.backup.conftest import Run
+from tests.config.backup.rows import MOMENT, fill_every_table, photograph
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def on_an_empty_sqlite(path: Path) -> Iterator[None]:
+    """The database in use is that file."""
+    usual: Any = connections["default"]
+    options = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 12,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    }
+    values = {**usual.settings_dict, "ENGINE": SQLITE, "NAME": str(path), "OPTIONS": options}
+    connections["default"] = load_backend(SQLITE).DatabaseWrapper(values, "default")
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        connections["default"] = usual
+
+
+def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
+    """On SQLite to another one: the file is empty, and gets its tables by the migrations."""
+    fill_every_table()
+    before = photograph()
+    run("backup", archive)
+    with on_an_empty_sqlite(folder / "berth.sqlite3"):
+        assert "The database is filled." in run("restore", archive)
+        assert photograph() == before
+        assert read_applied() == known()
+        run("backup", folder / "again.tar")
+    assert sorted(path.name for path in folder.glob("berth.sqlite3*")) == ["berth.sqlite3"]
+    assert (folder / "berth.sqlite3").stat().st_mode & 0o777 == 0o600
+    User.objects.update(is_active=False)
+    run("restore", folder / "again.tar", "--replace")
+    assert photograph() == before
+
+
+@pytest.fixture
+def older() -> Iterator[Any]:
+    """The migrations of an older version, whose tables the database has now."""
+    executor = MigrationExecutor(connection)
+    executor.migrate([("projects", "0016_unconfirmed_bots")])
+    yield
+    connection.close()
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+@pytest.mark.usefixtures("older")
+def test_an_older_archive_is_migrated(archive: Path, run: Run) -> None:
+    """And replaces a database of the present version."""
+    models = {model._meta.label: model for model in models_of(read_applied())}
+    models["accounts.User"]._default_manager.create(email="alice@example.org", password="x", date_joined=MOMENT)
+    models["projects.Installation"]._default_manager.update_or_create(pk=1, defaults={"identifier": "a" * 32})
+    run("backup", archive)
+    call_command("migrate", interactive=False, verbosity=0)
+    User.objects.create(email="bob@example.org")
+    said = run("restore", archive, "--replace")
+    assert "migrations follow" in said
+    assert read_applied() == known()
+    assert list(User.objects.values_list("email", "date_joined")) == [("alice@example.org", MOMENT)]
+    assert not Project.objects.exists()
+
+
+def test_a_database_of_a_newer_version_is_left_alone(archive: Path, run: Run) -> None:
+    fill_every_table()
+    run("backup", archive)
+    recorder = MigrationExecutor(connection).recorder
+    recorder.record_applied("projects", "9999_later")
+    try:
+        for command in (["restore", archive, "--replace"], ["backup", archive]):
+            with pytest.raises(CommandError, match=r"The database is of a newer version .* projects\.9999_later"):
+                run(*command)
+    finally:
+        recorder.record_unapplied("projects", "9999_later")
+
+
+@pytest.mark.one_database
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_restores_is_the_owners_of_the_data_directory(archive: Path, folder: Path, run: Run) -> None:
+    fill_every_table()
+    run("backup", archive)
+    os.chown(folder, 12_345, 12_345)
+    with on_an_empty_sqlite(folder / "berth.sqlite3"):
+        run("restore", archive)
+    assert {(folder / name).stat().st_uid for name in ("berth.sqlite3", "restore.json", "restore.lock")} == {12_345}
+
+
+def test_a_database_that_others_use_stays_theirs(
+    archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And Berth may start again, since nothing has changed."""
+    monkeypatch.setattr("config.database.sqlite.copies.LOCK", 0.1)
+    monkeypatch.setattr("config.database.postgresql.copies.LOCK", "100ms")
+    fill_every_table()
+    run("backup", archive)
+    before = photograph()
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM accounts_user")
+            with pytest.raises(CommandError, match="Something else uses the database"):
+                run("restore", archive, "--replace")
+    finally:
+        other.close()
+    assert photograph() == before
+    assert not (folder / "restore.json").exists()
+    run("restore", archive, "--replace")
+
+
+@pytest.mark.one_database
+def test_a_damaged_database_is_replaced_if_asked(archive: Path, folder: Path, run: Run) -> None:
+    """Which may be why somebody restores."""
+    fill_every_table()
+    before = photograph()
+    run("backup", archive)
+    (folder / "berth.sqlite3").write_bytes(b"SQLite format 3\0" + b"\xff" * 9000)
+    with on_an_empty_sqlite(folder / "berth.sqlite3"):
+        with pytest.raises(CommandError, match="it holds something that cannot be read"):
+            run("restore", archive)
+        run("restore", archive, "--replace")
+        assert photograph() == before
+
+
+def test_output_is_for_people(archive: Path) -> None:
+    fill_every_table()
+    output = StringIO()
+    call_command("backup", str(archive), stdout=output)
+    assert "It is of no use without the keys" in output.getvalue()
