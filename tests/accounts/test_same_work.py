@@ -17,6 +17,8 @@ from tests.accounts.credentials.hashing import CountingHasher
 from tests.factories import UserFactory
 from tests.mailing import deliver
 
+pytestmark = pytest.mark.one_database
+
 EMAIL = "carol@example.org"
 
 

@@ -19,6 +19,8 @@ from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import Call
 
+pytestmark = pytest.mark.one_database
+
 LOGIN = "/api/auth/login"
 BEGIN = "/settings/second-factor"
 CONFIRM, PICTURE, CODES, OFF = (f"{BEGIN}/{name}" for name in ("confirm", "picture.svg", "codes", "off"))

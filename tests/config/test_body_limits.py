@@ -10,6 +10,8 @@ from django.test import Client, RequestFactory
 
 from tests.security.routes import address_of, every_route
 
+pytestmark = pytest.mark.one_database
+
 LIMIT = 64 * 1024
 MULTIPART = "multipart/form-data; boundary=b"
 ROUTES = [*every_route(), "/nothing"]

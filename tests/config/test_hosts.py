@@ -9,6 +9,8 @@ from django.test import Client
 
 from tests.mailing import deliver
 
+pytestmark = pytest.mark.one_database
+
 ELSEWHERE, HERE = "203.0.113.7", "127.0.0.1"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 PORTS = ("", ":8000")

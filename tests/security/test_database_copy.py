@@ -1,5 +1,6 @@
 """A copy of the database lets nobody in. Generated: a new table or column is in."""
 
+import pytest
 from django.contrib.sessions.models import Session
 
 from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
@@ -17,6 +18,7 @@ def test_each_door_opens_to_its_credential(live: Credentials) -> None:
         assert len(shut) == (1 if door == "code" else 0), door
 
 
+@pytest.mark.one_database
 def test_no_value_of_the_database_opens_a_door(live: Credentials) -> None:
     """Every value of every column, as it is, decoded, and in its parts, at every door."""
     tried = values()

@@ -23,6 +23,8 @@ from tests.problem_document import assert_problem
 from tests.security.access_table import ANOTHER, CODES, METHODS, ROUTES, SAFE, TABLE
 from tests.security.callers import EVERYBODY, OTHERS, OWNER, UNKNOWN, Callers
 
+pytestmark = pytest.mark.one_database
+
 
 @dataclass(frozen=True)
 class Scene:

@@ -9,6 +9,8 @@ from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, LoginCounter, User
 from tests.clients import Call
 
+pytestmark = pytest.mark.one_database
+
 LOGIN = "/api/auth/login"
 KEYS = "/api/auth/keys"
 GOOD: dict[str, dict[str, Any]] = {

@@ -17,6 +17,8 @@ from tests.accounts.rights import ADMIN, RIGHTS, WRITERS, Change, back, by_hand,
 from tests.clients import Call, browser_of
 from tests.factories import ApiKeyFactory, plain_key
 
+pytestmark = pytest.mark.one_database
+
 NEW = {"new_password1": "a passphrase, entirely new", "new_password2": "a passphrase, entirely new"}
 Check = Callable[[], bool]
 

@@ -11,7 +11,7 @@ from accounts.models import User
 from tests.accounts.throttling.rate_limiting import Clock
 from tests.factories import ApiKeyFactory, UserFactory, plain_key
 
-pytestmark = pytest.mark.usefixtures("real_limits", "clock")
+pytestmark = [pytest.mark.usefixtures("real_limits", "clock"), pytest.mark.one_database]
 LIMIT = 2
 IDS = {"uuid": str(uuid.UUID(int=1)), "int": "1", "path": "1", "string": "x", "slug": "x"}
 

@@ -58,6 +58,7 @@ RULES = {
 }
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("take", [by_api, by_dashboard, changed_by_api, changed_by_dashboard])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_a_user_gets_as_many_as_staff_allow_on_every_way(

@@ -10,7 +10,7 @@ from config.request_bodies import ignore_charsets
 from tests.problem_document import assert_problem, codes_of
 from tests.projects.api.sending import EVERY, LIMIT, Sender, as_json
 
-pytestmark = pytest.mark.usefixtures("nothing_comes_of_it")
+pytestmark = [pytest.mark.usefixtures("nothing_comes_of_it"), pytest.mark.one_database]
 
 BROKEN = {
     "nothing but a brace": b"{",

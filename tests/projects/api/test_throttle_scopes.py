@@ -13,6 +13,8 @@ from rest_framework.test import APIClient
 from projects.api.viewsets import ProjectViewSet
 from tests.settings import REAL_LIMITS
 
+pytestmark = pytest.mark.one_database
+
 SAFE = ("GET", "HEAD", "OPTIONS")
 METHODS = (*SAFE, "POST", "PUT", "PATCH", "DELETE")
 DEPLOYS = {("POST", "api/projects"), ("POST", "api/projects/validate")}

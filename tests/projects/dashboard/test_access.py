@@ -20,6 +20,8 @@ from tests.canaries import (
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import PATHS, Fields, path_of, text_of
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize("path", ["/", "/projects/new", *(f"/projects/{uuid.uuid4()}{below}" for below in PATHS)])
 @pytest.mark.parametrize("method", ["get", "post"])

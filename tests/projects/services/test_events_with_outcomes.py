@@ -143,6 +143,7 @@ def create(project: Project) -> None:
     create_project(owner=project.owner, wanted=wanted, actor=ALICE)
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [(None, "done"), (EngineRefusedError, "engine_refused"), (EngineUnavailableError, "engine_refused")],

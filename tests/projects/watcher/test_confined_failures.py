@@ -65,6 +65,7 @@ def prepare(project: Project, engine: MemoryEngine, row: dict[str, Any]) -> None
     later(project, **row)
 
 
+@pytest.mark.one_database("postgresql")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", STEPS)
 def test_no_error_at_one_project_ends_the_round(

@@ -22,6 +22,8 @@ from projects.watcher.ends import Ends
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 
+pytestmark = pytest.mark.one_database
+
 EXITS = [0, 1, 2, 137, 143, *map(int, PROBLEMS_OF_EXIT)]
 
 

@@ -78,6 +78,7 @@ WITHOUT_ROW: dict[str, tuple[Stage, Callable[[], None]]] = {
 }
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("situation", WITH_ROW)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_database_that_knows_less_than_the_engine_mends_nothing(
@@ -96,6 +97,7 @@ def test_a_database_that_knows_less_than_the_engine_mends_nothing(
     assert Project.objects.exists()
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("situation", WITHOUT_ROW)
 @pytest.mark.parametrize("state", [ContainerState.RUNNING, ContainerState.EXITED, None])
 def test_what_no_row_and_no_event_speaks_of_is_left_alone(

@@ -14,7 +14,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import grow_old, look, statuses
 from tests.projects.watcher.rows import later
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 @pytest.mark.parametrize("health", [Health.NONE, Health.STARTING, Health.HEALTHY, Health.UNHEALTHY])

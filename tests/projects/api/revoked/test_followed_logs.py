@@ -11,6 +11,7 @@ from tests.projects.api.following import events_of, hang_up
 from tests.projects.api.revoked.revoking import CASES, KEY, PROJECT_ENDS, SESSION, TOKEN_ENDS
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("printing", [True, False])
 def test_a_followed_log_ends_with_its_token(

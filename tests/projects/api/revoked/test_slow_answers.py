@@ -32,6 +32,7 @@ ROUTES: dict[str, Callable[[APIClient, Project], Any]] = {
 }
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("route", ROUTES)
 def test_who_waits_for_a_status_is_not_told_it_without_a_token(
@@ -94,6 +95,7 @@ COMMANDS: dict[str, tuple[str, Callable[[APIClient, Project], Any]]] = {
 }
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_slow_answer_is_not_told_without_a_token(
