@@ -25,11 +25,18 @@ def make_person(name: str) -> User:
     return person
 
 
-def api_of(user: User) -> APIClient:
+class SessionClient(APIClient):
+    """A client of the API that sends a session token of its owner."""
+
+    def __init__(self, owner: User) -> None:
+        super().__init__()
+        self.owner = owner
+        self.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(owner)}")
+
+
+def api_of(user: User) -> SessionClient:
     """A client of the API that sends a session token of this user."""
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(user)}")
-    return client
+    return SessionClient(user)
 
 
 def browser_of(user: User | None, **options: Any) -> Client:
