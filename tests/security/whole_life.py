@@ -27,11 +27,12 @@ def live_through(alice: User, sam: User, engine: MemoryEngine) -> None:
     owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
     owner.post("/api/projects", PROJECT, headers={"idempotency-key": "k"})
     page.post("/projects/new", form() | {"telegram_token": CANARY_OTHER_TELEGRAM_TOKEN})
-    for project in Project.objects.all():
+    for number, project in enumerate(Project.objects.all()):
         talk(engine, project)
         use_api(owner, f"/api/projects/{project.pk}")
-        use_page(page, f"/projects/{project.pk}")
-        use_admin(office, project)
+        if number == 0:  # one row is to a page like another, and the pages take most of the time
+            use_page(page, f"/projects/{project.pk}")
+            use_admin(office, project)
         break_down(engine, project)
         use_api(owner, f"/api/projects/{project.pk}")
         assert owner.get("/api/projects").status_code == page.get("/").status_code == 200

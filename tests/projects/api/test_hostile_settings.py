@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from projects.models import AgentType, Project
+from projects.models import AgentType, Plan, Project
 from projects.rules.own_settings import OWN_SETTINGS
 from projects.watcher.reconcile import reconcile
 from tests.clients import browser_of
@@ -61,18 +61,21 @@ def others_are_cared_for(bobs_project: Project, engine: MemoryEngine) -> Callabl
 def test_no_setting_breaks_a_creation(
     api: APIClient, name: str, others_are_cared_for: Callable[[], None], engine: MemoryEngine
 ) -> None:
-    for kind, value in VALUES.items():
-        body = as_json(PROJECT | {"settings": {name: value}})
+    Plan.objects.update(max_projects=len(VALUES))
+    made = {}
+    for number, (kind, value) in enumerate(VALUES.items()):
+        body = as_json(PROJECT | {"telegramToken": f"{1000 + number}:a-bot", "settings": {name: value}})
         answer = api.generic("POST", "/api/projects", body, "application/json")
         assert answer.status_code in {201, 400}, (kind, answer.content)
-        if answer.status_code == 400:
+        if answer.status_code == 201:
+            made[kind] = f"/api/projects/{answer.json()['id']}"
+        else:
             assert_problem(answer, 400, "invalid")
-            assert Project.objects.count() == 1
-            continue
-        others_are_cared_for()
-        for project in Project.objects.filter(name=PROJECT["name"], owner__email="alice@example.com"):
-            assert api.get(f"/api/projects/{project.pk}").json()["status"] == "running", kind
-            assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    assert Project.objects.count() == 1 + len(made)
+    others_are_cared_for()
+    for kind, path in made.items():
+        assert api.get(path).json()["status"] == "running", kind
+        assert api.delete(path).status_code == 204
 
 
 @pytest.mark.one_database("postgresql")
@@ -137,7 +140,7 @@ def test_every_schema_that_is_open_leaves_berths_own_settings_checked(
     assert "Entry 1 does not fit. Telegram user ids or @usernames" in page.content.decode()
 
 
-@pytest.mark.one_database("postgresql")
+@pytest.mark.one_database
 @pytest.mark.parametrize("name", OWN)
 def test_what_was_stored_before_there_was_a_check_harms_nobody(
     api: APIClient,
