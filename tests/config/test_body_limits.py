@@ -19,11 +19,14 @@ ROUTES = [*every_route(), "/nothing"]
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
-@pytest.mark.parametrize("route", ROUTES)
-def test_a_body_over_the_limit_is_a_413_everywhere(client: Client, route: str, method: str) -> None:
-    answer = client.generic(method, address_of(route, {}), b"x" * (LIMIT + 1), content_type=MULTIPART)
-    assert answer.status_code == 413
-    assert "default-src" in answer["Content-Security-Policy"]
+def test_a_body_over_the_limit_is_a_413_everywhere(client: Client, method: str) -> None:
+    wrong = []
+    for route in ROUTES:
+        answer = client.generic(method, address_of(route, {}), b"x" * (LIMIT + 1), content_type=MULTIPART)
+        if answer.status_code != 413 or "default-src" not in answer["Content-Security-Policy"]:
+            wrong.append((route, answer.status_code))
+    assert wrong == []
+    assert len(ROUTES) > 100
 
 
 @pytest.mark.django_db

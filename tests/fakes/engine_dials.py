@@ -17,7 +17,7 @@ from tests.fakes.container_store import ContainerStore
 from tests.fakes.memory_container import MemoryContainer
 
 Hook = Callable[[], object] | threading.Event
-HOOK_LIMIT = 30.0
+HOOK_LIMIT = 120.0
 """Seconds after which a forgotten `threading.Event` no longer holds a verb."""
 
 

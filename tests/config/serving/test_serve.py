@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,30 @@ from tests.ports import reserve_port
 from tests.waiting import wait_until
 
 
+@contextmanager
+def serving(folder: Path) -> Iterator[Served]:
+    running = Served(folder, "--announce")
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+        running.process.wait()
+        remove_leftovers(running.environment)
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    running = Served(tmp_path, "--announce")
-    yield running
-    if running.process.poll() is None:
-        running.process.kill()
-    running.process.wait()
-    remove_leftovers(running.environment)
+    """A server that the test ends."""
+    with serving(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that outlives the test."""
+    with serving(tmp_path_factory.mktemp("shared")) as running:
+        yield running
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -45,14 +62,6 @@ def test_nothing_outlives_a_killed_command(served: Served) -> None:
     served.wait_until_gone(family)
 
 
-def test_a_dead_watcher_is_started_again(served: Served) -> None:
-    served.wait_until_up()
-    first = served.watcher
-    os.kill(first, signal.SIGKILL)
-    wait_until(lambda: served.watcher != first, within=PATIENCE, what=served.log.read_text)
-    assert served.is_up()
-
-
 def test_a_dead_web_server_ends_the_command_with_its_exit_code(served: Served) -> None:
     served.wait_until_up()
     family = served.family()
@@ -61,22 +70,30 @@ def test_a_dead_web_server_ends_the_command_with_its_exit_code(served: Served) -
     served.wait_until_gone(family)
 
 
-def test_the_log_says_which_process_is_which(served: Served) -> None:
+def test_the_log_says_which_process_is_which(shared: Served) -> None:
     """Not to be told from outside: the watcher has children of its own too while it sets firewall rules."""
-    served.wait_until_up()
-    listening = re.findall(rf"Listening at: http://127.0.0.1:{served.port} \((\d+)\)", served.log.read_text())
-    assert served.processes("web server") == [int(pid) for pid in listening]
-    assert served.processes("watcher") == [served.watcher]
-    assert {served.web, served.watcher} < children_of(served.process.pid)
+    shared.wait_until_up()
+    listening = re.findall(rf"Listening at: http://127.0.0.1:{shared.port} \((\d+)\)", shared.log.read_text())
+    assert shared.processes("web server") == [int(pid) for pid in listening]
+    assert shared.processes("watcher") == [shared.watcher]
+    assert {shared.web, shared.watcher} < children_of(shared.process.pid)
 
 
-def test_a_port_in_use_is_told_in_one_sentence(served: Served) -> None:
-    served.wait_until_up()
+def test_a_port_in_use_is_told_in_one_sentence(shared: Served) -> None:
+    shared.wait_until_up()
     for command in ("serve", "prepare"):
-        result = served.command(command)
+        result = shared.command(command)
         assert result.returncode == 1
         assert len(result.stderr.splitlines()) == 1
-        assert f"cannot listen on 127.0.0.1:{served.port}" in result.stderr
+        assert f"cannot listen on 127.0.0.1:{shared.port}" in result.stderr
+
+
+def test_a_dead_watcher_is_started_again(shared: Served) -> None:
+    shared.wait_until_up()
+    first = shared.watcher
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: shared.watcher != first, within=PATIENCE, what=shared.log.read_text)
+    assert shared.is_up()
 
 
 @pytest.mark.docker

@@ -129,7 +129,7 @@ def _without_control_characters(schema: Any) -> Any:
 def _call(url: str, headers: dict[str, str], body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, headers=headers | {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -162,7 +162,7 @@ def _wait_until_it_answers(address: str, server: "subprocess.Popen[bytes]", log:
     def answers() -> bool:
         assert server.poll() is None, log.read_text()[-3000:]
         try:
-            with urllib.request.urlopen(address, timeout=5):
+            with urllib.request.urlopen(address, timeout=60):
                 return True
         except OSError:
             return False
