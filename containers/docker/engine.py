@@ -130,15 +130,11 @@ class DockerEngine:
     def observe(
         self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
     ) -> list[Observation]:
-        look, observations = self._inspections.begin(), []
-        for listed in self._lookup.list_labels(self._of_instance(within)):
-            if not (others or is_ours(listed.labels)):
-                continue
-            if is_plain(listed) or not is_ours(listed.labels) or listed.key in briefly:
-                observations.append(listed)
-            elif found := look.inspect(listed):
-                observations.append(found)
-        return observations
+        listed = self._lookup.list_labels(self._of_instance(within))
+        chosen = [each for each in listed if others or is_ours(each.labels)]
+        enough = [each for each in chosen if is_plain(each) or not is_ours(each.labels) or each.key in briefly]
+        told = {each.container_id for each in enough}
+        return enough + self._inspections.inspect_all([each for each in chosen if each.container_id not in told])
 
     def highest_user(self) -> int | None:
         return self._users.highest()

@@ -1,7 +1,9 @@
-"""Inspects one container after the other, and lets none for which the engine is stuck hold up the others."""
+"""Inspects containers side by side, and lets none for which the engine is stuck hold up the others."""
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from containers.call_limits import seconds_left, time_limit
@@ -12,14 +14,17 @@ from containers.docker_api.errors import is_timeout
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Observation
 
-PATIENCE = 3.0
-"""Seconds for the containers of one look that do not answer, all together. A read has half of what is left to it."""
+PATIENCE = 1.5
+"""Seconds for a container to answer. A read has half of what is left to it."""
 
-SHORTEST = 0.1
-"""Seconds that each container has all the same. One that is well takes some thousandths."""
+SHORTEST = 0.3
+"""Seconds for each that is asked after one has not answered. One that is well takes some thousandths."""
 
 NOT_ASKED_FOR = 10.0
 """Seconds for which a container that did not answer is not asked again. Meanwhile it is called silent at once."""
+
+AT_ONCE = 8
+"""Containers of one process that are inspected at a time."""
 
 
 class Inspections:
@@ -30,11 +35,21 @@ class Inspections:
         self._lookup = lookup
         self._complete = complete
         self._stuck_until: dict[str, float] = {}
+        self._pools: dict[int, ThreadPoolExecutor] = {}
 
-    def begin(self) -> "Look":
+    def inspect_all(self, listed: Sequence[Observation]) -> list[Observation]:
+        """The containers with every field exact, those that do not answer as silent, and without those that are gone.
+
+        Raises `EngineUnavailableError` where the engine answers for none.
+        """
         now = time.monotonic()
         self._stuck_until = {each: until for each, until in self._stuck_until.items() if until > now}
-        return Look(self)
+        look = Look(self)
+        if len(listed) < 2:
+            found = [look.inspect(each) for each in listed]
+        else:
+            found = list(self._pool().map(self._connection.with_my_limits(look.inspect), listed))
+        return [each for each in found if each is not None]
 
     def is_stuck(self, container_id: str) -> bool:
         return time.monotonic() < self._stuck_until.get(container_id, 0.0)
@@ -50,9 +65,13 @@ class Inspections:
         found = self._lookup.read(listed.container_id)
         return self._complete(found) if found else None
 
+    def _pool(self) -> ThreadPoolExecutor:
+        """One for each process: threads do not survive a fork."""
+        return self._pools.setdefault(os.getpid(), ThreadPoolExecutor(AT_ONCE, "inspect"))
+
 
 class Look:
-    """One look at many containers."""
+    """One look at many containers, by several threads."""
 
     def __init__(self, inspections: Inspections) -> None:
         self._inspections = inspections
@@ -69,6 +88,6 @@ class Look:
         except EngineUnavailableError as error:
             if not is_timeout(error.__cause__ or error):
                 raise
-        self._patience = SHORTEST
+        self._patience = min(self._patience, SHORTEST)
         self._inspections.note_stuck(listed.container_id)
         return replace(listed, is_silent=True)

@@ -3,10 +3,11 @@
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from http.cookiejar import DefaultCookiePolicy
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import docker
 import docker.errors
@@ -35,6 +36,7 @@ ANSWER_SIZE = 8 * 1024 * 1024
 
 OLDEST_API = "1.41"
 _thread = threading.local()
+R = TypeVar("R")
 
 # The type stubs lack half of docker-py's methods, and everything that a subclass uses.
 _APIClient: Any = docker.APIClient
@@ -58,9 +60,8 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         address: Any = docker.utils.parse_host(environment.get("base_url"), tls=bool(environment.get("tls")))
         scheme = address.partition("://")[0]
         if scheme in {"http+unix", "http", "https"}:
-            adapter = BoundedAdapter(address, size=settings.BERTH_THREADS + 4, verify=bool(self.verify))
-            self._bounded = adapter
-            self.mount("http+docker://" if scheme == "http+unix" else f"{scheme}://", adapter)
+            self._bounded = BoundedAdapter(address, size=settings.BERTH_THREADS + 4, verify=bool(self.verify))
+            self.mount("http+docker://" if scheme == "http+unix" else f"{scheme}://", self._bounded)
         self._version = self._retrieve_server_version()
 
     def get_redirect_target(self, response: requests.Response) -> None:
@@ -147,13 +148,24 @@ class Connection:
 
     @contextmanager
     def read_deadline(self) -> Iterator[None]:
-        """All calls that this thread makes inside have `READ_DEADLINE` seconds together."""
+        """All calls of this thread inside have `READ_DEADLINE` seconds together."""
         _thread.is_reading = True
         try:
             with time_limit(READ_DEADLINE):
                 yield
         finally:
             _thread.is_reading = False
+
+    def with_my_limits(self, act: Callable[[Any], R]) -> Callable[[Any], R]:
+        """`act` for other threads, which get what is left of this thread's time, and its breaker."""
+        left, began, is_reading = seconds_left(), time.monotonic(), getattr(_thread, "is_reading", False)
+
+        def within_limits(given: Any) -> R:
+            _thread.is_reading = is_reading
+            with nullcontext() if left is None else time_limit(began + left - time.monotonic()):
+                return act(given)
+
+        return within_limits
 
     @contextmanager
     def call(
