@@ -23,7 +23,7 @@ class Root:
 def read_root(connection: Connection, container_id: str) -> Root:
     """Reads the first two entries of an archive of the volume, and no more of it. Raises `EngineError`."""
     path = {"path": DATA_PATH}
-    with connection.call() as client, understand_answer():
+    with connection.call(about_one=True) as client, understand_answer():
         response = client.open_stream("/containers/{0}/archive", container_id, params=path, silence=CALL_LIMIT)
         response.raw.decode_content = True
         with closing(response):

@@ -1,19 +1,28 @@
 """Which numbers of users are taken on the engine."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from django.conf import settings
 
+from containers.call_limits import time_limit
 from containers.docker.data_directory import read_root
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
-from containers.errors import EngineRefusedError
+from containers.docker_api.errors import is_timeout
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
 
 HIGHEST = 2_147_352_575
 """The last number before those of systemd. What claims a higher one is none of ours."""
+
+ASK_WITHIN = 2.0
+"""Seconds for a container to tell its user. A deploy waits for it."""
+
+NOT_ASKED_FOR = 60.0
+"""Seconds for which one that did not answer is not asked again. Its number counts from when it has told it."""
 
 
 class Users:
@@ -23,6 +32,7 @@ class Users:
         self._connection = connection
         self._lookup = lookup
         self._asked: dict[str, int] = {}
+        self._stuck_until: dict[str, float] = {}
 
     def highest(self) -> int | None:
         return max((user for user in self._list() if user <= HIGHEST), default=None)
@@ -39,18 +49,27 @@ class Users:
                 yield labelled
 
     def _ask(self, container: Observation) -> int:
+        """0 where it does not say: no deploy of others fails because the engine is stuck at one container."""
+        container_id = container.container_id
+        if container_id in self._asked or time.monotonic() < self._stuck_until.get(container_id, 0.0):
+            return self._asked.get(container_id, 0)
+        try:
+            with time_limit(ASK_WITHIN):
+                self._asked[container_id] = self._read_user(container)
+        except EngineUnavailableError as error:
+            if not is_timeout(error.__cause__ or error):
+                raise
+            self._stuck_until[container_id] = time.monotonic() + NOT_ASKED_FOR
+        return self._asked.get(container_id, 0)
+
+    def _read_user(self, container: Observation) -> int:
         """A container in quarantine never runs: there the state says whose it is."""
-        known = self._asked.get(container.container_id)
-        if known is not None:
-            return known
-        user = 0
         if QUARANTINE_LABEL in container.labels:
             with suppress(EngineRefusedError):  # it is gone by now
-                user = read_root(self._connection, container.container_id).user
-        elif details := self._lookup.read(container.container_id):
-            user = details.user
-        self._asked[container.container_id] = user
-        return user
+                return read_root(self._connection, container.container_id).user
+            return 0
+        details = self._lookup.read(container.container_id)
+        return details.user if details else 0
 
 
 def _read_label(labels: Mapping[str, str]) -> int | None:

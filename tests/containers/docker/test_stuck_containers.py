@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from containers.docker import inspections
+from containers.agent_contract import AGENT_USER
+from containers.docker import inspections, users
 from containers.docker.engine import DockerEngine
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import own_labels
@@ -141,3 +142,27 @@ def test_policies_are_aligned_past_it(socket: FaultySocket, monkeypatch: pytest.
     asked = len(socket.requests)
     engine._alignment.align_all()
     assert len(socket.requests) - asked >= MANY
+
+
+@pytest.mark.parametrize("numbers", [{0}, set(range(3))], ids=["one", "three"])
+def test_no_deploy_waits_for_the_user_of_a_container_that_does_not_answer(
+    socket: FaultySocket, monkeypatch: pytest.MonkeyPatch, numbers: set[int]
+) -> None:
+    """They were made before there was a label for it, so that each is asked. The others' numbers count."""
+    monkeypatch.setattr(users, "ASK_WITHIN", 0.4)
+    socket.script["GET /volumes"] = [("answer", 200, b'{"Volumes": []}')]
+    stick(socket, *numbers)
+    engine = DockerEngine()
+    assert engine.highest_user() == AGENT_USER
+    socket.requests.clear()
+    assert engine.highest_user() == AGENT_USER
+    assert not [each for each in socket.requests if "/json" in each and "/containers/json" not in each]
+    monkeypatch.setattr(users, "NOT_ASKED_FOR", 0.0)
+    engine = DockerEngine()
+    assert engine.highest_user() == AGENT_USER
+    stick(socket, *numbers, how="answer")
+    for number in numbers:
+        told = json.loads(inspected(number))
+        told["Config"]["User"] = f"{20_000 + number}:0"
+        socket.script[f"GET /containers/{number:064x}/json"] = [("answer", 200, json.dumps(told).encode())]
+    assert engine.highest_user() == 20_000 + max(numbers)
