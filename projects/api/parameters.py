@@ -13,7 +13,8 @@ MAX_TAIL = 10_000
 WAIT = OpenApiParameter(
     "wait",
     {"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
-    description="Hold the answer until the status is settled, at most this many seconds.",
+    description="Hold the answer until the status is settled, at most this many seconds. Every request is answered "
+    "within 30 seconds, the command itself included, so that the longest wait ends some 3 seconds before that.",
 )
 RESTART = OpenApiParameter(
     "restart", {"type": "boolean", "default": False}, description="Restart the agent, so that the change applies now."
