@@ -13,6 +13,7 @@ from accounts import clock
 from containers.identity import container_name
 from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
+from projects.models.at_rest import AT_REST
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
 from projects.models.ended import Ended
@@ -96,6 +97,8 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
         indexes = [
             models.Index(fields=["owner", "-created_at", "-id"], name="project_by_owner"),
             models.Index(fields=["operation_deadline"], name="project_by_deadline"),
+            models.Index(fields=["instance"], condition=~AT_REST, name="project_not_at_rest"),
+            models.Index(fields=["instance", "updated_at"], name="project_by_change"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -124,6 +127,12 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
     @property
     def is_suspended(self) -> bool:
         return self.suspended_at is not None or not self.owner.is_active
+
+    @property
+    def awaits_container(self) -> bool:
+        """Whether its agent is to run, and nothing that needs the owner or the staff keeps it down."""
+        facts = self.facts()
+        return facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up or facts.failed)
 
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
         """As in `Observed`. How the last run ended is kept once its restarts are given up.

@@ -1,56 +1,91 @@
-"""Threads for repairs, so that no round waits for an agent that does not stop."""
+"""Threads for repairs, so that no round waits for an agent that does not stop, and many agents come back at once."""
 
 import logging
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 
 from projects.models import Project
+from projects.rules.remedies import Remedy
 from projects.services.places import Places
 from projects.watcher.pulse import REPAIR, Pulse
+from projects.watcher.reconcile_project import Repair
 
 log = logging.getLogger(__name__)
 
-THREADS = 8
+THREADS = 12
 PER_OWNER = 2
-"""Repairs of one owner's projects at a time. More only wait longer: the next rounds come back to them."""
+"""Agents of one owner that are stopped at a time: one that does not end takes as long as its type allows."""
+
+STARTS_PER_OWNER = 8
+"""Agents of one owner that are started at a time, about as many as keep an engine busy."""
+
+RESERVE = 2
+"""Places that are left for other owners, of each kind."""
+
+STARTS = frozenset({Remedy.BRING_BACK, Remedy.RECREATE, Remedy.REALIGN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    owner: str
+    places: Places
+    repair: Repair
 
 
 class Background:
-    """Used by one thread, the watcher's."""
+    """What has no place waits for one. The queue is gone with the process: the rounds find again what is to be done."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._pulse = pulse or Pulse()
-        self._pool = ThreadPoolExecutor(THREADS, "repair")
-        self._places = Places(total=THREADS, each=PER_OWNER, reserve=PER_OWNER)
+        # Each thread needs a connection to the database, of which there are not many more than threads of the server.
+        self._pool = ThreadPoolExecutor(min(THREADS, settings.BERTH_THREADS), "repair")
+        self._starts = Places(total=STARTS_PER_OWNER + RESERVE, each=STARTS_PER_OWNER, reserve=RESERVE)
+        self._stops = Places(total=STARTS_PER_OWNER, each=PER_OWNER, reserve=PER_OWNER)
+        self._waiting: dict[UUID, _Job] = {}
         self._busy: set[UUID] = set()
         self._lock = threading.Lock()
+        self._stopped = False
 
-    def hand_over(self, project: Project, act: Callable[[], object]) -> None:
-        """Does this in a thread, unless the project is being repaired or its owner has no place left."""
-        owner = project.owner_id.hex
+    def hand_over(self, project: Project, repair: Repair) -> None:
+        """Does this in a thread as soon as there is a place. Of what waits for one project the latest counts."""
+        places = self._starts if repair.decision.remedy in STARTS else self._stops
         with self._lock:
-            if project.pk in self._busy or not self._places.try_take(owner):
-                return
-            self._busy.add(project.pk)
-        self._pool.submit(partial(self._do, project.pk, owner, act))
+            if project.pk not in self._busy:
+                self._waiting[project.pk] = _Job(owner=project.owner_id.hex, places=places, repair=repair)
+        self._begin_more()
 
     def stop(self) -> None:
         """Waits for the repairs under way."""
+        with self._lock:
+            self._stopped = True
+            self._waiting.clear()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _do(self, project_id: UUID, owner: str, act: Callable[[], object]) -> None:
+    def _begin_more(self) -> None:
+        with self._lock:
+            if self._stopped:
+                return
+            for project_id, job in list(self._waiting.items()):
+                if job.places.try_take(job.owner):
+                    del self._waiting[project_id]
+                    self._busy.add(project_id)
+                    self._pool.submit(partial(self._do, project_id, job))
+
+    def _do(self, project_id: UUID, job: _Job) -> None:
         try:
             with self._pulse.work(within=REPAIR):
-                act()
+                job.repair()
         except Exception:
             log.exception("A repair broke; a later round tries again.")
         finally:
             connection.close()
             with self._lock:
                 self._busy.discard(project_id)
-                self._places.give_back(owner)
+                job.places.give_back(job.owner)
+            self._begin_more()

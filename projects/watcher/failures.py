@@ -55,6 +55,10 @@ class LockedRows:
         """Whether the row could not be written when it was last tried. The heartbeat must not vouch for it."""
         return project_id in self._until
 
+    def ids(self) -> set[UUID]:
+        """All whose rows could not be written when they were last tried."""
+        return set(self._until)
+
     def is_skipped(self, project_id: UUID) -> bool:
         return time.monotonic() < self._until.get(project_id, 0.0)
 
@@ -69,6 +73,10 @@ class Confinement:
         self._failed = failed
         self._projects = self._locked = 0
         self._unanswered: list[tuple[Project, EngineUnavailableError]] = []
+
+    def count(self, well: int) -> None:
+        """Counts projects with which the round had no trouble, and nothing to do."""
+        self._projects += well
 
     @contextmanager
     def of(self, project: Project) -> Iterator[None]:

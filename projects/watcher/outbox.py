@@ -9,6 +9,7 @@ from django.db import DatabaseError, connections
 from accounts.services import code_alarm, sign_up
 from accounts.services.outbox import Renderer, send_due
 from projects.watcher import crash_mail
+from projects.watcher.pulse import SENDING, Pulse
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,8 @@ RENDERERS: dict[str, Renderer] = {
 class Outbox:
     """One thread, which looks at the outbox whatever becomes of the rounds: it needs no engine and no leader."""
 
-    def __init__(self) -> None:
+    def __init__(self, pulse: Pulse | None = None) -> None:
+        self._beat = (pulse or Pulse()).thread("outbox")
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
         self._stopped = threading.Event()
 
@@ -41,18 +43,24 @@ class Outbox:
     def stop(self) -> None:
         """Returns once the mail under way is sent, or after a few seconds."""
         self._stopped.set()
+        self._beat.end()
         if self._thread.is_alive():
             self._thread.join(END_WITHIN)
 
     def _run(self) -> None:
         pause = EVERY
-        while not self._stopped.wait(pause):
+        while not self._is_stopped(pause):
             pause = EVERY if self._send() else min(pause * 2, LONGEST_PAUSE)
+
+    def _is_stopped(self, pause: float = 0.0) -> bool:
+        """Asked before each pass and before each mail, so that it is also the sign of life."""
+        self._beat.expect(pause + SENDING)
+        return self._stopped.wait(pause)
 
     def _send(self) -> bool:
         """Returns False where it makes no sense to look again at once."""
         try:
-            return not settings.BERTH_SENDS_MAIL or send_due(renderers=RENDERERS, is_stopped=self._stopped.is_set)
+            return not settings.BERTH_SENDS_MAIL or send_due(renderers=RENDERERS, is_stopped=self._is_stopped)
         except DatabaseError as error:
             log.warning("The outbox cannot be read: %s", type(error).__name__)
         except Exception:

@@ -25,6 +25,12 @@ REPAIR = 120.0
 CONFIRMATION = 60.0
 """Seconds for a pass through the claims to bots, which begins none after 15."""
 
+LISTENING = 75.0
+"""Seconds for connecting to the engine's events and waiting for the next, which the connection ends after 30."""
+
+SENDING = 120.0
+"""Seconds for one mail, which has its own deadline, and for what the database keeps of it."""
+
 Publish = Callable[[float], object]
 
 
@@ -32,33 +38,57 @@ def _nobody(_due: float) -> None:
     """Where nobody looks after the watcher."""
 
 
-class Pulse:
-    """Safe between threads. Moments are on the monotonic clock, which all processes of a machine share."""
+class Beat:
+    """The sign of life of a thread that goes on and on, as long as the process does."""
+
+    def __init__(self, name: str, note: Callable[["Beat", float | None], None]) -> None:
+        self.name = name
+        self._note = note
+        self._has_ended = False
+
+    def expect(self, seconds: float) -> None:
+        """Says that the thread will come by again within so many seconds."""
+        if not self._has_ended:
+            self._note(self, time.monotonic() + seconds)
+
+    def end(self) -> None:
+        """The thread is not waited for any more, and what it says from now on counts for nothing."""
+        self._has_ended = True
+        self._note(self, None)
+
+
+class Pulse(Beat):
+    """The watcher's loop, and its other threads. Safe between threads.
+
+    Moments are on the monotonic clock, which all processes of a machine share.
+    """
 
     def __init__(self, publish: Publish = _nobody) -> None:
         self._publish = publish
-        self._due: dict[object, float] = {}
+        self._due: dict[Beat, float] = {}
         self._lock = threading.Lock()
+        super().__init__("rounds", self._write)
 
-    def expect(self, seconds: float) -> None:
-        """Says that the loop will come by again within so many seconds."""
-        self._note(self, time.monotonic() + seconds)
-
-    def end(self) -> None:
-        """The loop does not come by any more."""
-        self._note(self, None)
+    def thread(self, name: str) -> Beat:
+        return Beat(name, self._write)
 
     @contextmanager
-    def work(self, *, within: float) -> Iterator[None]:
+    def work(self, *, within: float, name: str = "work") -> Iterator[None]:
         """Wraps a piece of work in a thread of its own, which takes at most so many seconds."""
-        piece = object()
-        self._note(piece, time.monotonic() + within)
+        piece = self.thread(name)
+        piece.expect(within)
         try:
             yield
         finally:
-            self._note(piece, None)
+            piece.end()
 
-    def _note(self, piece: object, due: float | None) -> None:
+    def overdue(self) -> list[str]:
+        """The names of what hangs. Where `serve` looks after the watcher, it starts another one soon."""
+        now = time.monotonic()
+        with self._lock:
+            return sorted({piece.name for piece, due in self._due.items() if due < now})
+
+    def _write(self, piece: Beat, due: float | None) -> None:
         with self._lock:
             if due is None:
                 self._due.pop(piece, None)

@@ -5,29 +5,29 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-
-from django.conf import settings
+from datetime import datetime
+from uuid import UUID
 
 from accounts import clock
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
-from projects.models import Project
+from projects.models.watched_row import WatchedRow, compare_all, find_watched
 from projects.services.agent_users import learn_users
 from projects.services.installation import find_conflicts, hold, observe_instance
+from projects.services.quarantine import as_uuid
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.ends import FindEnd
-from projects.watcher.failures import Confinement, concerns_all, locked_rows, note_success
+from projects.watcher.failures import Confinement, concerns_all, locked_rows
 from projects.watcher.orphans import find_orphans, put_away
-from projects.watcher.reconcile_project import reconcile_project, repair_later, repair_within_round
+from projects.watcher.reconcile_some import HandOver, Options, reconcile_some
 from projects.watcher.round import Round
 
 log = logging.getLogger(__name__)
 
-HandOver = Callable[[Project, Callable[[], object]], None]
-"""Does something with a project in another thread, now or never."""
+ROWS_AT_ONCE = 500
+"""Rows that are read whole at a time."""
 
 
 def reconcile(
@@ -39,8 +39,12 @@ def reconcile(
     hand_over: HandOver | None = None,
     before_each: Callable[[], object] = lambda: None,
     find_end: FindEnd = lambda _: None,
+    narrow: bool = False,
 ) -> Round:
     """Looks at every container of this instance once.
+
+    `narrow`: reads only rows that may need something (`projects.models.watched_row`), and passes over those that are
+    well. What it does is the same, and costs nothing for projects that are down and are to be.
 
     Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
     nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
@@ -55,37 +59,24 @@ def reconcile(
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
     forget_installation_id()  # an operator may have adopted another one
     observed = observe_instance(unless_busy=True)
-    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).select_related("owner", "plan", "agent_type")
-    conflicts = find_conflicts(observed, {project.container_key: project.generation for project in rows})
+    keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
+    rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
+    conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
     hold(conflicts)
     result.held = conflicts.describe()
     mend = repair and not conflicts
     found = group_by_key(seen for seen in observed if is_ours(seen.labels))
     result.seen = sum(map(len, found.values()))
     result.running = {each.container_id: each.key for each in observed if _runs(each)}
+    groups = {pk: found.pop(str(pk), []) for pk in rows}
     confinement = Confinement(result.failed)
-    for project in rows:
-        before_each()
-        group = found.pop(project.container_key, [])
-        if project.is_skipped(result.at) or locked_rows.is_skipped(project.pk):
-            result.skipped += 1
-            result.unwritten += project.pk in locked_rows
-            continue
-        with confinement.of(project):
-            remedy = reconcile_project(
-                project,
-                group,
-                result,
-                inspect=project.container_key in changed_keys,
-                repair=mend,
-                barred=barred,
-                find_end=find_end,
-            )
-            if remedy is not None and hand_over is not None:
-                hand_over(project, partial(repair_later, project, remedy))
-            elif remedy is not None and repair_within_round(project, remedy, result):
-                note_success(project)
-        result.unwritten += project.pk in locked_rows
+    if narrow and not barred:
+        closely = _ids_of(changed_keys) | locked_rows.ids()
+        rows = {pk: row for pk, row in rows.items() if pk in closely or not _is_well(row, groups[pk], result.at)}
+        confinement.count(len(groups) - len(rows))
+    options = Options(repair=mend, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
+    for some in _in_order(rows.values()):
+        reconcile_some(some, groups, changed_keys, confinement, result, options)
     before_each()
     confinement.settle()
     if include_volumes:
@@ -99,6 +90,41 @@ def reconcile(
     if repair:
         queue_crash_mails(cursor)
     return result
+
+
+def look_at(
+    keys: Collection[str],
+    *,
+    repair: bool = True,
+    barred: bool = False,
+    hand_over: HandOver | None = None,
+    find_end: FindEnd = lambda _: None,
+) -> Round:
+    """Looks at once at the containers of these keys only, because something has just happened to them.
+
+    Raises as `reconcile`. It says nothing of any other container, and of no container that belongs to no project.
+    """
+    result = Round(at=clock.now())
+    confinement = Confinement(result.failed)
+    options = Options(repair=repair, barred=barred, find_end=find_end, hand_over=hand_over)
+    reconcile_some(list(_ids_of(keys)), {}, keys, confinement, result, options)
+    confinement.settle()
+    return result
+
+
+def _ids_of(keys: Iterable[str]) -> set[UUID]:
+    return {found for key in keys if (found := as_uuid(key))}
+
+
+def _is_well(row: WatchedRow, group: Sequence[Observation], now: datetime) -> bool:
+    return len(group) == 1 and row.is_well(group[0], now=now)
+
+
+def _in_order(rows: Iterable[WatchedRow]) -> Iterator[list[UUID]]:
+    """The newest projects first, as everywhere."""
+    ids = [row.id for row in sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)]
+    for first in range(0, len(ids), ROWS_AT_ONCE):
+        yield ids[first : first + ROWS_AT_ONCE]
 
 
 def _runs(seen: Observation) -> bool:

@@ -2,18 +2,19 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from accounts import clock
 from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError
-from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
-from projects.rules.lifecycle import Desired
 from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.ends import FindEnd, with_late_news
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success
+from projects.watcher.inspection import Answer, inspect
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.protection import note_protection
 from projects.watcher.repair import carry_out
@@ -21,27 +22,39 @@ from projects.watcher.round import Round
 
 log = logging.getLogger(__name__)
 
-INSPECT_WITHIN = 3.0
-"""Seconds that a round waits for what the engine says of one container."""
-
 SILENT = "The engine does not say how this container is, though it answers for others."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is to be done about a project, and what was seen of its containers that the row does not tell."""
+
+    remedy: Remedy
+    outdated: bool
+    drifted: bool
+    barred: bool
 
 
 def reconcile_project(
     project: Project,
     group: Sequence[Observation],
+    answer: Answer | None,
     result: Round,
     *,
-    inspect: bool,
     repair: bool,
     barred: bool,
     find_end: FindEnd,
-) -> Remedy | None:
-    """Brings the row up to date with the containers of the project. Returns what is to be done."""
+) -> Decision | None:
+    """Brings the row up to date with the containers of the project. Returns what is to be done.
+
+    `answer` is what the engine says of its container alone, where the list in `group` does not say enough.
+    """
     # If an interrupted operation has removed the container, that did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
         return None
-    seen = _see(project, group, inspect=inspect, find_end=find_end)
+    if answer is None and has_to_be_inspected(project, group, is_changed=False):
+        answer = partial(inspect, project.container_key)  # its operation has ended only now
+    seen = _see(group, answer, find_end=find_end)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at, find_end=find_end):
             return None  # an operation has begun since, and what was seen says nothing of what it does
@@ -49,34 +62,43 @@ def reconcile_project(
     if not repair:
         note_success(project)
         return None
+    outdated = seen is not None and (seen.generation < project.generation or _count_up(group) > 1)
+    decision = decide(project, outdated=outdated, drifted=seen is not None and seen.has_drifted, barred=barred)
+    note_protection(project, barred=barred)
+    if decision is None:
+        note_success(project)
+    return decision
+
+
+def decide(project: Project, *, outdated: bool, drifted: bool, barred: bool) -> Decision | None:
     remedy = choose_remedy(
         project.facts(),
         crash_count=project.crash_count,
         recreated_at=project.recreated_at,
-        outdated=seen is not None and (seen.generation < project.generation or _count_up(group) > 1),
-        drifted=seen is not None and seen.has_drifted,
+        outdated=outdated,
+        drifted=drifted,
         barred=barred,
     )
-    note_protection(project, barred=barred)
-    if remedy is None:
-        note_success(project)
-    return remedy
+    return None if remedy is None else Decision(remedy=remedy, outdated=outdated, drifted=drifted, barred=barred)
 
 
-def _see(project: Project, group: Sequence[Observation], *, inspect: bool, find_end: FindEnd) -> Observation | None:
+def has_to_be_inspected(project: Project, group: Sequence[Observation], *, is_changed: bool) -> bool:
+    """Whether the list does not say enough of the container."""
+    if any(each.is_silent for each in group) or project.operation_in_flight(clock.now()):
+        return False
+    seen = next(iter(group), None)
+    if seen is None:
+        # A list that lacks a container is no proof of its absence. Where none is to be, it does not matter.
+        return is_changed or bool(project.container_state or project.awaits_container)
+    return is_changed or not seen.is_complete or (seen.is_brief and project.has_reported_since(seen))
+
+
+def _see(group: Sequence[Observation], answer: Answer | None, *, find_end: FindEnd) -> Observation | None:
     """The container that tells the state. Raises `ContainerSilentError` where the engine does not say how it is."""
     if any(each.is_silent for each in group):
         raise ContainerSilentError(SILENT)
-    seen = next(iter(group), None)
-    is_missing = seen is None and (project.container_state or project.desired == Desired.RUNNING)
-    is_doubtful = seen is not None and (not seen.is_complete or (seen.is_brief and project.has_reported_since(seen)))
-    if inspect or is_missing or is_doubtful:
-        # A list that lacks a container is no proof of its absence.
-        with get_engine().deadline(INSPECT_WITHIN):
-            seen = get_engine().inspect(project.container_key)
-    if seen is not None:
-        seen = with_late_news(seen, find_end)
-    return seen
+    seen = answer() if answer is not None else next(iter(group), None)
+    return None if seen is None else with_late_news(seen, find_end)
 
 
 def _count_up(group: Sequence[Observation]) -> int:
@@ -84,19 +106,33 @@ def _count_up(group: Sequence[Observation]) -> int:
     return sum(each.is_up for each in group)
 
 
-def repair_later(project: Project, remedy: Remedy) -> None:
-    """A repair outside of any round. What went wrong is noted in the row, as it is within a round."""
-    result = Round(at=clock.now())
-    try:
-        if repair_within_round(project, remedy, result):
-            note_success(project)
-    except ProjectGoneError:
-        return
-    except Exception as error:  # noqa: BLE001 - the boundary of the thread
-        if concerns_all(error):
-            log.warning("Could not %s %s: %s", remedy.value, project.container_name, error)
-        else:
-            note_failure(project, error, result.failed, doing=remedy.value)
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A repair outside of any round. What went wrong is noted in the row, as it is within a round.
+
+    It may have waited for its turn: what is not to be done any more is left.
+    """
+
+    project: Project
+    decision: Decision
+
+    def __call__(self) -> None:
+        project, result = self.project, Round(at=clock.now())
+        try:
+            project.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
+            if self._is_still_right() and repair_within_round(project, self.decision.remedy, result):
+                note_success(project)
+        except ProjectGoneError:
+            return
+        except Exception as error:  # noqa: BLE001 - the boundary of the thread
+            if concerns_all(error):
+                log.warning("Could not %s %s: %s", self.decision.remedy.value, project.container_name, error)
+            else:
+                note_failure(project, error, result.failed, doing=self.decision.remedy.value)
+
+    def _is_still_right(self) -> bool:
+        known = self.decision
+        return known == decide(self.project, outdated=known.outdated, drifted=known.drifted, barred=known.barred)
 
 
 def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from projects.watcher.pulse import STEP, Pulse
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,8 @@ EACH_EVERY = 1.0
 class Reports:
     """`look_at` gets the keys of agents that have reported something."""
 
-    def __init__(self, look_at: Callable[[str], None]) -> None:
+    def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
+        self._beat = (pulse or Pulse()).thread("reports of agents")
         self._look_at = look_at
         self._running: Mapping[str, str] = {}
         self._looked_at: dict[str, float] = {}
@@ -36,6 +38,7 @@ class Reports:
 
     def stop(self) -> None:
         self._stopped.set()
+        self._beat.end()
         if self._thread.is_alive():
             self._thread.join(2 * WAIT)
 
@@ -45,6 +48,7 @@ class Reports:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
+            self._beat.expect(STEP)
             try:
                 self._listen()
             except EngineError:
@@ -57,6 +61,7 @@ class Reports:
         streams = get_engine().report_streams()
         try:
             while not self._stopped.is_set():
+                self._beat.expect(STEP)
                 streams.follow(self._running)
                 self._tell(streams.wait(WAIT))
         finally:

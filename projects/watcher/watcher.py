@@ -1,7 +1,8 @@
-"""The watcher's loop: wait for an event of the engine or two seconds, reconcile everything, beat.
+"""The watcher's loop: every two seconds reconcile and beat, and look at once at what an event of the engine is about.
 
 The engine's events only make it prompt. The rows are right because of the list, which every round asks for: an event
-that never came, or came too early, costs at most two seconds.
+that never came, or came too early, costs at most two seconds. A round follows containers and not rows; once a minute
+one goes through all rows.
 """
 
 import logging
@@ -9,23 +10,24 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
-from django.conf import settings
 from django.db import close_old_connections
 from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
-from containers.get_engine import get_engine
-from containers.vocabulary import INSTANCE_LABEL
+from containers.vocabulary import EngineEvent
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.ends import Ends
 from projects.watcher.leader import beat, become_leader, step_down
+from projects.watcher.listener import Listener
 from projects.watcher.outbox import Outbox
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile import look_at, reconcile
 from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
@@ -34,8 +36,14 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
 VOLUMES_EVERY = 30.0
-SETTLE = 0.05
-"""Seconds to gather events before a round: the death of a container is three events in a row."""
+COMPARE_EVERY = 60.0
+"""Seconds between two rounds that go through the whole table, and trust no row."""
+
+SETTLE = 0.02
+"""Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
+
+HERALDS = frozenset({"create", "kill", "oom"})
+"""Events that tell of what is about to happen, and of nothing that a look would see."""
 
 
 class Watcher:
@@ -48,40 +56,30 @@ class Watcher:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._changed_keys: set[str] = set()
+        self._failing = self._hung = False
         self._ends = Ends()
-        self._volumes_again_at = 0.0
+        self._volumes_again_at = self._compare_again_at = 0.0
+        self._may_look = self._may_mend = False  # as the last round found
+        self._listener = Listener(self._hear, self._pulse)
         self._protection = Protection(self._pulse)
         self._retention = Retention()
         self._background = Background(self._pulse)
         self._bot_claims = BotClaims(self._pulse)
-        self._outbox = Outbox()
-        self._reports = Reports(self._look_soon_at)
+        self._outbox = Outbox(self._pulse)
+        self._reports = Reports(self._look_soon_at, self._pulse)
 
     def stop(self) -> None:
         self._stopped.set()
         self._wake.set()
 
     def run(self) -> None:
-        listener = threading.Thread(target=self._listen, name="events", daemon=True)
-        listener.start()
+        self._listener.start()
         self._outbox.start()
         self._reports.start()
-        failing = False
         while not self._stopped.is_set():
-            try:
-                self._pulse.expect(STEP)
-                self._look()
-                failing = False
-            except (EngineError, DatabaseError) as error:
-                if not failing:
-                    log.warning("The watcher sees nothing: %s", error)
-                failing = True
-            except Exception:
-                log.exception("The watcher's round broke; the next one tries again.")
-            self._pulse.expect(IDLE)
-            self._wake.wait(LOOK_EVERY)
-            self._stopped.wait(SETTLE)
-            self._wake.clear()
+            self._confine(self._look)
+            self._wait()
+        self._listener.stop()
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
         self._step_down()
@@ -96,14 +94,50 @@ class Watcher:
         except DatabaseError as error:
             log.warning("The lease could not be given back, and ends by itself in seconds: %s", error)
 
+    def _confine(self, look: Callable[[], None]) -> None:
+        try:
+            self._pulse.expect(STEP)
+            look()
+            self._failing = False
+        except (EngineError, DatabaseError) as error:
+            if not self._failing:
+                log.warning("The watcher sees nothing: %s", error)
+            self._failing = True
+        except Exception:
+            log.exception("The watcher's round broke; the next one tries again.")
+
+    def _wait(self) -> None:
+        """Until the next round is due. Meanwhile looks at what events are about."""
+        until = time.monotonic() + LOOK_EVERY
+        while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
+            self._pulse.expect(IDLE)
+            if self._wake.wait(left) and not self._stopped.is_set():
+                self._wake.clear()
+                if not self._may_look:
+                    return
+                self._confine(self._look_at_changed)
+                self._stopped.wait(SETTLE)
+
+    def _look_at_changed(self) -> None:
+        close_old_connections()
+        with self._taking_changed() as changed_keys:
+            look_at(
+                changed_keys,
+                repair=self._may_mend,
+                barred=self._protection.barred,
+                hand_over=self._background.hand_over,
+                find_end=self._ends.find,
+            )
+
     def _look(self) -> None:
         close_old_connections()
+        self._may_look = False
         if not become_leader(self.name):
             return
         self._protection.step()
-        changed_keys, self._changed_keys = self._changed_keys, set()
-        include_volumes = time.monotonic() >= self._volumes_again_at
-        try:
+        now = time.monotonic()
+        include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
+        with self._taking_changed() as changed_keys:
             result = reconcile(
                 changed_keys=changed_keys,
                 barred=self._protection.barred,
@@ -111,33 +145,45 @@ class Watcher:
                 hand_over=self._background.hand_over,
                 before_each=partial(self._pulse.expect, STEP),
                 find_end=self._ends.find,
+                narrow=narrow,
             )
-        except (EngineError, DatabaseError):
-            self._changed_keys |= changed_keys
-            raise
+        self._may_look, self._may_mend = True, not result.held
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
+        if not narrow:
+            self._compare_again_at = time.monotonic() + COMPARE_EVERY
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
-        if not result.unwritten:
+        if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
         if include_volumes:
             remind()
         self._retention.step()
         self._bot_claims.step()
 
+    @contextmanager
+    def _taking_changed(self) -> Iterator[set[str]]:
+        """The keys of what events were about. They are kept for later where the look fails."""
+        changed_keys, self._changed_keys = self._changed_keys, set()
+        try:
+            yield changed_keys
+        except (EngineError, DatabaseError):
+            self._changed_keys |= changed_keys
+            raise
+
+    def _has_hung(self) -> bool:
+        """Whether another thread hangs. Then the heart stops, for the staff to see and for `/readyz` to say."""
+        names = self._pulse.overdue()
+        if names and not self._hung:
+            log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))
+        self._hung = bool(names)
+        return self._hung
+
     def _look_soon_at(self, key: str) -> None:
         self._changed_keys.add(key)
         self._wake.set()
 
-    def _listen(self) -> None:
-        within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
-        while not self._stopped.is_set():
-            try:
-                for event in get_engine().events(within, timeout=30):
-                    self._ends.note(event)
-                    self._look_soon_at(event.key)
-                    if self._stopped.is_set():
-                        return
-            except EngineError:
-                self._stopped.wait(LOOK_EVERY)
+    def _hear(self, event: EngineEvent) -> None:
+        self._ends.note(event)
+        if event.action not in HERALDS:
+            self._look_soon_at(event.key)

@@ -4,11 +4,13 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from projects.models import Project
-from projects.watcher import background, bot_claims, protection, pulse
+from projects.models.watcher import read_heartbeat
+from projects.watcher import background, bot_claims, listener, outbox, protection, pulse, reports
 from projects.watcher import watcher as loop
 from projects.watcher.pulse import Pulse
 from projects.watcher.watcher import Watcher
@@ -19,7 +21,15 @@ from tests.watchers import run_in_thread
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
-LIMITS = ((loop, "IDLE"), (loop, "STEP"), (protection, "STEP"), (protection, "FIREWALL"))
+LIMITS = (
+    (loop, "IDLE"),
+    (loop, "STEP"),
+    (protection, "STEP"),
+    (protection, "FIREWALL"),
+    (listener, "LISTENING"),
+    (reports, "STEP"),
+    (outbox, "SENDING"),
+)
 
 
 class Noted:
@@ -42,7 +52,8 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
     """Each piece of work has half a second, so that nobody has to wait for a minute."""
     for module, name in (*LIMITS, (background, "REPAIR"), (bot_claims, "CONFIRMATION")):
         monkeypatch.setattr(module, name, 0.5)
-    monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
+    for module, name in ((loop, "LOOK_EVERY"), (listener, "SILENCE"), (reports, "WAIT"), (outbox, "EVERY")):
+        monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(protection, "FIREWALL_EVERY", 0.02)
     return Noted()
 
@@ -64,6 +75,8 @@ HANGS = {
     "the volumes": ("list_volumes", None),
     "the lease": ("become_leader", None),
     "the heartbeat": ("beat", None),
+    "the events": ("events", None),
+    "the outbox": ("send_due", None),
 }
 """What hangs: a call to the engine, or a function of the loop; and what happens to the agent before."""
 
@@ -75,11 +88,13 @@ def test_what_hangs_is_overdue(
     noted: Noted,
     held: threading.Event,
     monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
     what: str,
     event: str | None,
 ) -> None:
-    if hasattr(loop, what):
-        monkeypatch.setattr(loop, what, lambda *_: held.wait(60))
+    settings.BERTH_SENDS_MAIL = True
+    if module := next((each for each in (loop, outbox) if hasattr(each, what)), None):
+        monkeypatch.setattr(module, what, lambda *_, **__: held.wait(60))
     else:
         engine.slow(what, held)
     if event is not None:
@@ -87,6 +102,23 @@ def test_what_hangs_is_overdue(
     with run_in_thread(Watcher(Pulse(noted.publish))):
         wait_until(noted.is_overdue, within=60, what="Nobody would notice")
         held.set()
+
+
+def test_a_thread_that_hangs_stops_the_heart_until_it_goes_on(
+    project: Project, engine: MemoryEngine, noted: Noted, held: threading.Event
+) -> None:
+    """So that `/readyz` and the first page of the admin say so, also where nobody starts another watcher."""
+    engine.slow("events", held)
+    with run_in_thread(Watcher(Pulse(noted.publish))):
+        wait_until(noted.is_overdue, within=60)
+        looks = engine.calls.count(("observe", ""))
+        wait_until(lambda: engine.calls.count(("observe", "")) > looks + 2, within=60)
+        stopped_at = read_heartbeat()
+        wait_until(lambda: engine.calls.count(("observe", "")) > looks + 9, within=60)
+        assert read_heartbeat() == stopped_at
+        engine.slow("events", None)
+        held.set()
+        wait_until(lambda: read_heartbeat() != stopped_at, within=60)
 
 
 def test_what_ends_is_never_overdue_again(

@@ -1,0 +1,20 @@
+"""Which rows the watcher has nothing to do with: nothing runs, nothing is wanted, and nothing is under way.
+
+There may be any number of them. The others are few, and an index knows them.
+"""
+
+from django.db.models import Q
+
+from containers.vocabulary import Health
+from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
+
+_HELD = (
+    Q(suspended_at__isnull=False) | Q(gave_up_at__isnull=False) | (~Q(failure_code="") & ~Q(failure_code=UNPROTECTED))
+)
+_WITHOUT_WORK = Q(operation=str(Operation.NONE), reconcile_failures=0)
+_WITHOUT_CONTAINER = Q(container_state="", container_id="", health=str(Health.NONE))
+
+AT_REST = (
+    _WITHOUT_WORK & _WITHOUT_CONTAINER & (Q(desired=str(Desired.STOPPED)) | (Q(desired=str(Desired.RUNNING)) & _HELD))
+)
+"""The row says that the engine has nothing of the project, and that it is to stay so."""

@@ -1,0 +1,87 @@
+"""Projects as a look of the watcher compares them: the columns that tell whether there is anything to do."""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Case, QuerySet, Value, When
+
+from accounts import moments
+from containers.vocabulary import ContainerState, Health, Observation
+from projects.models.at_rest import AT_REST
+from projects.models.project import Project
+from projects.rules.lifecycle import CRASH_LIMIT, Desired
+
+KEYS_AT_ONCE = 1000
+"""Keys that one query names at most."""
+
+
+class WatchedRow(NamedTuple):
+    id: UUID
+    created_at: datetime
+    generation: int
+    container_id: str
+    crash_count: int
+    is_owner_active: bool
+    observed_at: datetime | None
+    updated_at: datetime
+    desired: str
+    suspended_at: datetime | None
+    gave_up_at: datetime | None
+    failure_code: str
+    operation: str
+    reconcile_failures: int
+    reconcile_again_at: datetime | None
+    container_state: str
+    health: str
+    exit_code: int | None
+    agent_state: str
+    agent_code: str
+
+    def is_well(self, seen: Observation, *, now: datetime) -> bool:
+        """Whether a list that says “running and healthy” of this one container leaves nothing to write and to do."""
+        is_same = seen.container_id == self.container_id and seen.generation == self.generation
+        is_plain = seen.is_brief and seen.is_complete and not (seen.is_silent or seen.has_drifted)
+        is_sound = self.is_owner_active and self.crash_count < CRASH_LIMIT and not self.has_future_moments(now)
+        return is_same and is_plain and is_sound and self[_FIRST:] == _WELL
+
+    def has_future_moments(self, now: datetime) -> bool:
+        latest = now + moments.CLOCKS_DIFFER
+        return self.updated_at > latest or (self.observed_at is not None and self.observed_at > latest)
+
+
+_FIRST = WatchedRow._fields.index("desired")
+_WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "")
+_COLUMNS = [{"is_owner_active": "owner__is_active"}.get(name, name) for name in WatchedRow._fields]
+
+
+def _rows() -> "QuerySet[Project, tuple[Any, ...]]":
+    here = Project.objects.filter(instance=settings.BERTH_INSTANCE)
+    return here.order_by().values_list(*_COLUMNS)
+
+
+def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:
+    """The rows with these keys, those that are not at rest, and those that were written in what is now the future.
+
+    It reads no other row, and costs the same however many there are.
+    """
+    return _read([_rows().filter(~AT_REST), _rows().filter(moments.future("updated_at", now=now)), *_with(keys)])
+
+
+def compare_all(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:
+    """The same by going through the whole table, which no index and no statistics can mislead."""
+    future = moments.future("updated_at", now=now) | moments.future("observed_at", now=now)
+    looked_at = Case(When(AT_REST & ~future, then=Value(value=False)), default=Value(value=True))
+    return _read([_rows().alias(looked_at=looked_at).filter(looked_at=Value(value=True)), *_with(keys)])
+
+
+def _with(keys: Collection[UUID]) -> Iterator["QuerySet[Project, tuple[Any, ...]]"]:
+    wanted = list(keys)
+    for first in range(0, len(wanted), KEYS_AT_ONCE):
+        yield _rows().filter(pk__in=wanted[first : first + KEYS_AT_ONCE])
+
+
+def _read(queries: Iterable["QuerySet[Project, tuple[Any, ...]]"]) -> dict[UUID, WatchedRow]:
+    return {row.id: row for query in queries for row in map(WatchedRow._make, query)}

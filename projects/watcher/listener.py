@@ -1,0 +1,48 @@
+"""Listens to the engine's events, in a thread of its own."""
+
+import threading
+from collections.abc import Callable
+
+from django.conf import settings
+
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL, EngineEvent
+from projects.watcher.pulse import LISTENING, Pulse
+
+SILENCE = 30.0
+"""Seconds without an event after which the connection is made anew."""
+
+AGAIN = 2.0
+"""Seconds until the next try where the engine does not answer."""
+
+
+class Listener:
+    """`hear` gets each event, in that thread."""
+
+    def __init__(self, hear: Callable[[EngineEvent], None], pulse: Pulse) -> None:
+        self._hear = hear
+        self._beat = pulse.thread("events of the engine")
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """The thread ends after the next event, or with the process."""
+        self._stopped.set()
+        self._beat.end()
+
+    def _run(self) -> None:
+        within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        while not self._stopped.is_set():
+            self._beat.expect(LISTENING)
+            try:
+                for event in get_engine().events(within, timeout=SILENCE):
+                    self._beat.expect(LISTENING)
+                    self._hear(event)
+                    if self._stopped.is_set():
+                        return
+            except EngineError:
+                self._stopped.wait(AGAIN)

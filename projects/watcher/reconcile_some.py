@@ -1,0 +1,97 @@
+"""Some projects in a round: each is brought up to date and repaired, and what goes wrong at one stays with it."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+
+from containers.vocabulary import Observation
+from projects.models import Project
+from projects.watcher.ends import FindEnd
+from projects.watcher.failures import Confinement, locked_rows, note_success
+from projects.watcher.inspection import Answer, inspecting
+from projects.watcher.reconcile_project import (
+    Repair,
+    has_to_be_inspected,
+    reconcile_project,
+    repair_within_round,
+)
+from projects.watcher.round import Round
+
+HandOver = Callable[[Project, Repair], None]
+"""Does something with a project in another thread, soon or never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a round goes. `before_each` is called before each project."""
+
+    repair: bool
+    barred: bool
+    find_end: FindEnd
+    hand_over: HandOver | None
+    before_each: Callable[[], object] = lambda: None
+
+
+def reconcile_some(
+    ids: Collection[UUID],
+    groups: Mapping[UUID, Sequence[Observation]],
+    changed_keys: Collection[str],
+    confinement: Confinement,
+    result: Round,
+    options: Options,
+) -> None:
+    """`groups` are the containers that a list has shown, and `changed_keys` those of which it may be too old."""
+    chosen = Project.objects.filter(pk__in=ids, instance=settings.BERTH_INSTANCE)
+    projects = chosen.select_related("owner", "plan", "agent_type")
+    for project, group, answer in _with_answers(_without_skipped(projects, result), groups, changed_keys):
+        options.before_each()
+        with confinement.of(project):
+            _reconcile(project, group, answer, result, options)
+        result.unwritten += project.pk in locked_rows
+
+
+def _without_skipped(projects: Iterable[Project], result: Round) -> Iterator[Project]:
+    for project in projects:
+        if project.is_skipped(result.at) or locked_rows.is_skipped(project.pk):
+            result.skipped += 1
+            result.unwritten += project.pk in locked_rows
+        else:
+            yield project
+
+
+def _with_answers(
+    projects: Iterable[Project], groups: Mapping[UUID, Sequence[Observation]], changed_keys: Collection[str]
+) -> Iterator[tuple[Project, Sequence[Observation], Answer | None]]:
+    """First those of which the list says enough, then the others, as the engine answers for them."""
+    asked: dict[str, Project] = {}
+    for project in projects:
+        group = groups.get(project.pk, ())
+        if has_to_be_inspected(project, group, is_changed=project.container_key in changed_keys):
+            asked[project.container_key] = project
+        else:
+            yield project, group, None
+    with inspecting(asked) as answers:
+        for key, answer in answers:
+            yield asked[key], groups.get(asked[key].pk, ()), answer
+
+
+def _reconcile(
+    project: Project, group: Sequence[Observation], answer: Answer | None, result: Round, options: Options
+) -> None:
+    decision = reconcile_project(
+        project,
+        group,
+        answer,
+        result,
+        repair=options.repair,
+        barred=options.barred,
+        find_end=options.find_end,
+    )
+    if decision is None:
+        return
+    if options.hand_over is not None:
+        options.hand_over(project, Repair(project, decision))
+    elif repair_within_round(project, decision.remedy, result):
+        note_success(project)

@@ -1,0 +1,235 @@
+"""A narrow look does what one does that goes through all rows: what it passes over, nothing is to be done with."""
+
+import copy
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import clock
+from accounts.models import User
+from containers.identity import container_name
+from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, AgentReport, ContainerSpec, ContainerState, Health
+from projects.models import Event, Project, watched_row
+from projects.models.watched_row import find_watched
+from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
+from projects.services import start_and_stop
+from projects.services.container_spec import build_spec
+from projects.watcher import reconcile as rounds
+from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile_project import has_to_be_inspected, reconcile_project
+from projects.watcher.round import Round
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.memory_container import MemoryContainer
+
+pytestmark = pytest.mark.django_db
+
+LONG = timedelta(minutes=30)
+SOON = timedelta(seconds=20)
+
+
+def row_states() -> Iterator[dict[str, Any]]:
+    """Every meaningful state of a row: what is wanted, what holds it, what is under way, what is known, what is odd."""
+    now = timezone.now()
+    held: list[dict[str, Any]] = [
+        {},
+        {"suspended_at": now},
+        {"gave_up_at": now},
+        {"failure_code": "image_missing"},
+        {"failure_code": "bot_claimed"},
+        {"failure_code": UNPROTECTED},
+    ]
+    operations: list[dict[str, Any]] = [
+        {},
+        *(
+            {"operation": Operation.START, "operation_id": uuid4(), "operation_deadline": now + until}
+            for until in (SOON, -SOON)
+        ),
+    ]
+    known: list[dict[str, Any]] = [
+        {"container_state": "", "container_id": "", "health": Health.NONE, "agent_state": ""},
+        {"container_state": "", "container_id": "", "health": Health.HEALTHY},
+        {"container_state": "", "health": Health.NONE},
+        {"container_state": ContainerState.RUNNING, "health": Health.HEALTHY, "agent_state": "running"},
+        {"container_state": ContainerState.RUNNING, "health": Health.UNHEALTHY, "agent_state": "degraded"},
+        {"container_state": ContainerState.EXITED, "health": Health.UNHEALTHY, "exit_code": 1},
+    ]
+    odd: list[dict[str, Any]] = [
+        {},
+        {"reconcile_failures": 1},
+        {"reconcile_again_at": now + SOON},
+        {"updated_at": now + LONG},
+        {"crash_count": 5},
+        {"generation": 7},
+    ]
+    for values in product([{"desired": each} for each in Desired], held, operations, known, odd):
+        yield {name: value for each in values for name, value in each.items()}
+
+
+CONTAINERS: dict[str, dict[str, Any]] = {
+    "healthy": {},
+    "unhealthy": {"health": Health.UNHEALTHY},
+    "starting": {"health": Health.STARTING},
+    "no health check": {"health": Health.NONE},
+    "degraded since the last check": {"has_reported": True, "report": AgentReport(state="degraded")},
+    "exited": {"state": ContainerState.EXITED, "exit_code": 1, "health": Health.UNHEALTHY},
+    "created": {"state": ContainerState.CREATED, "health": Health.NONE},
+    "paused": {"state": ContainerState.PAUSED},
+    "restarting": {"state": ContainerState.RESTARTING, "exit_code": 1, "health": Health.UNHEALTHY},
+    "dead": {"state": ContainerState.DEAD, "exit_code": 1},
+    "removing": {"state": ContainerState.REMOVING},
+    "another one": {"container_id": "f" * 64},
+    "moved": {"has_drifted": True},
+    "silent": {"is_silent": True},
+}
+NO_CONTAINER = "none"
+
+
+@pytest.fixture
+def template(deploy: Callable[..., Project]) -> Project:
+    found = deploy()
+    Project.objects.update(updated_at=timezone.now() - LONG, observed_at=timezone.now() - LONG)
+    return Project.objects.select_related("owner", "plan", "agent_type").get(pk=found.pk)
+
+
+def add_rows(template: Project, states: list[dict[str, Any]]) -> list[Project]:
+    made = []
+    for state in states:
+        each = copy.copy(template)
+        each._state = copy.copy(template._state)
+        each.pk, each.uid, each.bot_id = uuid4(), None, None
+        for name, value in state.items():
+            setattr(each, name, value)
+        made.append(each)
+    return Project.objects.bulk_create(made, batch_size=500)
+
+
+def make_container(engine: MemoryEngine, template: Project, project: Project, kind: str) -> MemoryContainer:
+    container = copy.copy(engine.containers[template.container_name])
+    container.labels = {**container.labels, PROJECT_LABEL: project.container_key}
+    container.name = container_name(project.container_key)
+    for name, value in CONTAINERS[kind].items():
+        setattr(container, name, value)
+    return container
+
+
+def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Project, engine: MemoryEngine) -> None:
+    """Every state of a row with every state of a container. All other cells go the way that every look goes."""
+    states = list(row_states())
+    projects = add_rows(template, states)
+    now = clock.now()
+    looked_at = find_watched([], now=now)
+    rows = find_watched([project.pk for project in projects], now=now)
+    alone = [project for project in projects if project.pk not in looked_at]
+    seen = {kind: make_container(engine, template, template, kind).listed for kind in CONTAINERS}
+    well = [
+        (project, kind) for project in projects for kind in CONTAINERS if rows[project.pk].is_well(seen[kind], now=now)
+    ]
+    assert {kind for _, kind in well} == {"healthy", "degraded since the last check"}  # to a list they are the same
+    assert (len(alone), len(well)) == (40, 2)
+    engine.calls.clear()
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        for project, kind in [*((project, NO_CONTAINER) for project in alone), *well]:
+            group = [] if kind == NO_CONTAINER else [seen[kind]]
+            result = Round(at=now)
+            assert not has_to_be_inspected(project, group, is_changed=False), (kind, project.__dict__)
+            decision = reconcile_project(
+                project, group, None, result, repair=True, barred=False, find_end=lambda _: None
+            )
+            assert (decision, result.changed) == (None, 0), (kind, project.__dict__)
+    assert (len(queries), engine.calls) == (0, [])
+
+
+# -- random fleets, with other writers between the looks ---------------------------------------------------------------
+
+FLEET = 24
+STEPS = 8
+ACTS = {"deploy", "stop", "remove", "realign", "quarantine"}
+
+
+@pytest.fixture
+def fleet(template: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[Project]:
+    """Copies of one project, of which each may have a container."""
+    pattern = build_spec(template)
+
+    def spec_of(project: Project) -> ContainerSpec:
+        labels = {**pattern.labels, PROJECT_LABEL: project.container_key}
+        return replace(pattern, name=project.container_name, labels=labels, generation=project.generation)
+
+    monkeypatch.setattr(start_and_stop, "build_spec", spec_of)
+    return add_rows(template, [{} for _ in range(FLEET)])
+
+
+def change(engine: MemoryEngine, template: Project, project: Project, dice: random.Random) -> str:
+    """Somebody else writes the row, or something happens to the container. Returns the key where an event tells."""
+    rows = Project.objects.filter(pk=project.pk)
+    if dice.random() < 0.5:
+        rows.update(**dice.choice(STATES) | {"generation": 1})
+    if dice.random() < 0.5:
+        return ""
+    kind = dice.choice([NO_CONTAINER, *CONTAINERS])
+    engine.containers.pop(project.container_name, None)
+    if kind != NO_CONTAINER:
+        container = make_container(engine, template, project, kind)
+        container.labels[GENERATION_LABEL] = "1"
+        engine.containers[container.name] = container
+    return dice.choice(["", project.container_key])
+
+
+STATES = list(row_states())
+
+
+def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any]:
+    """What a look does, and what the rows and the history say after it, without what is new each time."""
+    engine.calls.clear()
+    before = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    result = reconcile(changed_keys=keys, narrow=narrow, include_volumes=False)
+    columns = [field.attname for field in Project._meta.concrete_fields]
+    moments, new_each_time = {"observed_at", "updated_at", "operation_id", "uid"}, {"crashes_since", "container_id"}
+    rows = {}
+    for row in Project.objects.values(*columns):
+        rows[row["id"]] = {
+            name: bool(value) if name.endswith("_at") or name in new_each_time else value
+            for name, value in row.items()
+            if name not in moments
+        }
+    events = Counter(Event.objects.filter(pk__gt=before).values_list("project_id", "action", "outcome"))
+    acts = Counter(call for call in engine.calls if call[0] in ACTS)
+    told = Counter([*result.repaired, *result.failed, result.held, f"{result.changed} changed"])
+    return {"rows": rows, "events": events, "acts": acts, "told": told}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_narrow_look_does_what_a_look_at_all_rows_does(
+    template: Project, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """From the same state, which goes on with what the full look has made of it. Another server writes in between."""
+    monkeypatch.setattr(rounds, "compare_all", lambda keys, now: watched_row._read([watched_row._rows()]))
+    dice = random.Random(seed)
+    acted = 0
+    for _ in range(STEPS):
+        keys = {change(engine, template, project, dice) for project in dice.sample(fleet, 12)} - {""}
+        User.objects.filter(pk=template.owner_id).update(is_active=dice.random() < 0.9)
+        kept = copy.deepcopy(engine.containers), set(engine.volumes), dict(engine.volume_labels)
+        with transaction.atomic():
+            narrow = look(engine, keys, narrow=True)
+            transaction.set_rollback(True)
+        engine.containers, engine.volumes, engine.volume_labels = kept
+        full = look(engine, keys, narrow=False)
+        for name, found in full.items():
+            differing = [(narrow[name][key], found[key]) for key in found if narrow[name].get(key) != found[key]]
+            assert not differing, (name, differing)
+            assert len(narrow[name]) == len(found), name
+        acted += full["acts"].total()
+    assert acted > STEPS
