@@ -13,7 +13,7 @@ _PER_VENDOR = {
 
 def multiply(project: Project, count: int) -> None:
     """Adds `count` rows that differ from this one in their id only. They have no bot and no user."""
-    new_id, numbers = _PER_VENDOR[connection.vendor]
+    new_id, numbers = _PER_VENDOR[str(connection.vendor)]
     columns = [field.column for field in Project._meta.concrete_fields]
     values = {"id": new_id, "bot_id": "NULL", "uid": "NULL"}
     table = Project._meta.db_table

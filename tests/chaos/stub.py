@@ -8,7 +8,7 @@ REPOSITORY = "berth-test/chaos"
 STUB_PROJECT = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
 """A good request for a project of the stub (see `tests.chaos.inside.prepare.add_offers`)."""
 
-_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test")
+_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test", "rm")
 
 # What to do is read from a file: one in /tmp is forgotten when the container starts again, one in /data is not.
 SCRIPT = r"""#!/bin/sh
@@ -24,6 +24,9 @@ while :; do
       exit0) exit 0 ;;
       exit1) say failed crash; exit 1 ;;
       exit20) say failed telegram_token; exit 20 ;;
+      segfault) kill -SEGV $$ ;;
+      degraded) rm $wish; say degraded provider_down ;;
+      well) rm $wish; say running ;;
       oom) exec dd if=/dev/zero of=/dev/null bs=200M count=1 ;;
     esac
   done
