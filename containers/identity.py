@@ -58,7 +58,9 @@ def is_former(labels: Mapping[str, str]) -> bool:
 
 def is_ours(labels: Mapping[str, str]) -> bool:
     """Whether an engine may change what carries these labels, where it belongs to a project of ours."""
-    return is_former(labels) or is_labelled(labels)
+    if labels.get(INSTANCE_LABEL) != settings.BERTH_INSTANCE:
+        return False
+    return INSTALLATION_LABEL not in labels or labels[INSTALLATION_LABEL] == installation_id()
 
 
 def container_name(key: str) -> str:

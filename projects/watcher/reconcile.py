@@ -67,7 +67,7 @@ def reconcile(
     mend = repair and not conflicts
     found = group_by_key(seen for seen in observed if is_ours(seen.labels))
     result.seen = sum(map(len, found.values()))
-    result.running = {each.container_id: each.key for each in observed if _runs(each)}
+    result.running = {each.container_id: key for key, group in found.items() for each in group if _runs(each)}
     groups = {pk: found.pop(str(pk), []) for pk in rows}
     confinement = Confinement(result.failed)
     if narrow and not barred:
@@ -128,7 +128,7 @@ def _in_order(rows: Iterable[WatchedRow]) -> Iterator[list[UUID]]:
 
 
 def _runs(seen: Observation) -> bool:
-    return seen.state is ContainerState.RUNNING and is_ours(seen.labels) and bool(seen.key)
+    return seen.state is ContainerState.RUNNING and bool(seen.key)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
 from uuid import uuid4
@@ -37,9 +37,8 @@ LONG = timedelta(minutes=30)
 SOON = timedelta(seconds=20)
 
 
-def row_states() -> Iterator[dict[str, Any]]:
+def row_states(now: datetime) -> Iterator[dict[str, Any]]:
     """Every meaningful state of a row: what is wanted, what holds it, what is under way, what is known, what is odd."""
-    now = timezone.now()
     held: list[dict[str, Any]] = [
         {},
         {"suspended_at": now},
@@ -124,9 +123,8 @@ def make_container(engine: MemoryEngine, template: Project, project: Project, ki
 
 def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Project, engine: MemoryEngine) -> None:
     """Every state of a row with every state of a container. All other cells go the way that every look goes."""
-    states = list(row_states())
-    projects = add_rows(template, states)
     now = clock.now()
+    projects = add_rows(template, list(row_states(now)))
     looked_at = find_watched([], now=now)
     rows = find_watched([project.pk for project in projects], now=now)
     alone = [project for project in projects if project.pk not in looked_at]
@@ -175,7 +173,7 @@ def change(engine: MemoryEngine, template: Project, project: Project, dice: rand
     """Somebody else writes the row, or something happens to the container. Returns the key where an event tells."""
     rows = Project.objects.filter(pk=project.pk)
     if dice.random() < 0.5:
-        rows.update(**dice.choice(STATES) | {"generation": 1})
+        rows.update(**dice.choice(list(row_states(clock.now()))) | {"generation": 1})
     if dice.random() < 0.5:
         return ""
     kind = dice.choice([NO_CONTAINER, *CONTAINERS])
@@ -185,9 +183,6 @@ def change(engine: MemoryEngine, template: Project, project: Project, dice: rand
         container.labels[GENERATION_LABEL] = "1"
         engine.containers[container.name] = container
     return dice.choice(["", project.container_key])
-
-
-STATES = list(row_states())
 
 
 def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any]:
@@ -218,7 +213,10 @@ def test_a_narrow_look_does_what_a_look_at_all_rows_does(
     monkeypatch.setattr(rounds, "compare_all", lambda keys, now: watched_row._read([watched_row._rows()]))
     dice = random.Random(seed)
     acted = 0
-    for _ in range(STEPS):
+    began = timezone.now()
+    for step in range(STEPS):
+        now = began + step * LONG  # it stands still in both looks, however long they take
+        monkeypatch.setattr(clock, "now", lambda now=now: now)
         keys = {change(engine, template, project, dice) for project in dice.sample(fleet, 12)} - {""}
         User.objects.filter(pk=template.owner_id).update(is_active=dice.random() < 0.9)
         kept = copy.deepcopy(engine.containers), set(engine.volumes), dict(engine.volume_labels)
