@@ -1,0 +1,133 @@
+"""How soon a crash is visible, and how soon many removed agents are back, against the engine itself.
+
+    python -m tests.benchmarks.crashes [--crashes 20] [--many 300] [--rounds 2]
+
+An agent is killed from outside. The engine's own event is heard by a listener of this command; visible is when the API
+says something else than `running`. Then so many agents are removed by force, behind Berth's back, and it is counted
+until the engine runs them all again; the same number is made by hand, eight at a time, on the same engine in turn.
+"""
+
+import argparse
+import os
+import signal
+import statistics
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+from containers.docker.secrets import pack_secrets
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
+from tests.benchmarks.deploy import Raw
+from tests.benchmarks.harness import Client, Server, percentile, print_row, serving, timed
+from tests.engines import connect
+from tests.waiting import wait_until
+
+AT_ONCE = 8
+WAITING = 1800.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--crashes", type=int, default=20)
+    parser.add_argument("--many", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    raw = Raw()
+    image = raw.make_image()
+    try:
+        with serving(image=image) as server:
+            raw.prepare(server)
+            measure_crashes(server, raw.client, options.crashes)
+            measure_returns(server, raw, options.many, options.rounds)
+            raw.clean_up()
+    finally:
+        raw.client.close()
+
+
+def deploy(client: Client, number: int) -> str:
+    token = f"{uuid4().int % 10**15}:{number}"
+    body = {"name": f"bench {number}", "type": "stub", "plan": "bench", "telegramToken": token, "apiKey": "sk-bench"}
+    status, project = client.call("POST", "/api/projects", body)
+    assert status == 201, project
+    return str(project["id"])
+
+
+def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
+    client = server.connect()
+    heard: dict[str, float] = {}
+
+    def listen() -> None:
+        own = connect()
+        for event in own.events(decode=True, filters={"event": "die", "label": f"{INSTANCE_LABEL}={server.instance}"}):
+            heard[event["Actor"]["Attributes"][PROJECT_LABEL]] = time.monotonic()
+
+    threading.Thread(target=listen, daemon=True).start()
+    told: list[float] = []
+    visible: list[float] = []
+    for number in range(crashes):
+        project = deploy(client, number)
+        path = f"/api/projects/{project}"
+
+        def status(path: str = path) -> str:
+            return str(client.call("GET", path)[1]["status"])
+
+        wait_until(lambda status=status: status() == "running", within=WAITING)
+        chosen = {"label": [f"{INSTANCE_LABEL}={server.instance}", f"{PROJECT_LABEL}={project}"]}
+        process = engine.inspect_container(engine.containers(filters=chosen)[0]["Id"])["State"]["Pid"]
+        began = time.monotonic()
+        os.kill(process, signal.SIGKILL)
+        while status() == "running":
+            pass
+        visible.append((time.monotonic() - began) * 1000)
+        wait_until(lambda project=project: project in heard, within=WAITING)
+        told.append((heard[project] - began) * 1000)
+        client.call("DELETE", path)
+    later = [seen - event for seen, event in zip(visible, told, strict=True)]
+    print_row("crashes", "event ms", "visible ms", "later ms", "later p90 ms")
+    medians = (f"{statistics.median(values):.0f}" for values in (told, visible, later))
+    print_row(crashes, *medians, f"{percentile(later, 0.9):.0f}")
+
+
+def measure_returns(server: Server, raw: Raw, many: int, rounds: int) -> None:
+    client = server.connect()
+    for number in range(many):
+        deploy(client, number)
+    print_row("removed", "raw s", "Berth s", "ratio")
+    for _ in range(rounds):
+        by_hand, _ = timed(lambda: make_by_hand(raw, many))
+        raw.clean_up()
+        by_berth, _ = timed(lambda: remove_and_wait(server, raw.client, many))
+        print_row(many, f"{by_hand / 1000:.1f}", f"{by_berth / 1000:.1f}", f"{by_berth / by_hand:.2f}")
+
+
+def make_by_hand(raw: Raw, many: int) -> None:
+    """What a deploy does: create, deliver the secrets, start."""
+
+    def make(number: int) -> None:
+        name = f"{raw.mark}-many-{number}"
+        raw.create(name)
+        secrets = pack_secrets(raw.spec.secrets, group=raw.spec.user)
+        raw.client.put_archive(name, "/run/secrets", secrets)
+        raw.client.start(name)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(make, range(many)))
+
+
+def remove_and_wait(server: Server, engine: Any, many: int) -> None:
+    """Removing takes its time as well, which counts here and not for what is made by hand."""
+    chosen = {"label": [f"{INSTANCE_LABEL}={server.instance}"]}
+    before = {each["Id"] for each in engine.containers(filters=chosen)}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda each: engine.remove_container(each, force=True), before))
+
+    def are_back() -> bool:
+        return len({each["Id"] for each in engine.containers(filters=chosen)} - before) == many
+
+    wait_until(are_back, within=WAITING)
+
+
+if __name__ == "__main__":
+    main()
