@@ -46,9 +46,9 @@ class EventCursor(models.Model):
 
     def advance(self, event_id: int) -> None:
         """Moves the cursor forwards, never back: another process may have read further."""
-        rows = EventCursor.objects.filter(pk=self.pk, last_event_id__lt=event_id)
-        rows.update(last_event_id=event_id)
-        self.last_event_id = max(self.last_event_id, event_id)
+        if event_id > self.last_event_id:
+            EventCursor.objects.filter(pk=self.pk, last_event_id__lt=event_id).update(last_event_id=event_id)
+            self.last_event_id = event_id
 
 
 def newest_event_id() -> int:

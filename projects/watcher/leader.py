@@ -14,10 +14,13 @@ from projects.rules import lifecycle
 def become_leader(holder: str) -> bool:
     """Takes or renews the lease for 15 seconds. Returns whether `holder` has it."""
     now = clock.now()
-    Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
     free = Q(lease_until=None) | over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(holder=holder)
     mine = Watch.objects.filter(free, instance=settings.BERTH_INSTANCE)
-    return bool(mine.update(holder=holder, lease_until=now + lifecycle.LEASE))
+    lease = {"holder": holder, "lease_until": now + lifecycle.LEASE}
+    if mine.update(**lease):
+        return True
+    _, is_new = Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
+    return is_new and bool(mine.update(**lease))
 
 
 def beat(holder: str, at: datetime) -> None:
