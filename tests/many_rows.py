@@ -21,7 +21,7 @@ def multiply(project: Project, count: int) -> None:
     values = {"id": new_id, "bot_id": "NULL", "uid": "NULL"}
     table = Project._meta.db_table
     names = ", ".join(f'"{column}"' for column in columns)
-    chosen = ", ".join(values.get(column, f'"{column}"') for column in columns)
+    chosen = ", ".join(values.get(str(column), f'"{column}"') for column in columns)
     template = project.pk if connection.vendor == "postgresql" else project.pk.hex
     with connection.cursor() as cursor:
         for made in range(0, count, AT_ONCE):

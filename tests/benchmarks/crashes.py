@@ -13,7 +13,9 @@ import signal
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -54,6 +56,10 @@ def deploy(client: Client, number: int) -> str:
     return str(project["id"])
 
 
+def is_running(status: Callable[[], str]) -> bool:
+    return status() == "running"
+
+
 def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
     client = server.connect()
     heard: dict[str, float] = {}
@@ -73,7 +79,7 @@ def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
         def status(path: str = path) -> str:
             return str(client.call("GET", path)[1]["status"])
 
-        wait_until(lambda status=status: status() == "running", within=WAITING)
+        wait_until(partial(is_running, status), within=WAITING)
         chosen = {"label": [f"{INSTANCE_LABEL}={server.instance}", f"{PROJECT_LABEL}={project}"]}
         process = engine.inspect_container(engine.containers(filters=chosen)[0]["Id"])["State"]["Pid"]
         began = time.monotonic()
@@ -81,7 +87,7 @@ def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
         while status() == "running":
             pass
         visible.append((time.monotonic() - began) * 1000)
-        wait_until(lambda project=project: project in heard, within=WAITING)
+        wait_until(partial(heard.__contains__, project), within=WAITING)
         told.append((heard[project] - began) * 1000)
         client.call("DELETE", path)
     later = [seen - event for seen, event in zip(visible, told, strict=True)]

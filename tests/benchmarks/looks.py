@@ -61,11 +61,10 @@ def make_fleet(containers: int) -> "tuple[Project, list[dict[str, Any]]]":
     from containers.identity import own_labels
     from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL
     from projects.models import AgentType, Plan, Project
-    from tests.factories import UserFactory
     from tests.many_rows import multiply
 
     common = {
-        "owner": UserFactory(),
+        "owner": User.objects.create_user(email="bench@example.org"),
         "instance": "berth",
         "agent_type": AgentType.objects.all()[0],
         "plan": Plan.objects.all()[0],
@@ -118,7 +117,11 @@ def measure(rows: int, rounds: int) -> None:
         act()
         return (time.process_time() - began) * 1000
 
-    acts = {"list": ask, "narrow": partial(look, narrow=True), "whole": partial(look, narrow=False)}
+    acts: dict[str, Callable[[], object]] = {
+        "list": ask,
+        "narrow": partial(look, narrow=True),
+        "whole": partial(look, narrow=False),
+    }
     figures: dict[str, list[float]] = {name: [] for name in [*acts, *(f"{name} cpu" for name in acts)]}
     for number in range(2 * rounds + 2):
         for name, act in acts.items():

@@ -54,7 +54,7 @@ def agents(
     number = MANY if is_long else len(WAYS)
     made = [create_project(api, STUB_PROJECT | {"name": f"agent {each}"}) for each in range(number)]
     watcher()
-    wait_until(lambda: set(statuses(api).values()) == {"running"}, within=WAITING, what=lambda: statuses(api))
+    wait_until(lambda: set(statuses(api).values()) == {"running"}, within=WAITING, what=lambda: str(statuses(api)))
     return {project.name: project for project in made}
 
 
@@ -114,9 +114,9 @@ def test_a_wave_of_crashes_gets_right_reasons(
         events = Event.objects.filter(action="crash").order_by("pk").values_list("project_id", "outcome")
         return {name: [outcome for pk, outcome in events if ids[pk] == name] for name in agents}
 
-    wait_until(lambda: all(told().values()), within=WAITING, what=told)
+    wait_until(lambda: all(told().values()), within=WAITING, what=lambda: str(told()))
     settled = {"running", "crashed"}  # whose token was refused is not tried again, but for an engine that was faster
-    wait_until(lambda: set(seen.look().values()) <= settled, within=WAITING, what=lambda: statuses(api))
+    wait_until(lambda: set(seen.look().values()) <= settled, within=WAITING, what=lambda: str(statuses(api)))
     assert told() == {name: [WAYS[way][0]] for name, way in ways.items()}
     rows = Project.objects.values_list("name", "ended_exit_code", "ended_oom_killed")
     assert {name: ended for name, *ended in rows} == {name: list(WAYS[way][1:]) for name, way in ways.items()}
