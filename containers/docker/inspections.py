@@ -11,6 +11,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.observations import Details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
+from containers.docker_api.reading import with_my_limits
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Observation
 
@@ -48,7 +49,7 @@ class Inspections:
         if len(listed) < 2:
             found = [look.inspect(each) for each in listed]
         else:
-            found = list(self._pool().map(self._connection.with_my_limits(look.inspect), listed))
+            found = list(self._pool().map(with_my_limits(look.inspect), listed))
         return [each for each in found if each is not None]
 
     def is_stuck(self, container_id: str) -> bool:

@@ -2,12 +2,10 @@
 
 import os
 import socket
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from http.cookiejar import DefaultCookiePolicy
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import docker
 import docker.errors
@@ -18,6 +16,7 @@ from django.conf import settings
 from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
+from containers.docker_api.reading import this_thread
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
 from containers.foreign_json import read_json
@@ -35,8 +34,6 @@ ANSWER_SIZE = 8 * 1024 * 1024
 """Bytes that one call may receive, enough for a list of some thousand containers."""
 
 OLDEST_API = "1.41"
-_thread = threading.local()
-R = TypeVar("R")
 
 # The type stubs lack half of docker-py's methods, and everything that a subclass uses.
 _APIClient: Any = docker.APIClient
@@ -149,23 +146,12 @@ class Connection:
     @contextmanager
     def read_deadline(self) -> Iterator[None]:
         """All calls of this thread inside have `READ_DEADLINE` seconds together."""
-        _thread.is_reading = True
+        this_thread.is_reading = True
         try:
             with time_limit(READ_DEADLINE):
                 yield
         finally:
-            _thread.is_reading = False
-
-    def with_my_limits(self, act: Callable[[Any], R]) -> Callable[[Any], R]:
-        """`act` for other threads, which get what is left of this thread's time, and its breaker."""
-        left, began, is_reading = seconds_left(), time.monotonic(), getattr(_thread, "is_reading", False)
-
-        def within_limits(given: Any) -> R:
-            _thread.is_reading = is_reading
-            with nullcontext() if left is None else time_limit(began + left - time.monotonic()):
-                return act(given)
-
-        return within_limits
+            this_thread.is_reading = False
 
     @contextmanager
     def call(
@@ -185,7 +171,7 @@ class Connection:
         left = seconds_left()
         if left is not None and left <= 0:
             raise EngineUnavailableError(SLOW)
-        is_reading = getattr(_thread, "is_reading", False)
+        is_reading = this_thread.is_reading
         state = self._states.setdefault(os.getpid(), _ProcessState())
         breaker = state.read_breaker if is_reading else state.breaker
         breaker.admit()
