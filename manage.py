@@ -5,22 +5,37 @@ import os
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from django.core.management import ManagementUtility
+from django.core.management.base import BaseCommand, CommandError
 
 from config.version import read_version
 
 
+class CommandLine(ManagementUtility):
+    """Refuses commands that need the database as it is in this version, where it is another one's."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        command = super().fetch_command(subcommand)
+        is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help"} & set(self.argv[2:])
+        if is_run and getattr(command, "requires_current_database", False):
+            # Imported here: it needs the settings, which Django has read by now.
+            from config.database.versions import require_database_of_this_version  # noqa: PLC0415
+
+            require_database_of_this_version()
+        return command
+
+
 def main() -> int:
-    """Exit code 2 and one sentence, without a traceback, for configuration that cannot be used."""
+    """Exit code 2 and one sentence, without a traceback, for configuration that is bad; 1 for a wrong database."""
     if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
         sys.stdout.write(f"Berth {read_version()}\n")
         return 0
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
+        CommandLine(sys.argv).execute()
+    except (ImproperlyConfigured, CommandError) as error:
         sys.stderr.write(f"{error}\n")
-        return 2
+        return 2 if isinstance(error, ImproperlyConfigured) else error.returncode
     return 0
 
 

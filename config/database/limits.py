@@ -12,6 +12,9 @@ from contextlib import contextmanager
 LOCK = 8.0
 """Seconds for which PostgreSQL lets a statement wait for a lock."""
 
+MIGRATION_LOCK = 2.0
+"""The same for a migration. All others wait behind it meanwhile, and have time left when it gives way."""
+
 STATEMENT = 10.0
 """Seconds that PostgreSQL spends on a statement, with its waiting for locks."""
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import c_double
 from functools import partial
 from multiprocessing.connection import wait
@@ -22,6 +23,7 @@ import django
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db.utils import Error as DatabaseError
 
 logger = logging.getLogger("berth.serve")
 
@@ -172,7 +174,14 @@ def allow_many_files() -> None:
 
 
 def run_watcher(due: c_double) -> None:
-    """`due` is shared with the parent: by then the watcher will have shown that it lives."""
+    """`due` is shared with the parent: by then the watcher will have shown that it lives.
+
+    The files of a newer version may be here before its migrations are. A newer database is one that is being upgraded.
+    """
+    from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
+
+    with suppress(DatabaseError):  # one that does not answer is waited for
+        refuse_older_database()
     call_command("watch", publish=partial(setattr, due, "value"))
 
 

@@ -17,6 +17,7 @@ DEFAULT_EMAIL = "admin@berth.localhost"
 
 class Command(BaseCommand):
     help = "Make the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless there is one."
+    requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:
         admin = User.objects.filter(is_superuser=True).order_by("date_joined").first()

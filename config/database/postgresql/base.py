@@ -11,7 +11,7 @@ from django.db.backends.postgresql import base
 from psycopg import IsolationLevel
 
 from config.database.gate import Gate
-from config.database.limits import LOCK, STATEMENT, seconds_left, time_limit, waiting
+from config.database.limits import LOCK, MIGRATION_LOCK, STATEMENT, seconds_left, time_limit, waiting
 from config.database.noting import NotesFaults
 from config.database.postgresql.connection import BoundedConnection, HangingError
 
@@ -105,10 +105,14 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         return bool(changed) or not connection.autocommit
 
     @contextmanager
-    def without_server_limits(self) -> Iterator[None]:
-        """For migrations. After an error the limits stay lifted, and the connection is not used any more."""
+    def migration_limits(self) -> Iterator[None]:
+        """Gives statements all the time they need, and locks little: whoever needs the table waits behind them.
+
+        After an error these limits stay, and the connection is to be closed.
+        """
+        limits = {"lock_timeout": str(int(MIGRATION_LOCK * 1000)), "statement_timeout": "0"}
         with self.cursor() as cursor:
-            kept = {name: _set_config(cursor, name, "0") for name in ("lock_timeout", "statement_timeout")}
+            kept = {name: _set_config(cursor, name, value) for name, value in limits.items()}
         yield
         with self.cursor() as cursor:
             for name, value in kept.items():

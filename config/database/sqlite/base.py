@@ -30,6 +30,6 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             self.connection.execute(f"PRAGMA busy_timeout = {int(wanted * 1000)}")
             self._current = wanted
 
-    def without_server_limits(self) -> AbstractContextManager[None]:
+    def migration_limits(self) -> AbstractContextManager[None]:
         """There is no server."""
         return nullcontext()

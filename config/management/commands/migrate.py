@@ -1,15 +1,58 @@
-"""Django's `migrate`, which waits for the database as long as it needs."""
+"""Django's `migrate`, beside servers of the version before.
 
+One process at a time does it. A statement may take as long as it needs, but it waits for a lock only shortly: all who
+come after it for the same table wait behind it. Then it lets them pass, and tries again.
+"""
+
+import time
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.utils import Error as DatabaseError
 
+from config.database.faults import Fault, find_fault
 from config.database.limits import without_limits
+from config.database.migration_lock import migration_lock
+from config.database.versions import refuse_newer_database
+
+TRIES_FOR = 600.0
+"""Seconds after which a migration that does not get its locks is given up."""
+
+PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds between two tries; the last is that of all further ones."""
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         connection: Any = connections[options["database"]]
-        with without_limits(), connection.without_server_limits():
-            super().handle(*args, **options)
+        with migration_lock(connection):
+            if not options["app_label"]:
+                refuse_newer_database(connection)
+            self._migrate_patiently(connection, args, options)
+
+    def _migrate_patiently(self, connection: Any, args: Any, options: dict[str, Any]) -> None:
+        """Each try goes on after the last migration that is done: each of them is done whole or not at all."""
+        until, tries = time.monotonic() + TRIES_FOR, 0
+        while not self._try_to_migrate(connection, args, options):
+            if time.monotonic() > until:
+                raise CommandError(
+                    "A table stays locked by somebody else, so it could not be migrated. What is done stays done. "
+                    "End the long transaction (PostgreSQL lists it in pg_stat_activity), then run this again."
+                )
+            if tries == 0:
+                self.stderr.write("… Waiting for a table that others use")
+            time.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
+            tries += 1
+
+    def _try_to_migrate(self, connection: Any, args: Any, options: dict[str, Any]) -> bool:
+        try:
+            with without_limits(), connection.migration_limits():
+                super().handle(*args, **options)
+        except DatabaseError as error:
+            if find_fault(error) is not Fault.BUSY or connection.in_atomic_block:
+                raise
+            connection.close()
+            return False
+        return True

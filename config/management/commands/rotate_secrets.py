@@ -13,6 +13,7 @@ class Command(BaseCommand):
         "Write every stored credential anew with the first of BERTH_ENCRYPTION_KEYS. "
         "Put the new key in front, restart, run this, then take the old key away."
     )
+    requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = 0

@@ -14,6 +14,7 @@ from projects.services.key_rotation import check_keys
 
 class Command(BaseCommand):
     help = "Serve Berth: the web server and the watcher. Agents go on when it stops."
+    requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")

@@ -15,6 +15,7 @@ class Command(BaseCommand):
         "Go on with this database although containers come from a newer one, or from one with another id: take over "
         "what belongs to its projects, and put the rest into quarantine. Nothing is deleted."
     )
+    requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only say what would be adopted")

@@ -23,6 +23,7 @@ class Command(BaseCommand):
         "List, adopt or delete agents in quarantine: they carry the id of this installation and belong to no project. "
         "They are stopped and kept, with what they remember, until you decide."
     )
+    requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb")

@@ -9,6 +9,7 @@ from projects.watcher.reconcile import reconcile
 
 class Command(BaseCommand):
     help = "Look at every container once, repair what differs from what is wanted, and print what was repaired."
+    requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()

@@ -167,9 +167,9 @@ def test_the_check_of_connections_has_one_time_limit(monkeypatch: pytest.MonkeyP
     assert all(seconds is not None and seconds <= base.CHECK for seconds in asked)
 
 
-def test_a_migration_is_not_limited_and_what_follows_is() -> None:
-    with limits.without_limits(), limits.time_limit(-1), connection.without_server_limits():
-        assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("0", "0")
+def test_a_migration_waits_shortly_for_locks_and_is_not_limited_otherwise() -> None:
+    with limits.without_limits(), limits.time_limit(-1), connection.migration_limits():
+        assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("2s", "0")
     assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("8s", "10s")
 
 

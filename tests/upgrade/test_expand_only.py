@@ -1,0 +1,153 @@
+"""Each migration since a release leaves what its servers use: they may run on while it is carried out."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.db.models.functions import Lower
+
+from tests.upgrade.expanding import Judge, complaints_since, operations_since
+from tests.upgrade.releases import APPS, RELEASES, Release
+
+ACCEPTED = {
+    "projects.0007_events_for_readers: AlterField event.project_id": "drops an index that another one replaces",
+    "projects.0007_events_for_readers: AddIndex event_by_project": "releases before it had few events",
+    "projects.0007_events_for_readers: AddIndex event_by_time": "releases before it had few events",
+    "projects.0015_allowances: RunPython keep_what_owners_have": "writes to a new table only",
+    "projects.0016_unconfirmed_bots: RemoveConstraint project.one_live_project_per_bot": (
+        "0.1.0 looks before it writes, too; the next constraint refuses what slips through"
+    ),
+    "projects.0016_unconfirmed_bots: AddConstraint one_confirmed_project_per_bot": "weaker than the one it replaces",
+    "projects.0016_unconfirmed_bots: RunPython mark_unconfirmed": "writes to a new column only",
+}
+"""What an old server can go on with all the same, and why. What takes something away names the first release that does
+without: only when servers from before it are no longer upgraded from, it may be listed."""
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.version)
+def test_a_server_of_the_release_can_go_on(release: Release) -> None:
+    complaints = complaints_since(release)
+    assert {name: why for name, why in complaints.items() if name not in ACCEPTED} == {}
+
+
+@pytest.mark.one_database
+def test_nothing_is_accepted_that_is_not_there() -> None:
+    assert set(ACCEPTED) <= set(complaints_since(RELEASES[-1]))
+
+
+@pytest.mark.one_database
+def test_the_releases_are_what_the_migrations_say() -> None:
+    """A release is a point in the history of migrations, and the later ones come after the earlier ones."""
+    loader = MigrationLoader(None)
+    plans = [{key for leaf in release.migrations for key in loader.graph.forwards_plan(leaf)} for release in RELEASES]
+    assert all(later >= earlier for later, earlier in pairwise(plans))
+    assert len(operations_since(RELEASES[-1])) > len(operations_since(RELEASES[0]))
+
+
+@pytest.mark.one_database
+def test_a_migration_is_done_whole_or_not_at_all() -> None:
+    """One that is no transaction could not be tried again after it gave way to others."""
+    loader = MigrationLoader(None)
+    assert [key for key, each in loader.disk_migrations.items() if key[0] in APPS and not each.atomic] == []
+
+
+TEXT = models.CharField(max_length=9)
+BAD = {
+    "a column without a default": migrations.AddField("event", "x", TEXT),
+    "one whose default is Django's": migrations.AddField("event", "x", models.CharField(max_length=9, default="")),
+    "a unique one with a default": migrations.AddField(
+        "event", "x", models.CharField(max_length=9, db_default="", unique=True)
+    ),
+    "a column that goes": migrations.RemoveField("event", "detail"),
+    "a column with another name": migrations.RenameField("event", "detail", "details"),
+    "a longer text": migrations.AlterField("event", "detail", models.CharField(max_length=301, blank=True)),
+    "no null any more": migrations.AlterField("event", "address", models.GenericIPAddressField(default="::")),
+    "a table that goes": migrations.DeleteModel("event"),
+    "a table with another name": migrations.RenameModel("event", "happening"),
+    "a table that is called otherwise": migrations.AlterModelTable("event", "happenings"),
+    "SQL": migrations.RunSQL("SELECT 1"),
+    "a program": migrations.RunPython(migrations.RunPython.noop),
+    "an index on a large table": migrations.AddIndex("event", models.Index(fields=["actor"], name="by_actor")),
+    "a rule for what was there": migrations.AddConstraint(
+        "event", models.CheckConstraint(condition=~models.Q(actor=""), name="has_actor")
+    ),
+    "another rule": migrations.AddConstraint("event", models.UniqueConstraint(Lower("actor"), name="one_actor")),
+    "a rule that goes": migrations.RemoveConstraint("project", "one_confirmed_project_per_bot"),
+    "an index that goes": migrations.RemoveIndex("event", "event_by_time"),
+    "columns that are unique together": migrations.AlterUniqueTogether("event", {("actor", "at")}),
+}
+GOOD = {
+    "a column that may be null": migrations.AddField("event", "x", models.CharField(max_length=9, null=True)),
+    "one with a default of the database": migrations.AddField(
+        "event", "x", models.CharField(max_length=9, db_default="")
+    ),
+    "an index on a small table": migrations.AddIndex("plan", models.Index(fields=["cpus"], name="by_cpus")),
+    "other words for people": migrations.AlterField(
+        "event", "detail", models.CharField(max_length=300, blank=True, help_text="What came of it.")
+    ),
+    "another order": migrations.AlterModelOptions("event", {"ordering": ["pk"]}),
+}
+
+
+def judged(operation: migrations.operations.base.Operation) -> str:
+    loader = MigrationLoader(None)
+    before: ProjectState = loader.project_state()
+    after = before.clone()
+    operation.state_forwards("projects", after)
+    return Judge().judge("projects", operation, before, after)
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_an_old_server_could_not_bear_is_found(kind: str) -> None:
+    assert judged(BAD[kind])
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_what_it_can_bear_is_let_pass(kind: str) -> None:
+    assert judged(GOOD[kind]) == ""
+
+
+def test_what_belongs_to_a_new_table_or_column_is_let_pass() -> None:
+    judge, nothing = Judge(), ProjectState()
+    steps = [
+        migrations.CreateModel("Note", [("id", models.BigAutoField(primary_key=True))]),
+        migrations.AddField("note", "text", TEXT),
+        migrations.AddIndex("note", models.Index(fields=["text"], name="by_text")),
+        migrations.AddField("project", "uid", models.IntegerField(null=True)),
+        migrations.AddConstraint("project", models.UniqueConstraint(fields=["uid"], name="one_uid")),
+    ]
+    assert [judge.judge("projects", step, nothing, nothing) for step in steps] == [""] * 5
+
+
+# -- what the database itself says ------------------------------------------------------------------------------------
+
+
+def columns(state: ProjectState) -> Iterator[tuple[str, Any]]:
+    for model in state.apps.get_models(include_auto_created=True):
+        if model._meta.app_label in APPS:
+            for field in model._meta.local_concrete_fields:
+                yield model._meta.db_table, field
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.version)
+def test_each_column_that_the_release_names_is_there_and_each_that_it_does_not_name_has_a_value(
+    release: Release,
+) -> None:
+    loader = MigrationLoader(connection)
+    old = {(table, field.column): field for table, field in columns(loader.project_state(list(release.migrations)))}
+    new = {(table, field.column): field for table, field in columns(loader.project_state())}
+    wrong = [key for key in old if key not in new or old[key].db_type(connection) != new[key].db_type(connection)]
+    with connection.cursor() as cursor:
+        for table in {table for table, _ in old}:
+            for found in connection.introspection.get_table_description(cursor, table):
+                key = (table, found.name)
+                is_kept = key in old and (bool(found.null_ok) or not old[key].null)
+                has_value = key not in old and (bool(found.null_ok) or found.default is not None)
+                wrong += [] if is_kept or has_value else [key]
+    assert len(old) > 80
+    assert wrong == []
