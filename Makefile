@@ -1,7 +1,10 @@
-.PHONY: run test backup sbom install-service
+.PHONY: run upgrade test backup sbom install-service uninstall-service
 
 run: ## Prepare everything and serve Berth on this machine
 	@config/bin/run
+
+upgrade: ## Bring a running installation to the version of this checkout; agents and requests go on
+	@config/bin/upgrade
 
 test: ## Run every check and test; JUST="tests/config -k urls" runs these only
 	@config/bin/test $(JUST)
@@ -14,3 +17,6 @@ sbom: ## Write a software bill of materials of the service and of each agent ima
 
 install-service: ## Start Berth with this machine (systemd), with the agents' network closed until its rules are set
 	@config/bin/install-service
+
+uninstall-service: ## Take the units away again; the data, the settings and the agents stay
+	@config/bin/uninstall-service

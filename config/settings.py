@@ -81,8 +81,8 @@ BERTH_STREAMS = 32
 # Seconds after which a process of the web server that does nothing any more is replaced. How long a request takes does
 # not matter: threads answer it, and the process shows each second that it lives.
 BERTH_WORKER_TIMEOUT = 30
-# Seconds that requests in flight get once the server is told to stop. What they miss, the next reconcile makes good.
-BERTH_GRACE = 8
+# Seconds that requests in flight get once the server is told to stop: as long as any may take.
+BERTH_GRACE = 30
 
 DEBUG = False
 BERTH_NAMED_HOSTS = env.words("BERTH_ALLOWED_HOSTS")

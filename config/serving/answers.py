@@ -105,6 +105,8 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
         try:
             for piece in body:
                 response.write(piece)
+                if not worker.alive and _is_event_stream(response):
+                    break  # it ends like a whole one, and its client follows again elsewhere
             response.close()
             is_reusable = not response.should_close()
         finally:

@@ -1,12 +1,17 @@
 """The web server: gunicorn with a worker of our own, whose threads wait for the engine and never for clients."""
 
 import gc
+import signal
+import socket
+from ctypes import c_int
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.servers.basehttp import get_internal_wsgi_application
 from django.urls import get_resolver
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
 
@@ -21,11 +26,26 @@ class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """Serves the WSGI application until it gets SIGTERM or SIGINT."""
+    """Serves the WSGI application until it gets SIGTERM or SIGINT.
+
+    It listens on its own socket, unless it is given one, and says in `booted` when a worker is able to serve.
+    """
+
+    def __init__(self, listener: socket.socket | None = None, booted: c_int | None = None) -> None:
+        self._listener, self._booted = listener, booted
+        super().__init__()
 
     def load_config(self) -> None:
-        for name, value in server_options().items():
+        given: dict[str, Any] = {}
+        if self._listener is not None:
+            given["bind"] = f"fd://{self._listener.detach()}"
+        if self._booted is not None:
+            given["post_worker_init"] = partial(_note_boot, self._booted)
+        for name, value in (server_options() | given).items():
             self.cfg.set(name, value)
+
+    def run(self) -> None:
+        SteadyArbiter(self).run()
 
     def load(self) -> Any:
         """Imports everything that answers requests, once, before the workers are forked.
@@ -37,6 +57,19 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         gc.collect()
         gc.freeze()
         return application
+
+
+class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
+    """Ends on signals, and does nothing else on them: `serve` says how many workers there are, and starts new ones."""
+
+    def init_signals(self) -> None:
+        super().init_signals()
+        for name in ("HUP", "TTIN", "TTOU", "USR1", "USR2", "WINCH"):
+            signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
+
+
+def _note_boot(booted: c_int, _worker: Any) -> None:
+    booted.value = 1
 
 
 def server_options() -> dict[str, Any]:

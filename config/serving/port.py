@@ -1,33 +1,61 @@
 """The port that the web server listens on."""
 
 import errno
+import os
 import socket
 
 from django.core.management.base import CommandError
 
 
-def is_taken(host: str, port: int) -> bool:
-    """Whether somebody listens there."""
-    error = _try_to_listen(host, port)
-    return error is not None and error.errno == errno.EADDRINUSE
+def bind_port(host: str, port: int, *, inherited: int | None = None) -> socket.socket:
+    """A socket of this port, on which nobody listens yet. Raises `CommandError`, which says why there is none.
+
+    `inherited` is the descriptor of one that listens: it is taken if it is of the same address, and closed otherwise.
+    """
+    if inherited is not None and (taken := _take(inherited, host, port)) is not None:
+        return taken
+    try:
+        return _bind(host, port)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(
+            f"Berth cannot listen on {host}:{port} ({reason}). Set BERTH_HOST or BERTH_PORT to a free address."
+        ) from None
 
 
 def require_free_port(host: str, port: int) -> None:
     """Raises `CommandError`, with a sentence that says why, where this process cannot listen there."""
-    if error := _try_to_listen(host, port):
-        reason = error.strerror or str(error)
-        raise CommandError(
-            f"Berth cannot listen on {host}:{port} ({reason}). Set BERTH_HOST or BERTH_PORT to a free address."
-        )
+    bind_port(host, port).close()
 
 
-def _try_to_listen(host: str, port: int) -> OSError | None:
-    """Returns why this process cannot."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            return error
+def is_taken(host: str, port: int) -> bool:
+    """Whether somebody listens there."""
+    try:
+        _bind(host, port).close()
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
+    return False
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _take(descriptor: int, host: str, port: int) -> socket.socket | None:
+    os.set_inheritable(descriptor, False)  # noqa: FBT003 - the standard library's own
+    found = socket.socket(fileno=descriptor)
+    try:
+        wanted = socket.getaddrinfo(host, port, found.family, socket.SOCK_STREAM)
+    except OSError:
+        wanted = []
+    if any(each[4][:2] == found.getsockname()[:2] for each in wanted):
+        return found
+    found.close()
     return None

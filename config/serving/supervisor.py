@@ -1,36 +1,26 @@
-"""Runs the web server and the watcher as two child processes, which end with this one.
-
-The children import this module before Django is set up, so nothing that needs it is imported at the top.
-"""
+"""Runs the web server and the watcher as two child processes, which end with this one."""
 
 import logging
 import multiprocessing
 import os
-import resource
 import signal
-import sys
-import threading
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from ctypes import c_double
-from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
 
-import django
 from django.conf import settings
-from django.core.management import call_command
-from django.core.management.base import CommandError
-from django.db.utils import Error as DatabaseError
+
+from config.serving.children import KILL_AFTER, run_child, run_watcher, run_web
+from config.serving.handover import Predecessors, become_anew
+from config.serving.pid_file import PidFile
+from config.serving.systemd import READY, STOPPING, Systemd
 
 logger = logging.getLogger("berth.serve")
 
-# Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
-KILL_AFTER = settings.BERTH_GRACE + 4
-FILES = 8192
-"""Open files of a process of the web server: its connections, and as many again to be safe."""
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
 BOOT_WITHIN = 60.0
 """Seconds that a new watcher has until its first sign of life."""
@@ -42,41 +32,78 @@ WEB, WATCHER = "web server", "watcher"
 
 
 class Supervisor:
-    """Starts a dead watcher again. Ends everything when the web server dies."""
+    """Starts a dead watcher again. Ends everything when the web server dies.
 
-    def __init__(self) -> None:
+    SIGTERM and SIGINT end everything once what was begun is done, and at once the second time, as SIGQUIT does.
+    SIGUSR2 hands over to the program as it is in the files by now, and so does SIGHUP, unless the terminal is gone.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket | None = None,
+        predecessors: Predecessors | None = None,
+        pid_file: PidFile | None = None,
+    ) -> None:
+        self._listener = listener
+        self._predecessors = predecessors or Predecessors()
+        self._pid_file = pid_file
+        self._systemd = Systemd()
         self._children: dict[str, SpawnProcess] = {}
-        self._stopping = False
+        self._stopped_by = 0
+        self._ends_at_once = self._hands_over = self._is_ready = False
         self._backoff = SHORTEST_BACKOFF
         self._watching_since = 0.0
         self._restart_at: float | None = None
-        # The moment by which the watcher will have shown again that it lives. No lock: one that a stopped process
-        # holds would stop this one, too.
-        self._due = multiprocessing.get_context("spawn").RawValue("d", 0.0)
+        context = multiprocessing.get_context("spawn")
+        # The moment by which the watcher will have shown again that it lives, and whether a worker has been able to
+        # serve. No locks: one that a stopped process holds would stop this one, too.
+        self._due = context.RawValue("d", 0.0)
+        self._booted = context.RawValue("i", 0)
+        self._lifeline_out, self._lifeline_in = context.Pipe(duplex=False)
         self._overdue_looks = 0
 
     def run(self) -> int:
-        """Returns the exit code of the web server, or 0 after SIGTERM or SIGINT."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-        self._start(WEB, run_web)
+        """Returns the exit code: 0 after a signal to stop, 128 and its number after one to end at once."""
+        self._listen_to_signals()
+        self._start(WEB, run_web, self._listener, self._booted)
         self._start_watcher()
-        while self._children[WEB].is_alive() and not self._stopping:
-            self._restart_watcher()
-            self._end_stuck_watcher()
-            wait(
-                [child.sentinel for child in self._children.values() if child.is_alive()],
-                timeout=self._seconds_to_restart(),
-            )
-        self._end_children()
-        code = self._children[WEB].exitcode or 0
-        if self._stopping:
-            return 0
-        logger.error("The web server ended by itself with exit code %s; so does everything.", code)
-        return code if code >= 0 else 128 - code
+        while self._children[WEB].is_alive() and not self._stopped_by:
+            self._look_after_children()
+            if self._hands_over and self._is_ready:
+                self._hand_over()
+        return self._end()
+
+    def _listen_to_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGUSR2, self._on_hand_over)
+        signal.signal(signal.SIGHUP, self._on_stop if _has_terminal() else self._on_hand_over)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+    def _look_after_children(self) -> None:
+        self._note_ready()
+        self._restart_watcher()
+        self._end_stuck_watcher()
+        self._predecessors.reap()
+        self._systemd.show_life()
+        sentinels = [child.sentinel for child in self._children.values() if child.is_alive()]
+        wait(sentinels, timeout=self._seconds_to_restart())
+
+    def _note_ready(self) -> None:
+        """The first time that a worker serves, lets those end that have served until now."""
+        if self._is_ready or not self._booted.value:
+            return
+        self._is_ready = True
+        if self._pid_file is not None:
+            self._pid_file.note_ready()
+        self._systemd.say(READY, f"STATUS=Berth {settings.BERTH_VERSION} serves {settings.BERTH_PUBLIC_URL}")
+        self._predecessors.release(KILL_AFTER + 2)
+        logger.info("Berth %s serves.", settings.BERTH_VERSION)
 
     def _start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
-        child = multiprocessing.get_context("spawn").Process(target=run_child, args=(target, *arguments), name=name)
+        child = multiprocessing.get_context("spawn").Process(
+            target=run_child, args=(self._lifeline_out, target, *arguments), name=name
+        )
         child.start()
         self._children[name] = child
         logger.info("Started the %s, process %s.", name, child.pid)
@@ -85,11 +112,32 @@ class Supervisor:
         self._due.value, self._overdue_looks = time.monotonic() + BOOT_WITHIN, 0
         self._start(WATCHER, run_watcher, self._due)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_stop(self, number: int, _frame: FrameType | None) -> None:
         """Asks the children to end, which ends the wait in `run`. A second signal kills them."""
+        self._ends_at_once = bool(self._stopped_by) or number == signal.SIGQUIT
+        if self._ends_at_once:
+            self._predecessors.kill()
         for child in self._children.values():
-            child.kill() if self._stopping else child.terminate()
-        self._stopping = True
+            child.kill() if self._ends_at_once else child.terminate()
+        self._stopped_by = number
+
+    def _on_hand_over(self, _number: int, _frame: FrameType | None) -> None:
+        self._hands_over = True
+
+    def _hand_over(self) -> None:
+        self._hands_over = False
+        if self._listener is None or self._predecessors.pids:
+            logger.warning("The service is being handed over already.")
+            return
+        logger.info("Handing over to the program in %s.", settings.BASE_DIR)
+        self._systemd.reloading()
+        pids = {child.pid for child in self._children.values() if child.pid and child.is_alive()}
+        try:
+            become_anew(self._listener, self._lifeline_in.fileno(), pids, self._systemd.environment())
+        except OSError as error:
+            logger.error("It cannot be started, so this one goes on: %s", error)  # noqa: TRY400 - says it all
+            self._listen_to_signals()
+            self._systemd.say(READY)
 
     def _restart_watcher(self) -> None:
         """Starts a dead watcher again after a pause that doubles with every death that follows soon."""
@@ -124,6 +172,21 @@ class Supervisor:
             return LOOK_EVERY
         return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
 
+    def _end(self) -> int:
+        self._systemd.say(STOPPING)
+        if self._listener is not None:
+            self._listener.close()  # whoever comes now is refused
+        self._predecessors.release(KILL_AFTER + 2)
+        self._end_children()
+        self._predecessors.end(KILL_AFTER + 2)
+        if self._ends_at_once:
+            return 128 + self._stopped_by
+        if self._stopped_by:
+            return 0
+        code = self._children[WEB].exitcode or 1
+        logger.error("The web server ended by itself with exit code %s; so does everything.", code)
+        return code if code >= 0 else 128 - code
+
     def _end_children(self) -> None:
         """Ends all children: with SIGTERM, and with SIGKILL those that still live after `KILL_AFTER` seconds."""
         deadline = time.monotonic() + KILL_AFTER
@@ -137,57 +200,8 @@ class Supervisor:
                 child.join()
 
 
-def run_child(target: Callable[..., None], *arguments: object) -> None:
-    """Runs `target` in a new child process.
-
-    The child leaves the terminal's process group, so that Ctrl-C reaches the parent only, and it ends when the parent
-    ends, even by SIGKILL.
-    """
-    os.setpgrp()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    django.setup()
-    try:
-        target(*arguments)
-    except CommandError as error:
-        logger.error("%s", error)  # noqa: TRY400 - a sentence for people, which needs no traceback
-        sys.exit(1)
-    except Exception:
-        logger.exception("The %s broke.", multiprocessing.current_process().name)
-        sys.exit(1)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(KILL_AFTER)
-    os._exit(1)
-
-
-def allow_many_files() -> None:
-    """Every connection is an open file. Many systems allow 1,024 of them, and more to those who ask."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def run_watcher(due: c_double) -> None:
-    """`due` is shared with the parent: by then the watcher will have shown that it lives.
-
-    The files of a newer version may be here before its migrations are. A newer database is one that is being upgraded.
-    """
-    from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
-
-    with suppress(DatabaseError):  # one that does not answer is waited for
-        refuse_older_database()
-    call_command("watch", publish=partial(setattr, due, "value"))
-
-
-def run_web() -> None:
-    # Imported here: the parent and the watcher need none of it.
-    from config.serving.gunicorn import WebServer  # noqa: PLC0415
-
-    allow_many_files()
-    WebServer().run()
+def _has_terminal() -> bool:
+    with suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+        return True
+    return False

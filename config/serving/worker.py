@@ -9,6 +9,7 @@ have health checks, which therefore never wait for a thread that others hold.
 
 import errno
 import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -55,6 +56,16 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         """The last that gunicorn does between the fork and `run`."""
         super().load_wsgi()
         self.set_up()
+
+    def init_signals(self) -> None:
+        """What ends one is not what ends all: only the arbiter and the kernel's own are obeyed."""
+        super().init_signals()
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH):
+            signal.signal(number, signal.SIG_IGN)
+
+    def handle_quit(self, _number: int, _frame: Any) -> None:
+        """Ends at once. Python itself would wait for every thread."""
+        os._exit(0)
 
     def threads_for(self, request: bytes) -> ThreadPoolExecutor:
         """Those that answer a request with this head."""

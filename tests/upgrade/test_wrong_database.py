@@ -21,7 +21,7 @@ from config.database.versions import (
     refuse_older_database,
     require_database_of_this_version,
 )
-from config.serving import supervisor
+from config.serving import children
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.upgrade.releases import RELEASES
@@ -143,7 +143,7 @@ def test_what_an_app_left_that_is_not_installed_any_more_is_none_of_a_newer_vers
 def test_a_watcher_waits_for_the_migrations_of_its_version(older: None) -> None:
     """The files of the new version may be there before them, and `serve` starts a dead watcher again."""
     with pytest.raises(DatabaseVersionError, match="not prepared"):
-        supervisor.run_watcher(None)  # type: ignore[arg-type]  # it does not come so far
+        children.run_watcher(None)  # type: ignore[arg-type]  # it does not come so far
 
 
 def test_a_watcher_of_the_old_version_goes_on_beside_new_tables(newer: None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
@@ -18,10 +18,15 @@ from projects.services.key_rotation import check_keys
 class Command(BaseCommand):
     help = "Migrate the database, make the cache table, collect static files and make the first superuser."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--while-serving", action="store_true", help="for a server of the version before that goes on meanwhile"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Whatever of it is done already when the disk is full stays, and the next run goes on from there."""
         try:
-            self._prepare()
+            self._prepare(is_serving=options["while_serving"])
         except OSError as error:
             where, reason = error.filename or settings.BERTH_DATA_DIR, error.strerror or type(error).__name__
             raise CommandError(f"{where} cannot be written: {reason}. Make room, then run this again.") from None
@@ -30,22 +35,24 @@ class Command(BaseCommand):
                 raise
             raise CommandError("The disk of the database is full. Make room, then run this again.") from None
 
-    def _prepare(self) -> None:
+    def _prepare(self, *, is_serving: bool) -> None:
         require_no_restore()
-        require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+        if not is_serving:
+            require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
         _migrate()
         call_command("createcachetable", verbosity=0)
         check_keys()
-        self._collect_static()
+        self._collect_static(clear=not is_serving)
         call_command("ensure_admin", stdout=self.stdout)
 
-    def _collect_static(self) -> None:
+    def _collect_static(self, *, clear: bool) -> None:
+        """Those of the version before stay for its servers, under names of their own."""
         stamp = settings.BERTH_DATA_DIR / "static.digest"
         digest = digest_static_files()
         if stamp.exists() and stamp.read_text() == digest and settings.STATIC_ROOT.is_dir():
             return
         self.stdout.write("… Collecting static files")
-        call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+        call_command("collectstatic", interactive=False, clear=clear, verbosity=0)
         stamp.write_text(digest)
 
 

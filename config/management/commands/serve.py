@@ -6,7 +6,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.backup.marker import require_no_restore
-from config.serving.port import require_free_port
+from config.serving.handover import Predecessors
+from config.serving.pid_file import PidFile
+from config.serving.port import bind_port
 from config.serving.supervisor import Supervisor
 from config.serving.welcome import write_welcome
 from projects.services.key_rotation import check_keys
@@ -21,8 +23,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_no_restore()
-        require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+        predecessors = Predecessors.read()
+        listener = bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener)
         check_keys()
         if options["announce"]:
             threading.Thread(target=write_welcome, args=(self.stdout.write,), daemon=True).start()
-        sys.exit(Supervisor().run())
+        sys.exit(Supervisor(listener, predecessors, PidFile()).run())

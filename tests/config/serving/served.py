@@ -65,14 +65,14 @@ class Installed:
         prepared = self.command("prepare")
         assert prepared.returncode == 0, prepared.stderr
 
-    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    def command(self, *arguments: str, within: float = PATIENCE) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=within,
             check=False,
         )
 
@@ -82,7 +82,7 @@ class Served(Installed):
 
     def __init__(self, data: Path, *options: str, **environment: str) -> None:
         super().__init__(data, **environment)
-        if environment:
+        if any(name.startswith(("BERTH_", "DATABASE_")) for name in environment):
             self.prepare()
         else:
             shutil.copytree(_prepared(), data, dirs_exist_ok=True)

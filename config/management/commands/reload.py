@@ -1,0 +1,41 @@
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from config.serving.pid_file import Serving, find_serving
+
+WITHIN = 180.0
+"""Seconds in which the new program has to serve: it imports everything, on a machine that is busy."""
+
+LOOK_EVERY = 0.1
+
+
+class Command(BaseCommand):
+    help = "Have a running `serve` start anew with the program and data as they are now, without refusing a request."
+    requires_current_database = True
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        serving = find_serving()
+        if serving is None:
+            raise CommandError("Berth does not run with this BERTH_DATA_DIR and BERTH_PORT. Start it: `make run`.")
+        try:
+            os.kill(serving.pid, signal.SIGUSR2)
+        except PermissionError:
+            raise CommandError("Berth runs as another user. Say this as that user, or as root.") from None
+        _wait_for_successor(serving)
+        self.stdout.write("Berth serves anew. What the former one had begun, it finishes.")
+
+
+def _wait_for_successor(former: Serving) -> None:
+    """It is the same process. While it starts the program, it does not hold its lock."""
+    until = time.monotonic() + WITHIN
+    while time.monotonic() < until and Path(f"/proc/{former.pid}").exists():
+        serving = find_serving()
+        if serving is not None and serving.start != former.start:
+            return
+        time.sleep(LOOK_EVERY)
+    raise CommandError("Berth did not begin to serve anew. Its log says why.")

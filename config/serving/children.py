@@ -1,0 +1,90 @@
+"""The two child processes of the service. They end with the process that has started them.
+
+They import this module before Django is set up, so nothing that needs it is imported at the top.
+"""
+
+import logging
+import multiprocessing
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from ctypes import c_double, c_int
+from functools import partial
+from multiprocessing.connection import Connection
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db.utils import Error as DatabaseError
+
+logger = logging.getLogger("berth.serve")
+
+# Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
+KILL_AFTER = settings.BERTH_GRACE + 4
+FILES = 8192
+"""Open files of a process of the web server: its connections, and as many again to be safe."""
+
+
+def run_child(lifeline: Connection, target: Callable[..., None], *arguments: object) -> None:
+    """Runs `target` in a new child process.
+
+    The child leaves the terminal's process group, so that Ctrl-C reaches the parent only, and it ends when the other
+    end of the lifeline is closed, as by the parent's end, even by SIGKILL.
+    """
+    os.setpgrp()
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)  # they mean something to the parent only
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    django.setup()
+    try:
+        target(*arguments)
+    except CommandError as error:
+        logger.error("%s", error)  # noqa: TRY400 - a sentence for people, which needs no traceback
+        sys.exit(1)
+    except Exception:
+        logger.exception("The %s broke.", multiprocessing.current_process().name)
+        sys.exit(1)
+
+
+def _end_with_parent(lifeline: Connection) -> None:
+    select.select([lifeline], [], [])  # nothing is ever sent
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(KILL_AFTER)
+    os._exit(1)
+
+
+def allow_many_files() -> None:
+    """Every connection is an open file. Many systems allow 1,024 of them, and more to those who ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def run_watcher(due: c_double) -> None:
+    """`due` is shared with the parent: by then the watcher will have shown that it lives.
+
+    The files of a newer version may be here before its migrations are. A newer database is one that is being upgraded.
+    """
+    from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
+
+    with suppress(DatabaseError):  # one that does not answer is waited for
+        refuse_older_database()
+    call_command("watch", publish=partial(setattr, due, "value"))
+
+
+def run_web(listener: socket.socket, booted: c_int) -> None:
+    """`booted` is shared with the parent: 1 as soon as a worker is able to serve."""
+    # Imported here: the parent and the watcher need none of it.
+    from config.serving.gunicorn import WebServer  # noqa: PLC0415
+
+    allow_many_files()
+    WebServer(listener, booted).run()

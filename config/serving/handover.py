@@ -1,0 +1,86 @@
+"""Hands the service over to a new program without a moment in which nobody listens.
+
+The process executes the command that it was started by once more, and so stays what it is to systemd. It keeps the
+socket on which it listens and, as long as the new web server is not there, the lifeline of its children: they serve
+until it is cut, and then finish what they have begun.
+"""
+
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
+
+VARIABLE = "_BERTH_HANDOVER"
+
+
+@dataclass
+class Predecessors:
+    """The children of the program before this one: the web server, the watcher, and Python's own helper."""
+
+    listener: int | None = None
+    _lifeline: int | None = None
+    _pids: set[int] = field(default_factory=set)
+    _until: float | None = None
+
+    @classmethod
+    def read(cls) -> "Predecessors":
+        """Those that the environment names, which is none at the first start."""
+        parts = os.environ.pop(VARIABLE, "").split()
+        if not parts:
+            return cls()
+        listener, lifeline, *pids = map(int, parts)
+        os.set_inheritable(lifeline, False)  # noqa: FBT003 - the standard library's own
+        return cls(listener=listener, _lifeline=lifeline, _pids=set(pids))
+
+    def release(self, grace: float) -> None:
+        """Lets them end, for which they have so many seconds."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline, self._until = None, time.monotonic() + grace
+
+    def reap(self) -> None:
+        """Takes leave of those that have ended. Kills those that should have."""
+        is_over = self._until is not None and time.monotonic() > self._until
+        for pid in tuple(self._pids):
+            with suppress(ProcessLookupError):
+                if is_over:
+                    os.kill(pid, signal.SIGKILL)
+            try:
+                ended, _ = os.waitpid(pid, 0 if is_over else os.WNOHANG)
+            except ChildProcessError:
+                ended = pid
+            if ended:
+                self._pids.discard(pid)
+
+    def end(self, grace: float) -> None:
+        """Waits for them to end, as long as they may take."""
+        self.release(grace)
+        self._until = self._until or time.monotonic() + grace
+        while self._pids:
+            self.reap()
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        self.release(0)
+        self._until = 0.0
+
+    @property
+    def pids(self) -> set[int]:
+        return self._pids
+
+
+def become_anew(listener: socket.socket, lifeline: int, children: set[int], environment: dict[str, str]) -> None:
+    """Executes the command of this process again. Returns only if that cannot be done, which raises `OSError`."""
+    helper = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else reaps it
+    pids = children | ({helper} if helper else set())
+    listener.set_inheritable(True)
+    os.set_inheritable(lifeline, True)  # noqa: FBT003
+    for number in (signal.SIGUSR2, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # until the new program listens to them
+    handed = " ".join(map(str, (listener.fileno(), lifeline, *pids)))
+    arguments = [sys.executable, *(word for word in sys.orig_argv[1:] if word != "--announce")]
+    os.execve(sys.executable, arguments, {**os.environ, **environment, VARIABLE: handed})  # noqa: S606 - our own command

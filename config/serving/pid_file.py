@@ -1,0 +1,52 @@
+"""Which process serves: written where the data is, so that `manage.py reload` finds it."""
+
+import fcntl
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A running `serve`. `start` differs each time that it has begun to serve, and is empty before the first."""
+
+    pid: int
+    start: str
+
+
+def pid_file() -> Path:
+    return Path(settings.BERTH_DATA_DIR) / f"serve-{settings.BERTH_PORT}.pid"
+
+
+class PidFile:
+    """Held by a lock, which ends with the process."""
+
+    def __init__(self) -> None:
+        self._file = os.open(pid_file(), os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._file, fcntl.LOCK_SH)
+        if not os.pread(self._file, 1, 0):
+            self._write("")
+
+    def note_ready(self) -> None:
+        self._write(secrets.token_hex(8))
+
+    def _write(self, start: str) -> None:
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()} {start}\n".encode(), 0)
+
+
+def find_serving() -> Serving | None:
+    """The `serve` of this data directory and port, or None where there is none."""
+    try:
+        with pid_file().open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid, _, start = file.read().strip().partition(" ")
+                return Serving(int(pid), start) if pid.isdecimal() else None
+    except FileNotFoundError:
+        return None
+    return None

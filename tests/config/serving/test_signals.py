@@ -1,0 +1,228 @@
+"""What `serve` does on signals: it ends, at once or when what was begun is done, or hands over to a new program."""
+
+import http.client
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from config.serving.children import KILL_AFTER
+from config.serving.supervisor import WATCHER, WEB, Supervisor
+from tests.config.serving.served import PATIENCE, Served, children_of, is_alive
+from tests.leftovers import remove_leftovers
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(600)
+PATIENT = 3 * PATIENCE
+BODY = b'{"email": "nobody@example.com", "password": "a wrong one of tests"}'
+HEAD = b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+LENGTH = b"Content-Length: %d\r\n\r\n"
+
+
+class Notified:
+    """systemd's end of the socket."""
+
+    def __init__(self) -> None:
+        self.path = f"{mkdtemp(prefix='bn-')}/notify"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(self.path)
+        self._socket.setblocking(False)
+        self._heard: list[str] = []
+
+    def heard(self) -> list[str]:
+        """The first line of each message, without the signs of life."""
+        try:
+            while True:
+                self._heard.append(self._socket.recv(4096).decode().splitlines()[0])
+        except BlockingIOError:
+            return [line for line in self._heard if line != "WATCHDOG=1"]
+
+    @property
+    def signs_of_life(self) -> int:
+        self.heard()
+        return self._heard.count("WATCHDOG=1")
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def notified() -> Iterator[Notified]:
+    made = Notified()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path, notified: Notified) -> Iterator[Served]:
+    running = Served(tmp_path, NOTIFY_SOCKET=notified.path, WATCHDOG_USEC="1500000")
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+    running.process.wait()
+    remove_leftovers(running.environment)
+
+
+class Requests:
+    """Asks for pages, one after the other, each over a connection of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.answers: dict[str, int] = {}
+        self._port, self._stopped = port, threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(0.02):
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENT)
+            try:
+                connection.request("GET", "/sign-in")
+                answer = connection.getresponse()
+                answer.read()
+                word = str(answer.status)
+            except (OSError, http.client.HTTPException) as error:
+                word = repr(error)
+            finally:
+                connection.close()
+            self.answers[word] = self.answers.get(word, 0) + 1
+
+    def __enter__(self) -> "Requests":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def wait_for_more(self) -> None:
+        wanted = sum(self.answers.values()) + 5
+        wait_until(lambda: sum(self.answers.values()) >= wanted, within=PATIENT, what=lambda: str(self.answers))
+
+
+def core(served: Served) -> set[int]:
+    """The processes that stay: the watcher has children for moments, which set rules."""
+    return {served.web, served.watcher, *children_of(served.web)}
+
+
+def begin_request(served: Served) -> socket.socket:
+    """A login of which the server has all but the last byte."""
+    connection = socket.create_connection(("127.0.0.1", served.port), timeout=PATIENT)
+    connection.sendall(HEAD + LENGTH % len(BODY) + BODY[:-1])
+    return connection
+
+
+def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Served, notified: Notified) -> None:
+    served.wait_until_up()
+    wait_until(lambda: notified.heard() == ["READY=1"], within=PATIENT, what=served.log.read_text)
+    first, family = served.process.pid, core(served)
+    for pid in family | {first}:
+        os.kill(pid, signal.SIGUSR1)  # means nothing to any of them
+    for pid in family:
+        os.kill(pid, signal.SIGHUP)
+    with Requests(served.port) as requests, begin_request(served) as connection:
+        requests.wait_for_more()
+        assert core(served) == family
+        reloaded = served.command("reload", within=PATIENT)
+        assert (reloaded.returncode, reloaded.stderr) == (0, ""), served.log.read_text()
+        connection.sendall(BODY[-1:])
+        assert b" 401 " in connection.recv(100)
+        served.wait_until_gone(family)
+        requests.wait_for_more()
+    assert set(requests.answers) == {"200"}
+    assert served.process.pid == first
+    assert notified.heard() == ["READY=1", "RELOADING=1", "READY=1"]
+    signs = notified.signs_of_life
+    wait_until(lambda: notified.signs_of_life > signs, within=PATIENT)
+
+    successors = core(served)
+    with begin_request(served) as connection:
+        served.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: notified.heard()[-1] == "STOPPING=1", within=PATIENT)
+        connection.sendall(BODY[-1:])
+        assert b" 401 " in connection.recv(100)
+    assert served.process.wait(PATIENT) == 0
+    served.wait_until_gone(successors)
+
+
+def test_a_second_signal_ends_at_once_what_waits_for_a_client(served: Served) -> None:
+    served.wait_until_up()
+    family = served.family()
+    with begin_request(served):
+        served.process.send_signal(signal.SIGINT)
+        served.wait_for_line("Handling signal: term")
+        assert any(map(is_alive, family))
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENT) == 128 + signal.SIGTERM
+    served.wait_until_gone(family)
+
+
+def test_there_is_nothing_to_reload_where_nothing_runs(served: Served) -> None:
+    served.process.kill()
+    served.process.wait(PATIENT)
+    reloaded = served.command("reload", within=PATIENT)
+    assert reloaded.returncode == 1
+    assert "Berth does not run" in reloaded.stderr
+    assert len(reloaded.stderr.splitlines()) == 1
+
+
+# -- each order of signals, with children that are none ----------------------------------------------------------------
+
+
+class Child:
+    def __init__(self) -> None:
+        self.pid, self.exitcode, self.log = 4321, 0, list[str]()
+
+    def is_alive(self) -> bool:
+        return not self.log
+
+    def terminate(self) -> None:
+        self.log.append("TERM")
+
+    def kill(self) -> None:
+        self.log.append("KILL")
+
+    def join(self, timeout: float = 0) -> None:
+        """It has ended."""
+
+
+TERM, INT, QUIT = signal.SIGTERM, signal.SIGINT, signal.SIGQUIT
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said", "code"),
+    [
+        ([TERM], ["TERM"], 0),
+        ([INT], ["TERM"], 0),
+        ([TERM, TERM], ["TERM", "KILL"], 143),
+        ([INT, INT], ["TERM", "KILL"], 130),
+        ([TERM, INT], ["TERM", "KILL"], 130),
+        ([QUIT], ["KILL"], 131),
+        ([TERM, QUIT], ["TERM", "KILL"], 131),
+    ],
+)
+def test_signals_to_end(numbers: list[signal.Signals], said: list[str], code: int) -> None:
+    supervisor: Any = Supervisor()
+    children = {WEB: Child(), WATCHER: Child()}
+    supervisor._children = children
+    for number in numbers:
+        supervisor._on_stop(number, None)
+    assert supervisor._end() == code
+    assert all(child.log == said for child in children.values())
+
+
+@pytest.mark.parametrize(("exit_code", "expected"), [(0, 1), (1, 1), (3, 3), (-9, 137), (-11, 139)])
+def test_a_web_server_that_ends_by_itself_is_a_failure(exit_code: int, expected: int) -> None:
+    supervisor: Any = Supervisor()
+    web = Child()
+    web.exitcode = exit_code
+    supervisor._children = {WEB: web, WATCHER: Child()}
+    assert supervisor._end() == expected
+
+
+def test_what_is_begun_has_the_time_that_a_request_may_take() -> None:
+    assert KILL_AFTER > 30

@@ -1,0 +1,143 @@
+"""The units of systemd that `make install-service` writes, looked at by systemd's own tools."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.settings import BERTH_GRACE
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+UNITS = ("berth-firewall.service", "berth.service")
+EXPOSURE = {"berth-firewall.service": 45, "berth.service": 67}
+"""At most, in tenths of what `systemd-analyze security` counts: 100 is a unit that may do all. Root sets the rules."""
+
+analyze = shutil.which("systemd-analyze")
+needs_tool = pytest.mark.skipif(analyze is None, reason="systemd is not installed")
+
+
+def run(name: str, destination: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"DESTDIR": str(destination), "PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": str(destination / "data")}
+    return subprocess.run(
+        [ROOT / "config/bin" / name, *options], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (stat.S_IMODE(path.stat().st_mode), path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file() and "data" not in path.relative_to(folder).parts
+    }
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("system")
+    done = run("install-service", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def unit(folder: Path, name: str) -> str:
+    return (folder / "etc/systemd/system" / name).read_text()
+
+
+def values(text: str, name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+
+
+@needs_tool
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_finds_nothing_wrong(installed: Path, name: str) -> None:
+    checked = subprocess.run(
+        [str(analyze), "verify", "--man=no", installed / "etc/systemd/system" / name],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert [line for line in checked.stderr.splitlines() if "berth" in line.replace(str(ROOT), "")] == []
+
+
+@needs_tool
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_may_do_no_more_than_it_must(installed: Path, name: str) -> None:
+    path = installed / "etc/systemd/system" / name
+    asked = [str(analyze), "security", "--offline=true", f"--threshold={EXPOSURE[name]}", "--no-pager", str(path)]
+    looked = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if "unrecognized option" in looked.stderr:
+        pytest.skip("this version of systemd-analyze judges running units only")
+    assert looked.returncode == 0, looked.stdout[-400:]
+
+
+def test_docker_starts_no_agent_before_the_network_is_closed_and_berth_after_it(installed: Path) -> None:
+    firewall, service = (unit(installed, name) for name in UNITS)
+    assert values(firewall, "Before") == values(firewall, "RequiredBy") == ["docker.service"]
+    assert "nftables.service" in values(firewall, "After")[0]
+    assert values(firewall, "ReloadPropagatedFrom") == [
+        names for names in values(firewall, "After") if "docker" not in names
+    ]
+    # A unit that is part of another one stops with it, and Docker, which requires this one, with that.
+    assert values(firewall, "PartOf") == []
+    assert values(firewall, "ExecReload") == values(firewall, "ExecStart")
+    assert "docker.service" in values(service, "After")[0].split()
+    assert values(service, "WantedBy") == ["multi-user.target"]
+
+
+def test_the_service_tells_when_it_serves_and_gets_the_time_to_end(installed: Path) -> None:
+    service = unit(installed, "berth.service")
+    assert values(service, "Type") == ["notify"]
+    assert int(values(service, "TimeoutStopSec")[0]) > BERTH_GRACE + 4
+    assert values(service, "RestartPreventExitStatus") == ["2"]
+    for command in values(service, "Exec(?:StartPre|Start|Reload)"):
+        assert command.startswith(f"{ROOT}/.venv/bin/python manage.py ")
+    assert f"-{installed}/data" in values(service, "ReadWritePaths")[0]
+
+
+def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path) -> None:
+    settings = installed / "etc/berth/environment"
+    settings.write_text(f"BERTH_DATA_DIR={installed}/elsewhere\nBERTH_PORT=8123\n")
+    assert run("install-service", installed).returncode == 0
+    first = snapshot(installed)
+    assert run("install-service", installed).returncode == 0
+    assert snapshot(installed) == first
+    assert settings.read_text().endswith("BERTH_PORT=8123\n")
+    assert f"-{installed}/elsewhere" in unit(installed, "berth.service")
+
+
+def test_the_units_can_be_looked_at_before(tmp_path: Path) -> None:
+    shown = run("install-service", tmp_path, "--print")
+    assert shown.returncode == 0
+    assert "Type=notify" in shown.stdout
+    assert "RequiredBy=docker.service" in shown.stdout
+    assert not re.search("@[A-Z]+@", shown.stdout)
+    assert snapshot(tmp_path) == {}
+
+
+def test_to_uninstall_leaves_the_settings_only(tmp_path: Path) -> None:
+    assert run("install-service", tmp_path).returncode == 0
+    for _ in range(2):
+        done = run("uninstall-service", tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert set(snapshot(tmp_path)) == {"etc/berth/environment"}
+
+
+@pytest.mark.parametrize("name", ["install-service", "uninstall-service"])
+def test_where_nothing_may_be_written_one_sentence_says_so(name: str) -> None:
+    if os.geteuid() == 0 and Path("/run/systemd/system").is_dir():
+        pytest.skip("it would really be done here")
+    environment = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run([ROOT / "config/bin" / name], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_place_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("install-service", tmp_path / "file")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
