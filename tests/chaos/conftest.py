@@ -22,9 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A second Docker engine takes its time to start: that is for the long version only."""
+    """A second Docker engine takes its time to start, and so does a second Berth: that is for the long version only."""
     is_short = config.getoption("--chaos", "short") == "short"
-    return True if is_short and collection_path.name == "test_engine_restart.py" else None
+    return True if is_short and collection_path.name in {"test_engine_restart.py", "test_old_server.py"} else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

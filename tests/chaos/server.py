@@ -43,6 +43,8 @@ class Site:
     key: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     servers: list["Server"] = field(default_factory=list)
+    root: Path = ROOT
+    """The checkout whose program is run from now on."""
 
     def __post_init__(self) -> None:
         database = make_database()
@@ -66,7 +68,7 @@ class Site:
     def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(
-            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=120, check=False
         )
 
     def serve(self, **environment: str) -> "Server":
@@ -120,8 +122,8 @@ class Server:
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.chaos.inside.serve"],
-                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,
+                cwd=self.site.root, env=self._environment, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self.wait_until_ready()
 

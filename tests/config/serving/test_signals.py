@@ -26,29 +26,32 @@ LENGTH = b"Content-Length: %d\r\n\r\n"
 
 
 class Notified:
-    """systemd's end of the socket."""
+    """systemd's end of the socket, which is always read: the kernel keeps ten messages only."""
 
     def __init__(self) -> None:
         self.path = f"{mkdtemp(prefix='bn-')}/notify"
+        self._heard: list[str] = []
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(self.path)
-        self._socket.setblocking(False)
-        self._heard: list[str] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while (line := self._socket.recv(4096).decode().partition("\n")[0]) != "end":
+            self._heard.append(line)
 
     def heard(self) -> list[str]:
         """The first line of each message, without the signs of life."""
-        try:
-            while True:
-                self._heard.append(self._socket.recv(4096).decode().splitlines()[0])
-        except BlockingIOError:
-            return [line for line in self._heard if line != "WATCHDOG=1"]
+        return [line for line in self._heard if line != "WATCHDOG=1"]
 
     @property
     def signs_of_life(self) -> int:
-        self.heard()
         return self._heard.count("WATCHDOG=1")
 
     def close(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"end", self.path)
+        self._reader.join()
         self._socket.close()
 
 
@@ -133,7 +136,8 @@ def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Serve
         requests.wait_for_more()
     assert set(requests.answers) == {"200"}
     assert served.process.pid == first
-    assert notified.heard() == ["READY=1", "RELOADING=1", "READY=1"]
+    expected = ["READY=1", "RELOADING=1", "READY=1"]
+    wait_until(lambda: notified.heard() == expected, within=PATIENT, what=lambda: str(notified.heard()))
     signs = notified.signs_of_life
     wait_until(lambda: notified.signs_of_life > signs, within=PATIENT)
 
