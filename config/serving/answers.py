@@ -23,6 +23,7 @@ from gunicorn.http.wsgi import FileWrapper, create
 
 from config.middleware import ARRIVED_AT, begin_request
 from config.serving.connections import Connection
+from config.serving.event_loop import READ
 
 if TYPE_CHECKING:
     from config.serving.worker import BufferingWorker
@@ -69,7 +70,7 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
         try:
             _fail(worker, connection, response, error)
         finally:
-            worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=False))
+            _finish(worker, connection, is_reusable=False)
         return
     send = partial(_send, worker, connection, response, body)
     if _is_event_stream(response):
@@ -116,7 +117,18 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
         is_reusable = False
         _fail(worker, connection, response, error)
     finally:
-        worker.loop.call_soon(partial(worker.clients.finish, connection, is_reusable=is_reusable))
+        _finish(worker, connection, is_reusable=is_reusable)
+
+
+def _finish(worker: "BufferingWorker", connection: Connection, *, is_reusable: bool) -> None:
+    """Tells the loop, and wakes it only where somebody waits for that. Most clients send their next request when they
+    have this answer, and that wakes it, too.
+    """
+    worker.loop.call_next(partial(worker.clients.finish, connection, is_reusable=is_reusable))
+    # Looked at only now: a loop that changes it later finds the call in the same turn.
+    is_waited_for = connection.received or connection.unsent or connection.interest != READ
+    if is_waited_for or not (is_reusable and worker.alive):
+        worker.loop.wake()
 
 
 def _fail(worker: "BufferingWorker", connection: Connection, response: Any, error: Exception) -> None:

@@ -71,6 +71,9 @@ class Clients:
     def _read(self, connection: Connection) -> None:
         if connection.is_closed:
             return
+        if connection.is_answering:
+            self._watch(connection, 0)  # its next request waits in the kernel
+            return
         try:
             data = connection.socket.recv(READ_SIZE)
         except BlockingIOError:
@@ -97,10 +100,8 @@ class Clients:
         request = bytes(connection.received[:end])
         del connection.received[:end]
         self._leave_phase(connection)
-        self._watch(connection, 0)
-        connection.is_answering = True
-        threads = self._worker.threads_for(request)
-        threads.submit(respond, self._worker, connection, request, time.monotonic())
+        connection.is_answering = True  # it stays watched: most clients send no more before they have the answer
+        self._worker.threads_for(request).submit(respond, self._worker, connection, request, time.monotonic())
 
     def _await_rest(self, connection: Connection) -> None:
         self._watch(connection, READ, self._read)
@@ -168,9 +169,8 @@ class Clients:
             for connection in phase.expired(now):
                 self._refuse(connection, 408) if connection.received else self._close(connection)
         if self._evicted and now >= self._warn_at:
-            self._worker.log.warning(
-                "Closed %s connections that kept the server waiting: there were too many.", self._evicted
-            )
+            warning = "Closed %s connections that kept the server waiting: there were too many."
+            self._worker.log.warning(warning, self._evicted)
             self._evicted, self._warn_at = 0, now + WARN_EVERY
 
     def evict(self) -> bool:

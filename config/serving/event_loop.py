@@ -17,7 +17,7 @@ Act = Callable[[], None]
 
 
 class EventLoop:
-    """`call_soon` may be called by any thread, all else by the thread of the loop only.
+    """`call_soon`, `call_next` and `wake` may be called by any thread, all else by the thread of the loop only.
 
     `pipe` wakes the loop: the read end and the write end, neither of which blocks.
     """
@@ -48,20 +48,32 @@ class EventLoop:
         connection.interest = interest
 
     def call_soon(self, act: Act) -> None:
+        self.call_next(act)
+        self.wake()
+
+    def call_next(self, act: Act) -> None:
+        """Does this first thing in the next turn, which comes within `LONGEST_WAIT`, or when `wake` is called."""
         self._calls.append(act)
+
+    def wake(self) -> None:
         try:
             os.write(self._pipe_in, b".")
         except BlockingIOError:
             return  # it is awake already
 
     def turn(self) -> None:
-        for key, _ in self._selector.select(LONGEST_WAIT):
+        ready = self._selector.select(LONGEST_WAIT)
+        self._do_calls()
+        for key, _ in ready:
             self._do(key.data)
-        for _ in range(len(self._calls)):
-            self._do(self._calls.popleft())
+        self._do_calls()
 
     def close(self) -> None:
         self._selector.close()
+
+    def _do_calls(self) -> None:
+        for _ in range(len(self._calls)):
+            self._do(self._calls.popleft())
 
     def _do(self, act: Act) -> None:
         try:

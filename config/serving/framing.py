@@ -13,6 +13,7 @@ CHUNK_LINE_LIMIT = 256
 """Bytes of the line that tells the size of a chunk."""
 
 _END = b"\r\n\r\n"
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,19})[ \t]*(?=\r\n)", re.IGNORECASE)
 _EXPECT = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
@@ -65,12 +66,7 @@ class Framing:
 
     def _has_bare_line_feed(self, received: bytearray, end: int) -> bool:
         """A head with other line ends never ends as it should, and is refused without waiting for that."""
-        at = received.find(b"\n", self._searched, end)
-        while at >= 0:
-            if at == 0 or received[at - 1] != ord("\r"):
-                return True
-            at = received.find(b"\n", at + 1, end)
-        return False
+        return _BARE_LINE_FEED.search(received, self._searched, end) is not None
 
     def _read_head(self, head: bytes) -> None:
         self._end = len(head)

@@ -2,10 +2,12 @@
 
 import json
 import socket
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.config.serving.looping import Looping, read_all
+from tests.config.serving.looping import GUARD, Looping, read_all
 from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until
 
@@ -74,3 +76,23 @@ def test_a_byte_now_and_then_wins_no_time(server: Looping) -> None:
     client.sendall(b"ET / HTTP")
     wait_until(lambda: len(connection.received) > 1)
     assert server.worker.clients._heads._until[connection] == until
+
+
+def test_one_who_asks_again_before_the_answer_is_heard_at_once_after_it(server: Looping, site: Site) -> None:
+    """The loop stops watching a socket that has more to read while it is answered, and nothing else wakes it then."""
+    client = server.connect(b"GET /one HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert client.recv(65536)
+    client.sendall(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+    wait_until(lambda: len(site.threads) == 2)
+    [connection] = server.worker.clients.connections
+    client.sendall(LAST)
+    wait_until(lambda: connection.interest == 0)
+    server.worker.loop._selector.select = never_by_itself(server)  # type: ignore[method-assign]
+    site.hold.set()
+    assert read_all(client).endswith(b"/hello")
+
+
+def never_by_itself(server: Looping) -> "Callable[[float], list[Any]]":
+    """A wait that ends when there is something to do, and not after a second."""
+    select = server.worker.loop._selector.select
+    return lambda _timeout: select(GUARD)
