@@ -34,7 +34,8 @@ class ForPages:
         if not (is_api_path(request.path_info) or request.path_info in HEALTH_PATHS):
             return self.get_response(request)
         response = self.past_pages(request)
-        if not response.streaming and "Content-Length" not in response.headers:
+        has_body = response.status_code not in {204, 304}
+        if has_body and not response.streaming and "Content-Length" not in response.headers:
             response.headers["Content-Length"] = str(len(response.content))
         return response
 

@@ -4,6 +4,8 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+import orjson
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -14,6 +16,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
+from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.fields import StrictSerializer
 from accounts.api.openapi import problems
 from accounts.api.permissions import SessionOnly
@@ -64,13 +67,17 @@ class SessionView(APIView):
         with suppress(AuthenticationFailed):
             super().perform_authentication(request)
 
-    @extend_schema(operation_id="session", tags=["auth"], responses=SessionSerializer)
-    def get(self, request: Request) -> Response:
-        """Tell who the caller is. Always 200: without a valid token `authenticated` is false."""
+    @extend_schema(
+        operation_id="session",
+        tags=["auth"],
+        parameters=[IF_NONE_MATCH],
+        responses={200: SessionSerializer, **UNCHANGED},
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Tell who the caller is. Never an error: without a valid token `authenticated` is false."""
         user = request.user if isinstance(request.user, User) else None
-        return Response(
-            {"authenticated": user is not None, "user": user and {"id": str(user.pk), "role": user.role.value}}
-        )
+        told = {"authenticated": user is not None, "user": user and {"id": user.pk, "role": user.role.value}}
+        return answer_with_etag(request, orjson.dumps(told))
 
 
 class LogoutView(APIView):

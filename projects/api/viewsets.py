@@ -1,6 +1,7 @@
 """Projects under /api: validate, call one service, serialize."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -9,13 +10,15 @@ from django.urls import reverse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.response import Response
 
+from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest, client_address
-from projects.api.fast_json import render_detail, render_list
+from projects.api.fast_json import render_detail
 from projects.api.idempotency import answer_once
 from projects.api.own_projects import OwnProjectsViewSet
 from projects.api.pagination import LinkPagination
 from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
+from projects.api.polled_list import PolledList
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import (
     ControlSerializer,
@@ -32,7 +35,7 @@ from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
-from projects.services.observation import refresh, refresh_rows
+from projects.services.observation import refresh
 
 
 class ProjectViewSet(OwnProjectsViewSet):
@@ -44,13 +47,12 @@ class ProjectViewSet(OwnProjectsViewSet):
     @extend_schema(
         operation_id="list_projects",
         tags=["projects"],
-        responses={200: ProjectSerializer(many=True), **problems(400, 401, 404, 429)},
+        parameters=[IF_NONE_MATCH],
+        responses={200: ProjectSerializer(many=True), **UNCHANGED, **problems(400, 401, 404, 429)},
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponse:
         """List your projects, newest first."""
-        rows, headers = self._read_rows(request)
-        body = render_list(refresh_rows(rows))
-        return HttpResponse(body, content_type="application/json", headers=headers)
+        return PolledList(request).answer(partial(self._read_rows, request))
 
     @extend_schema(
         operation_id="create_project",
@@ -95,7 +97,8 @@ class ProjectViewSet(OwnProjectsViewSet):
     @extend_schema(
         operation_id="show_project",
         tags=["projects"],
-        responses={200: ProjectDetailSerializer, **problems(401, 404, 429)},
+        parameters=[IF_NONE_MATCH],
+        responses={200: ProjectDetailSerializer, **UNCHANGED, **problems(401, 404, 429)},
     )
     def retrieve(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Show one project."""
@@ -103,7 +106,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         if project is None:
             raise Http404
         refresh([project])
-        return HttpResponse(render_detail(take_snapshot(project)), content_type="application/json")
+        return answer_with_etag(request, render_detail(take_snapshot(project)), of=request.user.pk.bytes)
 
     @extend_schema(
         operation_id="change_project",

@@ -17,6 +17,12 @@ _STATES: dict[str, ContainerState | None] = {"": None, **{str(state): state for 
 _HEALTH = {str(health): health for health in Health}
 
 
+def is_watch_alive(lease_until: datetime | None, now: datetime) -> bool:
+    """Whether a watcher with this lease is at work, or between two leases."""
+    until = lease_until and lease_until + BETWEEN_LEASES
+    return moments.lasts(until, at_most=LEASE + BETWEEN_LEASES, now=now)
+
+
 class RowFacts:
     """The facts of a row that has the columns below, `is_suspended`, and the heartbeat where the query asked for it."""
 
@@ -89,9 +95,7 @@ class RowFacts:
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
-        until = self.watched_until and self.watched_until + BETWEEN_LEASES
-        is_alive = moments.lasts(until, at_most=LEASE + BETWEEN_LEASES, now=now)
-        return is_alive and not self.reconcile_failures
+        return is_watch_alive(self.watched_until, now) and not self.reconcile_failures
 
     @property
     def status(self) -> Status:

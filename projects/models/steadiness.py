@@ -1,0 +1,36 @@
+"""From when on the statuses of rows depend on no clock any more, as long as a watcher is alive."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from projects.models.project_row import ProjectRow
+from projects.rules.derivation import SETTLING
+from projects.rules.lifecycle import Desired
+
+
+class Steadiness(NamedTuple):
+    """Rows say the same at each moment from `settled_at` on at which a heartbeat after `changed_at` is recent."""
+
+    changed_at: datetime | None
+    settled_at: datetime | None
+
+    def holds(self, heartbeat: datetime, now: datetime) -> bool:
+        is_seen = self.changed_at is None or heartbeat >= self.changed_at
+        return is_seen and (self.settled_at is None or now >= self.settled_at)
+
+
+def find_steadiness(rows: Iterable[ProjectRow]) -> Steadiness | None:
+    """None where some status follows from a time that runs out, or from an engine that has to be asked."""
+    changed: list[datetime] = []
+    settled: list[datetime] = []
+    for row in rows:
+        if row.desired == Desired.DELETED:
+            continue
+        # An operation holds the row for a while only; a failure of the watcher makes its heartbeat say nothing.
+        if row.operation or row.reconcile_failures:
+            return None
+        changed.append(row.updated_at)
+        if row.started_at is not None:
+            settled.append(row.started_at + SETTLING)
+    return Steadiness(max(changed, default=None), max(settled, default=None))
