@@ -1,0 +1,89 @@
+"""Asks a server for the same again and again, over many connections: with `wrk`, or else by itself.
+
+The client takes part of the same processors. `wrk` takes little; where it is missing, Python's client takes so much
+that the bare view looks slower than it is. So the table says which of them it was.
+"""
+
+import re
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
+
+from tests.benchmarks.harness import percentile
+
+WRK = shutil.which("wrk")
+_UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
+
+
+@dataclass(frozen=True)
+class Load:
+    per_second: float
+    median: float
+    p99: float
+    """Milliseconds."""
+
+
+def press(
+    port: int, path: str, headers: Mapping[str, str], *, status: int = 200, seconds: float = 4, connections: int = 16
+) -> Load:
+    """Raises `AssertionError` where an answer has another status."""
+    _check(port, path, headers, status)
+    if WRK is not None:
+        return _press_by_wrk(port, path, headers, seconds, connections)
+    return _press_by_threads(port, path, headers, status, seconds, connections)
+
+
+def _check(port: int, path: str, headers: Mapping[str, str], status: int) -> None:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path, headers=dict(headers))
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    assert answer.status == status, body
+
+
+def _press_by_wrk(port: int, path: str, headers: Mapping[str, str], seconds: float, connections: int) -> Load:
+    sent = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
+    options = ["-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", *sent]
+    command = [str(WRK), *options, f"http://127.0.0.1:{port}{path}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Non-2xx" not in said, said
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    assert rate, said
+    return Load(float(rate[1]), _latency(said, "50%"), _latency(said, "99%"))
+
+
+def _latency(said: str, share: str) -> float:
+    found = re.search(rf"^\s+{share}\s+([\d.]+)(us|ms|s|m)$", said, re.MULTILINE)
+    assert found, said
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _press_by_threads(
+    port: int, path: str, headers: Mapping[str, str], status: int, seconds: float, connections: int
+) -> Load:
+    took: list[float] = []
+    until = time.monotonic() + seconds
+
+    def ask() -> None:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        while time.monotonic() < until:
+            began = time.perf_counter()
+            connection.request("GET", path, headers=dict(headers))
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+            took.append((time.perf_counter() - began) * 1000)
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Load(len(took) / seconds, statistics.median(took), percentile(took, 0.99))

@@ -1,0 +1,145 @@
+"""The rows of the table for reads: list, page, unchanged list, detail, session, health, and the list during deploys."""
+
+import argparse
+import json
+import statistics
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+from tests.benchmarks.bare import serving_bare
+from tests.benchmarks.deploy import Raw, api_round
+from tests.benchmarks.harness import EMAIL, Server, manage, median_ratio, print_row, serving
+from tests.benchmarks.load import Load, press
+from tests.waiting import wait_until
+
+WORKERS, THREADS = 2, 16
+"""Those of the service by default."""
+
+ROWS = """
+from django.conf import settings
+from accounts.models import Scope, User
+from accounts.services.api_keys import issue_api_key
+from projects.models import AgentType, Plan, Project
+owner = User.objects.get(email="{email}")
+type_, plan = AgentType.objects.get(slug="stub"), Plan.objects.get(slug="bench")
+for number in range({count}):
+    Project.objects.create(
+        owner=owner, instance=settings.BERTH_INSTANCE, name=f"bench {{number}}", agent_type=type_, plan=plan,
+        desired="stopped", container_state="", uid=800000 + number,
+    )
+_, key = issue_api_key(user=owner, name="bench", scope=Scope.WRITE, lifetime_days=None)
+(settings.BERTH_DATA_DIR / "bench-key").write_text(key)
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    path: str
+    headers: Mapping[str, str]
+    status: int = 200
+
+
+def main(options: argparse.Namespace) -> None:
+    raw = Raw() if options.deploys else None
+    image = raw.make_image() if raw else "none"
+    try:
+        with serving(image=image) as server, serving_bare(workers=WORKERS, threads=THREADS) as bare:
+            rows = prepare(server, options.projects)
+            print_row("read", "per second", "bare view", "÷ bare", "p50 ms", "p99 ms", "p99 ÷ bare")
+            for row in rows:
+                report(row, *measure(server, bare, row, options))
+            if options.deploys:
+                with deploying(server, clients=options.deploys):
+                    measured = measure(server, bare, rows[0], options)
+                report(Row(f"list, {options.deploys} deploys", rows[0].path, {}), *measured)
+    finally:
+        if raw:
+            raw.client.close()
+
+
+def prepare(server: Server, count: int) -> list[Row]:
+    """Makes the projects, and waits until the watcher has seen them."""
+    manage(server, "shell", "--no-imports", "-c", ROWS.format(email=EMAIL, count=count))
+    key = Path(server.environment["BERTH_DATA_DIR"], "bench-key").read_text()
+    sent = {"Authorization": f"Bearer {key}"}
+
+    def has_settled() -> bool:
+        return all(each["status"] == "stopped" for each in json.loads(ask(server.port, "/api/projects", sent)[1]))
+
+    wait_until(has_settled, within=60)
+    etag, body = ask(server.port, "/api/projects", sent)
+    return [
+        Row(f"list of {count}", "/api/projects", sent),
+        Row("page of 20", "/api/projects?limit=20", sent),
+        Row("unchanged list", "/api/projects", {**sent, "If-None-Match": etag}, status=304),
+        Row("detail", f"/api/projects/{json.loads(body)[0]['id']}", sent),
+        Row("session", "/api/auth/session", sent),
+        Row("/healthz", "/healthz", {}),
+    ]
+
+
+def ask(port: int, path: str, headers: Mapping[str, str]) -> tuple[str, bytes]:
+    """The ETag and the body."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path, headers=dict(headers))
+    answer = connection.getresponse()
+    etag, body = answer.headers.get("ETag", ""), answer.read()
+    connection.close()
+    return etag, body
+
+
+def measure(server: Server, bare: int, row: Row, options: argparse.Namespace) -> tuple[list[Load], list[Load]]:
+    """Ours and the bare view's, in turn. The bare view of a 304 sends what the client has."""
+    whole = {name: value for name, value in row.headers.items() if name != "If-None-Match"}
+    size = len(ask(server.port, row.path, whole)[1])
+    ours, theirs = [], []
+    for _ in range(options.rounds):
+        chosen = {"seconds": options.seconds, "connections": options.connections}
+        ours.append(press(server.port, row.path, row.headers, status=row.status, **chosen))
+        theirs.append(press(bare, f"/{size}", row.headers, **chosen))
+    return ours, theirs
+
+
+def report(row: Row, ours: list[Load], theirs: list[Load]) -> None:
+    rates = [each.per_second for each in ours], [each.per_second for each in theirs]
+    print_row(
+        row.name,
+        *(f"{statistics.median(values):.0f}" for values in rates),
+        _ratio(*rates),
+        f"{statistics.median(each.median for each in ours):.1f}",
+        f"{statistics.median(each.p99 for each in ours):.0f}",
+        _ratio([each.p99 for each in ours], [each.p99 for each in theirs]),
+    )
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> str:
+    if len(ours) < 2:
+        return f"{ours[0] / theirs[0]:.3f}"
+    low, middle, high = median_ratio(ours, theirs)
+    return f"{middle:.3f} ({low:.2f}-{high:.2f})"
+
+
+@contextmanager
+def deploying(server: Server, *, clients: int) -> Iterator[None]:
+    """Clients that deploy, stop and delete all the while."""
+    is_over = threading.Event()
+
+    def go_on(number: int) -> None:
+        client = server.connect()
+        while not is_over.is_set():
+            api_round(client, number)
+
+    threads = [threading.Thread(target=go_on, args=[number]) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
