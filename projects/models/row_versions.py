@@ -28,7 +28,7 @@ class RowVersions(NamedTuple):
     """`rows` are equal only where no project of the owner came, changed or went. The rest is of our own watch."""
 
     versions: Any
-    count: int
+    number: int
     elsewhere: int
     """Projects of other instances, whose watches are not looked at."""
     heartbeat_at: datetime | None
@@ -36,7 +36,7 @@ class RowVersions(NamedTuple):
 
     @property
     def rows(self) -> tuple[Any, int, int]:
-        return self.versions, self.count, self.elsewhere
+        return self.versions, self.number, self.elsewhere
 
 
 def _row_versions(owner_id: UUID) -> "QuerySet[Project, Any]":
@@ -44,11 +44,11 @@ def _row_versions(owner_id: UUID) -> "QuerySet[Project, Any]":
     by_owner = Project.objects.order_by().filter(owner_id=owner_id).values("owner_id")
     return by_owner.annotate(
         versions=_Versions("id"),
-        count=Count("id"),
+        number=Count("id"),
         elsewhere=Count("id", filter=~Q(instance=settings.BERTH_INSTANCE)),
-        heartbeat=Subquery(watch.values("heartbeat_at")),
-        watched_until=Subquery(watch.values("lease_until")),
-    ).values_list("versions", "count", "elsewhere", "heartbeat", "watched_until")
+        watch_beat=Subquery(watch.values("heartbeat_at")),
+        watch_until=Subquery(watch.values("lease_until")),
+    ).values_list("versions", "number", "elsewhere", "watch_beat", "watch_until")
 
 
 _VERSIONS = CompiledQuery(_row_versions, UUID(int=1))
