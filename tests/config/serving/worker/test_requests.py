@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -92,7 +91,7 @@ def test_one_who_asks_again_before_the_answer_is_heard_at_once_after_it(server: 
     assert read_all(client).endswith(b"/hello")
 
 
-def never_by_itself(server: Looping) -> "Callable[[float], list[Any]]":
+def never_by_itself(server: Looping) -> Any:
     """A wait that ends when there is something to do, and not after a second."""
     select = server.worker.loop._selector.select
     return lambda _timeout: select(GUARD)
