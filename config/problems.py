@@ -56,6 +56,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.InvalidFieldError: Row(400, "invalid"),
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),
     projects.NoCapacityError: Row(503, "no_capacity", retry_after=60),
+    projects.DiskFullError: Row(409, "disk_full"),
     projects.BotInUseError: Row(409, "bot_in_use"),
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),

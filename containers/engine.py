@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from containers.engine_states import KeepsStates
-from containers.vocabulary import ContainerSpec, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
 class ReportStreams(Protocol):
@@ -191,6 +191,15 @@ class Engine(KeepsStates, Protocol):
 
     def stats(self, key: str) -> Usage | None:
         """What the container uses now, or None where it does not run."""
+
+    def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
+        """What the state of each of these keys takes, one after the other as it becomes known.
+
+        `keys` says of each at how many files nobody counts on: then the size is not measured either. One without a
+        state takes nothing. What cannot be measured within a minute is left out, and delays no other for longer.
+        `images` are some that may be used for it, where there is none of Berth's own. Agents go on meanwhile, and
+        `remove` does not wait for it. Raises `EngineRefusedError` where the engine has no image for it.
+        """
 
     def report_streams(self) -> ReportStreams:
         """What hears of many agents at once that they print a report. The caller closes it."""

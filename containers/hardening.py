@@ -66,11 +66,13 @@ def container_payload(
     state: str = "",
     restart_policy: str = BY_ENGINE,
     name_servers: Sequence[str] = (),
+    quota: int = 0,
 ) -> dict[str, Any]:
     """The body of POST /containers/create. The health check is the image's own; ports are never published.
 
     `state` is the volume of the agent's state where it has another name than the container. `name_servers` are those
-    that the engine's resolver asks for the agent, in place of its host's.
+    that the engine's resolver asks for the agent, in place of its host's. `quota` is how many bytes the volume of its
+    state may hold, where the engine makes it.
     """
     return {
         "Image": spec.image,
@@ -87,7 +89,7 @@ def container_payload(
             **limits(spec),
             "Init": True,
             "Mounts": [
-                _volume(state or data_volume(spec.name), DATA_PATH, spec),
+                _volume(state or data_volume(spec.name), DATA_PATH, spec, **_sized(quota)),
                 # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
                 _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
             ],
@@ -136,6 +138,10 @@ def limits(spec: ContainerSpec) -> dict[str, Any]:
             "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
         },
     }
+
+
+def _sized(quota: int) -> dict[str, Any]:
+    return {"DriverConfig": {"Name": "local", "Options": {"size": str(quota)}}} if quota else {}
 
 
 def _volume(volume: str, path: str, spec: ContainerSpec, **options: Any) -> dict[str, Any]:

@@ -62,7 +62,8 @@ class ContainerSpec:
 
     `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file name
     under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
-    group as whom it runs, and whose its state is.
+    group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its
+    state holds at most, where the engine can see to that; 0 is no limit.
     """
 
     name: str
@@ -76,6 +77,7 @@ class ContainerSpec:
     pids: int
     stop_timeout: int
     user: int = AGENT_USER
+    disk_ceiling: int = 0
 
     @property
     def key(self) -> str:
@@ -168,6 +170,14 @@ class Usage:
     network_received: int
     network_sent: int
     pids: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUse:
+    """What an agent's state takes on the engine's disk, and how many files, directories and links are in it."""
+
+    used: int
+    files: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

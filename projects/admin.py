@@ -21,8 +21,9 @@ from projects.models import Actor, Event, Project, Quarantined
 from projects.models.event import BY_STAFF
 from projects.models.snapshot import take_snapshot
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
+from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
-from projects.services import control_project, delete_project, lift_suspension, suspend_project
+from projects.services import clear_memory, control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
 
 BATCH_SECONDS = 30.0
@@ -51,19 +52,19 @@ class FreshChangeList(ChangeList):
 class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
-    list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "created_at")
+    list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "memory_on_disk", "created_at")
     list_filter = (
         *("desired", "plan", "agent_type"),
         *((field, admin.EmptyFieldListFilter) for field in ("suspended_at", "reconcile_failed_at")),
     )
     list_select_related = ("owner", "plan", "agent_type")
     search_fields = ("id", "name", "owner__email", "bot_username")
-    actions = ("start", "stop", "restart", "suspend", "lift", "delete_projects")
+    actions = ("start", "stop", "restart", "suspend", "lift", "clear_memories", "delete_projects")
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
         *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed"),
-        "restart_count",
+        *("restart_count", "memory_on_disk"),
         *("started_at", "finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
     )
     readonly_fields = fields
@@ -91,6 +92,12 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity):
         snapshot = take_snapshot(project)
         label = str(snapshot.status.label)
         return f"{label}: {snapshot.reason['message']}" if snapshot.reason else label
+
+    @admin.display(description="memory on disk", ordering="disk_used")
+    def memory_on_disk(self, project: Project) -> str:
+        if project.disk_measured_at is None:
+            return f"{describe_size(project.disk_share.limit)} at most, not measured yet"
+        return f"{project.disk_share.describe()}, as of {project.disk_measured_at:%Y-%m-%d %H:%M} UTC"
 
     @admin.display(description="watcher")
     def trouble_of_the_watcher(self, project: Project) -> str:
@@ -121,6 +128,16 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity):
     @admin.action(description="Lift the suspension")
     def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
         self._each(request, chosen, lambda project: lift_suspension(project=project, actor=_actor(request)))
+
+    @asks_first(
+        verb="Clear the memory of",
+        consequence="What the agents remember is deleted for good. Those that are to run begin anew.",
+        typed=True,
+        describe=lambda project: f"{project.name}, of {project.owner}",
+    )
+    @admin.action(description="Clear the agent's memory")
+    def clear_memories(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        self._each(request, chosen, lambda project: clear_memory(project=project, actor=_actor(request)))
 
     @asks_first(
         verb="Delete",

@@ -36,7 +36,10 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
 
 @admin.register(Plan)
 class PlanAdmin(CatalogueAdmin, ShowsCapacity):
-    list_display = ("slug", "memory_mb", "cpus", "pids", "max_projects", "open_to_all", "available", "is_default")
+    list_display = (
+        *("slug", "memory_mb", "cpus", "pids", "disk_mb"),
+        *("max_projects", "open_to_all", "available", "is_default"),
+    )
 
 
 @admin.register(AgentType)

@@ -13,6 +13,10 @@ class NoCapacityError(ProjectError):
     """The engine's host has no memory left for the project's plan."""
 
 
+class DiskFullError(ProjectError):
+    """The agent keeps as much as its plan allows, so that it may not run."""
+
+
 class BotInUseError(ProjectError):
     """Another project polls the same Telegram bot. The message never says whose."""
 

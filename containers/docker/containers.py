@@ -69,13 +69,18 @@ class Containers:
         else:
             self._confirm_down(found, EngineRefusedError(STILL_UP))
 
-    def remove_key(self, key: str, *, volumes: bool) -> None:
-        """Removes our containers of this key, and with `volumes` their volumes. A missing one is no error."""
+    def remove_key(self, key: str, *, volumes: bool, free: Callable[[], None] = lambda: None) -> None:
+        """Removes our containers of this key, and with `volumes` their volumes. A missing one is no error.
+
+        `free` makes others of ours let go of the volumes.
+        """
         refusal: ConflictError | None = None
         for pause in _PAUSES:
             time.sleep(pause)
             for found in self._lookup.find_all(key):
                 self.remove_found(found)
+            if volumes:
+                free()
             try:
                 for volume in self._lookup.find_volumes(key) if volumes else ():
                     self.remove_volume(volume)

@@ -4,20 +4,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from django.conf import settings
-
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
-from containers.docker.drift import wanted_policy
 from containers.docker.handover import Handover
 from containers.docker.lookup import Lookup, carries, is_of_another
+from containers.docker.quota import HardQuota
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, as_refusal, understand_answer
+from containers.docker_api.errors import ConflictError, as_refusal
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
-from containers.hardening import container_labels, container_payload, data_volume, secrets_volume
-from containers.identity import is_ours, network_name
+from containers.hardening import container_labels, data_volume, secrets_volume
+from containers.identity import is_ours
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
@@ -41,6 +39,7 @@ class Deployment:
         spec: ContainerSpec,
         retire: Callable[[Observation], None],
         realign: Callable[[Observation], None],
+        quota: HardQuota,
     ) -> None:
         self._connection = connection
         self._lookup = lookup
@@ -50,6 +49,7 @@ class Deployment:
         self._state = data_volume(spec.name)
         self._retire = retire
         self._realign = realign
+        self._quota = quota
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
 
@@ -128,17 +128,9 @@ class Deployment:
     def _create(self) -> Observation:
         spec = self._spec
         self._prepare_volumes()
-        payload = container_payload(
-            spec,
-            network=network_name(),
-            runtime=settings.BERTH_CONTAINER_RUNTIME,
-            state=self._state,
-            restart_policy=wanted_policy(),
-            name_servers=settings.BERTH_DNS,
-        )
         try:
-            with self._connection.call() as client, understand_answer():
-                container_id = str(client.create_container_from_config(payload, spec.name)["Id"])
+            is_new = self._state in self._new_volumes
+            container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new)
         except EngineUnavailableError as error:
             # It may have been created all the same.
             self._is_ours_to_undo = True

@@ -12,6 +12,7 @@ from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.disk_meter import DiskMeter
 from containers.docker.egress import Egress
 from containers.docker.handover import abandon_handover
 from containers.docker.inspections import Inspections
@@ -19,6 +20,7 @@ from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.observations import is_plain
+from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
 from containers.docker.stats import Meter
@@ -31,7 +33,7 @@ from containers.docker_api.pinned_base import read_pin
 from containers.docker_api.report_streams import ReportStreams
 from containers.errors import ImageMissingError
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
 class DockerEngine:
@@ -46,6 +48,8 @@ class DockerEngine:
         self._state = State(self._connection, self._lookup)
         self._egress = Egress(self._connection)
         self._alignment = Alignment(self._connection, self._lookup)
+        self._quota = HardQuota()
+        self._disks = DiskMeter(self._connection, self._lookup)
         self._logs = Logs(self._connection, self._lookup)
         self._inspections = Inspections(self._connection, self._lookup, self._logs.complete)
 
@@ -109,7 +113,8 @@ class DockerEngine:
             return self._begin(spec, retire).run(confirm)
 
     def _begin(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> Deployment:
-        return Deployment(self._connection, self._lookup, self._containers, spec, retire, self._alignment.align)
+        realign = self._alignment.align
+        return Deployment(self._connection, self._lookup, self._containers, spec, retire, realign, self._quota)
 
     def stop(self, key: str, *, timeout: int) -> None:
         for found in self._lookup.find_all(key):
@@ -118,7 +123,7 @@ class DockerEngine:
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:
             abandon_handover(self._lookup, self._containers, key)
-        self._containers.remove_key(key, volumes=volumes)
+        self._containers.remove_key(key, volumes=volumes, free=lambda: self._disks.give_way(key))
 
     def inspect(self, key: str) -> Observation | None:
         found = self._lookup.find(key)
@@ -175,6 +180,9 @@ class DockerEngine:
         except MissingError:
             return None
         return self._meter.read(now.container_id, counters, started_at=now.started_at)
+
+    def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
+        return self._disks.measure(keys, images=images)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
         labels = self._of_instance(within)

@@ -13,7 +13,7 @@ class PlanSerializer(serializers.ModelSerializer[Plan]):
 
     class Meta:
         model = Plan
-        fields = ["slug", "memory_mb", "cpus", "max_projects", "is_default"]
+        fields = ["slug", "memory_mb", "cpus", "disk_mb", "max_projects", "is_default"]
 
 
 class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):

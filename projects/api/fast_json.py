@@ -57,6 +57,7 @@ def render_detail(snapshot: Snapshot) -> bytes:
             "last_known_status": snapshot.last_known_status,
             "restarts": project.restart_count,
             "started_at": project.started_at,
+            "disk": project.disk,
             "updated_at": project.updated_at,
         }
     )

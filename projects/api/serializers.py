@@ -9,6 +9,7 @@ from rest_framework import serializers
 from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
 from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
+from projects.api.disk_serializer import DiskSerializer
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Event, Project
@@ -59,6 +60,7 @@ class ProjectDetailSerializer(ProjectSerializer):
     last_known_status = serializers.ChoiceField(choices=Status.choices, read_only=True)
     restarts = serializers.IntegerField(source="project.restart_count", read_only=True)
     started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
+    disk = DiskSerializer(source="project.disk", read_only=True)
     updated_at = serializers.DateTimeField(source="project.updated_at", read_only=True)
 
 

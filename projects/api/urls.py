@@ -3,6 +3,7 @@
 from django.urls import path
 
 from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
+from projects.api.memory_viewsets import ProjectMemoryViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
 from projects.api.viewsets import ProjectViewSet
 
@@ -17,6 +18,7 @@ urlpatterns = [
     path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
     path("projects/<str:id>/events", ProjectReportsViewSet.as_view({"get": "events"}), name="project-events"),
     path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),
+    path("projects/<str:id>/memory", ProjectMemoryViewSet.as_view({"delete": "destroy"}), name="project-memory"),
     path("projects/<str:id>/runs", ProjectReportsViewSet.as_view({"get": "runs"}), name="project-runs"),
     path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),

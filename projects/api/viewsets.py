@@ -71,8 +71,8 @@ class ProjectViewSet(OwnProjectsViewSet):
             project = self.get_queryset().filter(id=project_id).first()
             if project is None:
                 wanted = serializer.build(project_id)
-                project = create_project(owner=request.user, wanted=wanted, actor=_actor(request))
-            return _detail(self._settle(project, wait))
+                project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
+            return show_detail(self.settle(project, wait))
 
         if key is None:
             body = deploy(uuid4())
@@ -120,11 +120,11 @@ class ProjectViewSet(OwnProjectsViewSet):
         project, restart = self.get_object(), read_flag(request, "restart")
         serializer = ProjectChangeSerializer(project, data=request.data)
         serializer.is_valid(raise_exception=True)
-        project = update_project(project=project, change=serializer.build(), actor=_actor(request))
+        project = update_project(project=project, change=serializer.build(), actor=find_actor(request))
         if restart:
-            control_project(project=project, action=Action.RESTART, actor=_actor(request))
+            control_project(project=project, action=Action.RESTART, actor=find_actor(request))
         refresh([project])
-        return Response(_detail(take_snapshot(project)))
+        return Response(show_detail(take_snapshot(project)))
 
     @extend_schema(
         operation_id="delete_project",
@@ -140,9 +140,9 @@ class ProjectViewSet(OwnProjectsViewSet):
     def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
         """Delete a project, its container and its state. A suspended one stays until the staff lift the suspension."""
         project = self.get_object()
-        if delete_project(project=project, actor=_actor(request)):
+        if delete_project(project=project, actor=find_actor(request)):
             return Response(status=204)
-        return Response(_detail(take_snapshot(project)), status=202)
+        return Response(show_detail(take_snapshot(project)), status=202)
 
     @extend_schema(
         operation_id="control_project",
@@ -164,11 +164,11 @@ class ProjectViewSet(OwnProjectsViewSet):
         serializer = ControlSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         action = Action(serializer.validated_data["action"])
-        project = control_project(project=project, action=action, actor=_actor(request))
+        project = control_project(project=project, action=action, actor=find_actor(request))
         snapshot = take_snapshot(project)
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
-            return Response(_detail(snapshot), status=202)
-        return Response(_detail(self._settle(project, wait) if wait else snapshot))
+            return Response(show_detail(snapshot), status=202)
+        return Response(show_detail(self.settle(project, wait) if wait else snapshot))
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """The caller's projects, or those of the page that the request asks for, and the headers of that page."""
@@ -179,7 +179,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         page: Sequence[Any] = pages.paginate_queryset(source, request, view=self) or []
         return [ProjectRow._make(row) for row in page], pages.get_headers()
 
-    def _settle(self, project: Project, wait: int) -> Snapshot:
+    def settle(self, project: Project, wait: int) -> Snapshot:
         """The project as it is now, or when its status has settled, at most `wait` seconds later."""
         if not wait:
             return take_snapshot(project)
@@ -187,11 +187,11 @@ class ProjectViewSet(OwnProjectsViewSet):
         return take_snapshot(wait_until_settled(project, seconds=wait, revalidation=revalidation))
 
 
-def _detail(snapshot: Snapshot) -> dict[str, Any]:
+def show_detail(snapshot: Snapshot) -> dict[str, Any]:
     return dict(ProjectDetailSerializer(snapshot).data)
 
 
-def _actor(request: AuthenticatedRequest) -> Actor:
+def find_actor(request: AuthenticatedRequest) -> Actor:
     credential = request.auth
     source = credential.label if credential.is_session else f"key {credential.label}"
     return Actor(label=request.user.email, source=source, address=client_address(request))

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from projects.models import AgentType, Plan
+from projects.rules.disk import describe_size
 
 
 def secret_field(label: str, help_text: str) -> forms.CharField:
@@ -29,7 +30,7 @@ def describe_row(row: Plan | AgentType) -> str:
         return row.title
     limit = row.max_projects if row.owner_limit is None else row.owner_limit
     number = "1 project" if limit == 1 else f"{limit} projects"
-    return f"{row.slug}: {row.memory_mb} MB, {row.cpus.normalize():f} CPU, {number}"
+    return f"{row.slug}: {row.memory_mb} MB, {row.cpus.normalize():f} CPU, {describe_size(row.disk)} disk, {number}"
 
 
 def text_of(setting: Any) -> str:

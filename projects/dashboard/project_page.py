@@ -10,6 +10,7 @@ from projects.errors import UnknownRunError
 from projects.models import Event, Project, Run
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.control import is_sensible
+from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services.logs import TAIL, read_logs
@@ -62,6 +63,7 @@ def describe_project(project: Project, *, run: int | None = None) -> dict[str, A
         "snapshot": snapshot,
         "is_unknown": traits.condition == Condition.UNKNOWN,
         "may_be_changed": not snapshot.facts.suspended,
+        "disk": _describe_disk(project),
         "tail": tail,
         "buttons": [_make_button(action, snapshot) for action in Action],
         "run": shown,
@@ -69,6 +71,11 @@ def describe_project(project: Project, *, run: int | None = None) -> dict[str, A
         "silence": silence,
         "events": [(event, event.outcome.replace("_", " ")) for event in _newest_events(project)],
     }
+
+
+def _describe_disk(project: Project) -> dict[str, Any]:
+    share = project.disk_share
+    return {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
 
 
 def _make_button(action: Action, snapshot: Snapshot) -> Button:

@@ -13,6 +13,8 @@ from jsonschema.exceptions import SchemaError
 from projects.rules.json_documents import find_unstorable
 
 MIB = 1024 * 1024
+DISK_MB = 1024
+"""What a plan gives that says nothing else."""
 
 
 class CatalogueRow(models.Model):
@@ -46,6 +48,14 @@ class Plan(CatalogueRow):
         max_digits=5, decimal_places=2, validators=[MinValueValidator(Decimal("0.05")), MaxValueValidator(256)]
     )
     pids = models.PositiveIntegerField("processes", default=128, validators=[MinValueValidator(16)])
+    disk_mb = models.PositiveIntegerField(
+        "disk (MB)",
+        default=DISK_MB,
+        db_default=DISK_MB,
+        blank=True,
+        validators=[MinValueValidator(16), MaxValueValidator(16 * 1024 * 1024)],
+        help_text="What an agent may keep; at that it is stopped. Also one file for each 16 KB of it.",
+    )
     max_projects = models.PositiveIntegerField("projects per owner", validators=[MinValueValidator(1)])
     open_to_all = models.BooleanField(
         default=False,
@@ -60,15 +70,35 @@ class Plan(CatalogueRow):
         ordering = ["memory_mb", "slug"]
         constraints = [_one_default("one_default_plan")]
 
+    def clean(self) -> None:
+        """Takes an empty field for the default."""
+        if self.disk_mb is None:
+            self.disk_mb = DISK_MB
+
     @property
     def memory(self) -> int:
         """In bytes."""
         return self.memory_mb * MIB
 
     @property
+    def disk(self) -> int:
+        """In bytes."""
+        return self.disk_mb * MIB
+
+    @property
     def nano_cpus(self) -> int:
         """In billionths of a core, the engine's unit."""
         return int(self.cpus * 1_000_000_000)
+
+
+def disk_ceiling() -> int:
+    """Bytes that no agent may keep, whatever its plan: a tenth more than the largest plan gives.
+
+    A volume keeps the size with which it was made, and its agent may get a larger plan later. What is more than its
+    plan gives is measured; that tenth is for the agent to be found full before the disk says so.
+    """
+    largest: int = Plan.objects.aggregate(largest=models.Max("disk_mb"))["largest"] or DISK_MB
+    return largest * MIB * 11 // 10
 
 
 def check_is_schema(value: Any) -> None:

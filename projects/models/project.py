@@ -16,6 +16,7 @@ from projects.models.agent_user import RunsAsUser
 from projects.models.at_rest import AT_REST
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
+from projects.models.disk_use import Measured
 from projects.models.ended import Ended
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
@@ -25,6 +26,7 @@ from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
+from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired, Facts
 from projects.rules.reasons import Reason, explain
 
@@ -57,7 +59,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
 
 
-class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, RowFacts):
+class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, RowFacts):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -91,7 +93,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
-    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta):
+    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
@@ -165,6 +167,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
             agent_code=self.agent_code,
             oom_killed=self.oom_killed,
             crash_count=self.crash_count,
+            disk=self.disk_share.describe() if self.failure_code == DISK_FULL else "",
         )
 
     def event(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> Event:

@@ -80,7 +80,7 @@ _SHOWN = tuple(field.attname for field in Project._meta.concrete_fields if not f
 
 def _own_project(owner_id: UUID, project_id: UUID) -> "QuerySet[Project, Any]":
     found = Project.objects.filter(owner_id=owner_id, pk=project_id).with_heartbeat()
-    return found.values_list(*_SHOWN, "heartbeat_at", "watched_until")
+    return found.values_list(*_SHOWN, "plan__disk_mb", "heartbeat_at", "watched_until")
 
 
 _ONE = CompiledQuery(_own_project, UUID(int=1), UUID(int=2))
@@ -88,8 +88,9 @@ _ONE = CompiledQuery(_own_project, UUID(int=1), UUID(int=2))
 
 def read_own_project(owner: User, project_id: UUID) -> Project | None:
     """Returns the project to be shown. Its credentials, plan and type are read when they are asked for."""
-    for *columns, heartbeat_at, watched_until in _ONE.rows(owner.pk, project_id):
+    for *columns, disk_mb, heartbeat_at, watched_until in _ONE.rows(owner.pk, project_id):
         project = Project.from_db(DEFAULT_DB_ALIAS, _SHOWN, columns)
         project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
+        project.know_disk_limit(disk_mb)
         return project
     return None

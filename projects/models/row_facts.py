@@ -7,6 +7,7 @@ from accounts import clock, moments
 from containers.vocabulary import ContainerState, Health
 from projects.rules.bot import BOT_DENIED
 from projects.rules.derivation import derive_status
+from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, UNPROTECTED, Desired, Facts, Operation
 from projects.rules.statuses import Status
 
@@ -15,6 +16,8 @@ _DESIRED = {str(desired): desired for desired in Desired}
 _OPERATIONS = {str(operation): operation for operation in Operation}
 _STATES: dict[str, ContainerState | None] = {"": None, **{str(state): state for state in ContainerState}}
 _HEALTH = {str(health): health for health in Health}
+
+_KEPT_DOWN = BOT_DENIED | {DISK_FULL}
 
 
 def is_watch_alive(lease_until: datetime | None, now: datetime) -> bool:
@@ -89,7 +92,7 @@ class RowFacts:
             gave_up=self.gave_up_at is not None,
             failed=self.failure_code not in {"", UNPROTECTED},
             is_watched=self._is_watched(now),
-            bot_denied=self.failure_code in BOT_DENIED,
+            kept_down=self.failure_code in _KEPT_DOWN,
             unprotected=self.failure_code == UNPROTECTED,
         )
 

@@ -34,7 +34,7 @@ def _status_when_held(facts: Facts) -> Status | None:
         return Status.SUSPENDED
     if facts.desired == Desired.STOPPED:
         return Status.STOPPED
-    return Status.FAILED if facts.bot_denied else None
+    return Status.FAILED if facts.kept_down else None
 
 
 def _status_when_wanted(facts: Facts) -> Status:

@@ -55,7 +55,7 @@ class Facts(NamedTuple):
 
     `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
     engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
-    a watcher is at work, which starts again what has ended. `bot_denied` is a failure after which the container must
+    a watcher is at work, which starts again what has ended. `kept_down` is a failure after which the container must
     not run, `unprotected` that it may not run until the agents' firewall holds.
     """
 
@@ -72,7 +72,7 @@ class Facts(NamedTuple):
     gave_up: bool = False
     failed: bool = False
     is_watched: bool = False
-    bot_denied: bool = False
+    kept_down: bool = False
     unprotected: bool = False
 
     @property

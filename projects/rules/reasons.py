@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.lifecycle import UNPROTECTED, Facts
+from projects.rules.lifecycle import UNPROTECTED, Desired, Facts
 from projects.rules.statuses import Status
 
 SENTENCES = {
@@ -38,6 +38,7 @@ SENTENCES = {
     "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
+    "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
     "firewall_missing": "Agents are kept stopped because their firewall does not hold. The staff know, and this one "
     "starts by itself when it does.",
     "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
@@ -79,14 +80,24 @@ class StatusReason(TypedDict):
 
 
 def explain(
-    status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool, crash_count: int
+    status: Status,
+    facts: Facts,
+    *,
+    failure_code: str,
+    agent_code: str,
+    oom_killed: bool,
+    crash_count: int,
+    disk: str = "",
 ) -> Reason | None:
-    """The reason for the status, or None where there is nothing to explain."""
+    """The reason for the status, or None where there is nothing to explain.
+
+    `disk` is how much of it the agent takes, and of how much, in words.
+    """
     code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
     if code is None:
         return None
     sentences = SENTENCES | RETRYING if status == Status.RESTARTING else SENTENCES
-    message = sentences[code].format(exit_code=facts.exit_code)
+    message = sentences[code].format(exit_code=facts.exit_code, disk=disk)
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)
@@ -101,6 +112,8 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
             code = "suspended"
         case Status.FAILED:
             code = failure_code if failure_code in SENTENCES else "engine_refused"
+        case Status.STOPPING if facts.kept_down and facts.desired == Desired.RUNNING and not facts.suspended:
+            code = failure_code if failure_code in SENTENCES else None
         case Status.DEGRADED:
             code = "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
         case Status.STARTING if not facts.operation:

@@ -52,7 +52,7 @@ def _choose(facts: Facts, *, crash_count: int, recreated_at: datetime | None, ou
         return None
     if facts.desired == Desired.DELETED:
         return Remedy.FINISH_DELETION
-    if facts.suspended or facts.desired == Desired.STOPPED or facts.gave_up or facts.bot_denied:
+    if facts.suspended or facts.desired == Desired.STOPPED or facts.gave_up or facts.kept_down:
         return Remedy.TAKE_DOWN if facts.is_up else None
     if facts.failed:
         return None

@@ -162,7 +162,7 @@ TRAITS = {
         buttons=frozenset({Action.START, Action.STOP}),
         look=Look.ENDED,
         reason_level="error",
-        meaning="The container could not be made.",
+        meaning="The container could not be made, or may not run.",
         next_step="Read `status_reason`, start.",
     ),
     Status.SUSPENDED: Traits(

@@ -4,6 +4,7 @@ Every operation claims the project, acts on the engine with no transaction open,
 under the claim's id, so that a slow loser can never overwrite the winner.
 """
 
+from projects.services.clearing import clear_memory
 from projects.services.control import control_project
 from projects.services.creation import NewProject, check_creation, create_project
 from projects.services.deletion import delete_project
@@ -14,6 +15,7 @@ __all__ = [
     "NewProject",
     "ProjectChange",
     "check_creation",
+    "clear_memory",
     "control_project",
     "create_project",
     "delete_project",

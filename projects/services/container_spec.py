@@ -7,6 +7,7 @@ from containers.agent_contract import AGENT_USER, SecretFile, Variable
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
+from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.own_settings import check_own_settings
 
@@ -32,6 +33,7 @@ def build_spec(project: Project) -> ContainerSpec:
         pids=project.plan.pids,
         stop_timeout=project.agent_type.stop_timeout,
         user=project.uid or AGENT_USER,
+        disk_ceiling=disk_ceiling(),
     )
 
 

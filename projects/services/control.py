@@ -12,6 +12,7 @@ from projects.rules.control import Verdict, judge_action
 from projects.rules.lifecycle import Action, Desired, Operation
 from projects.services.admission import check_claim
 from projects.services.capacity import learn_host_memory, reserve_memory
+from projects.services.disk import check_room
 from projects.services.observation import observe_now
 from projects.services.operations import (
     NO_FAILURES,
@@ -39,7 +40,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
 
     A stop that cannot be carried out now is recorded, and the watcher finishes it: where the engine is silent, where
     the agent takes longer to end than an answer may, and where the actor has as many commands under way as may be.
-    Raises `NoPlaceError`, `ProjectSuspendedError`, `NoCapacityError`, `OperationInProgressError`,
+    Raises `NoPlaceError`, `ProjectSuspendedError`, `DiskFullError`, `NoCapacityError`, `OperationInProgressError`,
     `OperationLostError`, `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """
     try:
@@ -109,8 +110,11 @@ def _has_nothing_to_do(project: Project, action: Action) -> bool:
             raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
         case Verdict.CONFLICT:
             raise operation_in_progress(project)
-        case verdict:
-            return verdict == Verdict.NOTHING
+        case Verdict.NOTHING:
+            return True
+        case _:
+            check_room(project)
+            return False
 
 
 def _stop(project: Project, actor: Actor) -> ForeseenError | None:

@@ -17,6 +17,7 @@ from projects.rules.merge_patch import find_changed_names, merge_patch
 from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.capacity import learn_host_memory, reserve_for_change
+from projects.services.disk import let_run
 from projects.services.operations import operation_in_progress
 from projects.services.places import takes_place
 
@@ -55,6 +56,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         check = _look_then_ask(project, change)
         if _write(project, _new_values(project, change, check), check, actor):
             project.refresh_from_db()
+            let_run(project)
             return project
         project.refresh_from_db()
         _check_merged(project, change)

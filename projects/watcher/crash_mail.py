@@ -22,6 +22,7 @@ from projects.models.event_cursor import newest_event_id
 from projects.rules.reasons import Reason
 from projects.rules.remedies import Remedy
 from projects.services.bot_claims import VERIFY
+from projects.services.disk import EVENT, FULL
 from projects.services.observation import refresh
 from projects.watcher.failures import concerns_all
 
@@ -35,6 +36,7 @@ BATCH = 200
 NEEDS_THE_OWNER = {(Remedy.GIVE_UP.value, "done"), (Remedy.DECLARE_FAILED.value, "done")} | {
     *((remedy.value, "failed") for remedy in Remedy),
     (VERIFY, "failed"),
+    (EVENT, FULL),
 }
 """Action and outcome of the watcher's events that make a mail."""
 

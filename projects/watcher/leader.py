@@ -23,6 +23,13 @@ def become_leader(holder: str) -> bool:
     return is_new and bool(mine.update(**lease))
 
 
+def is_leader(holder: str) -> bool:
+    """Whether `holder` has the lease. Takes and renews none."""
+    now = clock.now()
+    held = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder)
+    return held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now)).exists()
+
+
 def beat(holder: str, at: datetime) -> None:
     """Records that every change on the engine up to `at` is in the rows, and renews the lease."""
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(

@@ -8,7 +8,8 @@ from django.db import DatabaseError, connections
 
 from accounts.services import code_alarm, sign_up
 from accounts.services.outbox import Renderer, send_due
-from projects.watcher import crash_mail
+from projects.services import disk
+from projects.watcher import crash_mail, disk_mail
 from projects.watcher.pulse import SENDING, Pulse
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ RENDERERS: dict[str, Renderer] = {
     sign_up.KIND: sign_up.render_sign_up_mail,
     code_alarm.KIND: code_alarm.render_code_alarm,
     crash_mail.KIND: crash_mail.render_crash_mail,
+    disk.MAIL: disk_mail.render_disk_mail,
 }
 
 

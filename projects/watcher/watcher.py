@@ -21,8 +21,9 @@ from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
+from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
-from projects.watcher.leader import beat, become_leader, step_down
+from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.outbox import Outbox
 from projects.watcher.protection import Protection
@@ -67,6 +68,7 @@ class Watcher:
         self._bot_claims = BotClaims(self._pulse)
         self._outbox = Outbox(self._pulse)
         self._reports = Reports(self._look_soon_at, self._pulse)
+        self._disks = Disks(lambda: is_leader(self.name), self._look_soon_at)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -76,6 +78,7 @@ class Watcher:
         self._listener.start()
         self._outbox.start()
         self._reports.start()
+        self._disks.start()
         while not self._stopped.is_set():
             self._confine(self._look)
             self._wait()
@@ -87,6 +90,7 @@ class Watcher:
         self._protection.stop()
         self._outbox.stop()
         self._reports.stop()
+        self._disks.stop()
 
     def _step_down(self) -> None:
         try:

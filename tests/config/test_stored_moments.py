@@ -53,6 +53,8 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Project.bot_unconfirmed_at": of_projects.bot_unconfirmed_at,
     "projects.Project.crashes_since": of_projects.crashes_since,
     "projects.Project.created_at": SHOWN,
+    "projects.Project.disk_measured_at": of_projects.disk_measured_at,
+    "projects.Project.disk_warned_at": SHOWN,
     "projects.Project.ended_at": SHOWN,
     "projects.Project.failed_at": SHOWN,
     "projects.Project.finished_at": SHOWN,

@@ -17,6 +17,7 @@ from containers.vocabulary import (
     AgentReport,
     ContainerSpec,
     ContainerState,
+    DiskUse,
     EngineEvent,
     Health,
     Observation,
@@ -25,6 +26,8 @@ from tests.fakes.memory_container import MemoryContainer
 
 
 class ContainerStore:
+    disks: dict[str, DiskUse]
+
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
         self.reset()
@@ -132,9 +135,11 @@ class ContainerStore:
 
     def _drop_volumes(self, volumes: Iterable[str]) -> None:
         """Removes those of the volumes that are ours."""
-        gone = {volume for volume in volumes if is_ours(self.volume_labels.get(volume, {}))}
-        self.volumes -= gone
-        self.states = {volume: content for volume, content in self.states.items() if volume not in gone}
+        for volume in [each for each in volumes if is_ours(self.volume_labels.get(each, {}))]:
+            self.volumes.discard(volume)
+            self.states.pop(volume, None)
+            if volume.endswith("-data"):
+                self.disks.pop(self.volume_labels[volume].get(PROJECT_LABEL, ""), None)
 
     def _undo(self, container: MemoryContainer, new_volumes: set[str]) -> None:
         """Take away what a deploy made and did not start."""

@@ -2,8 +2,8 @@
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
 host_memory, image_exists, image_base, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove, inspect,
-realign, observe, highest_user, list_volumes, read_state, write_state, write_state.fill, logs, read_secrets, quarantine,
-stats, events.
+realign, observe, highest_user, list_volumes, measure_disks, read_state, write_state, write_state.fill, logs,
+read_secrets, quarantine, stats, events.
 """
 
 import threading
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
-from containers.vocabulary import AgentReport, ContainerState, Health, Usage
+from containers.vocabulary import AgentReport, ContainerState, DiskUse, Health, Usage
 from tests.fakes.container_store import ContainerStore
 from tests.fakes.memory_container import MemoryContainer
 
@@ -33,6 +33,8 @@ class EngineDials(ContainerStore):
             self.probe_warning: str | None = None
             self.memory_of_host: int | None = 1 << 40
             self.silence = 15.0
+            self.disks: dict[str, DiskUse] = {}
+            self.unmeasurable: set[str] = set()
             self.usage = Usage(
                 cpu_percent=1.5,
                 memory=48 << 20,
@@ -143,6 +145,11 @@ class EngineDials(ContainerStore):
         with self._changed:
             self.containers[name].health, self.containers[name].has_reported = health, False
             self._emit(self.containers[name], f"health_status: {health}")
+
+    def fill(self, key: str, used: int, *, files: int = 1) -> None:
+        """What the agent of this key keeps takes so many bytes, as long as it is there."""
+        with self._changed:
+            self.disks[key] = DiskUse(used=used, files=files)
 
     def log(self, name: str, line: str) -> None:
         """The agent prints a line."""

@@ -18,6 +18,7 @@ from projects.rules.lifecycle import CRASH_LIMIT, Operation
 from projects.services.bot_claims import find_unconfirmed
 from projects.services.capacity import learn_host_memory
 from projects.services.places import Places
+from projects.watcher.disk import measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.deploying import PROJECT
 from tests.moments.world import LONG_AGO, World
@@ -79,6 +80,16 @@ def crashes_since(world: World, at: datetime, shift: timedelta) -> None:
     reconcile()
     assert world.project().crash_count == 1
     assert world.project().gave_up_at is None
+
+
+def disk_measured_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A measurement from the future keeps no other back, also not of an agent that is stopped."""
+    world.api.post(f"{world.path}/control", {"action": "stop"})
+    world.rows.update(disk_measured_at=at, disk_used=1, updated_at=LONG_AGO, finished_at=LONG_AGO)
+    measure_disks()
+    measured = world.project().disk_measured_at
+    assert measured is not None and measured <= clock.now()  # noqa: PT018 - for the type checker
+    assert (world.project().disk_used != 1) == (shift > timedelta(0))
 
 
 def noticed_at(world: World, at: datetime, shift: timedelta) -> None:

@@ -48,6 +48,7 @@ TABLE = {
     "/api/projects/<str:id>/control": Route({"POST": 200}, others=404, body={"action": "stop"}),
     "/api/projects/<str:id>/events": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/logs": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/memory": Route({"DELETE": 200}, others=404),
     "/api/projects/<str:id>/runs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
     "/api/plans": Route({"GET": 200}),

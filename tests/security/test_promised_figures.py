@@ -14,8 +14,9 @@ from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import rules
 from projects.api import revalidation
+from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import operations, places
-from projects.watcher import protection, retention
+from projects.watcher import disk, protection, retention
 from tests.paths import ROOT
 from tests.settings import REAL_LIMITS
 
@@ -31,6 +32,8 @@ SENTENCES = [
         f"begins {rules.CONNECTIONS_RATE.removesuffix('/sec')} a second "
         f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
     ),
+    f"measured every {disk.EVERY / MINUTE:.0f} minutes",
+    f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
     f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
     f"answer of the projects API that took {WORDS[int(revalidation.EVERY)]} seconds to make is not told any more",

@@ -7,13 +7,13 @@ from rest_framework.test import APIClient
 from projects.models import AgentType, Plan
 from tests.problem_document import assert_problem
 
-FREE = {"slug": "free", "memory_mb": 256, "cpus": 0.25, "max_projects": 1, "is_default": True}
+FREE = {"slug": "free", "memory_mb": 256, "cpus": 0.25, "disk_mb": 1024, "max_projects": 1, "is_default": True}
 
 
-STARTER = {"slug": "starter", "memory_mb": 512, "cpus": 0.5, "max_projects": 3, "is_default": False}
+STARTER = {"slug": "starter", "memory_mb": 512, "cpus": 0.5, "disk_mb": 2048, "max_projects": 3, "is_default": False}
 
 
-PRO = {"slug": "pro", "memory_mb": 1024, "cpus": 1.0, "max_projects": 10, "is_default": False}
+PRO = {"slug": "pro", "memory_mb": 1024, "cpus": 1.0, "disk_mb": 5120, "max_projects": 10, "is_default": False}
 
 
 def test_the_shipped_plans_are_listed_from_small_to_large(api: APIClient) -> None:

@@ -13,7 +13,7 @@ from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.api.fast_json import render_detail, render_list
 from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
-from projects.models import Project
+from projects.models import Plan, Project
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Desired, Operation
@@ -36,7 +36,10 @@ PROJECTS = st.builds(
     owner=st.just(OWNER),
     id=st.uuids(),
     name=TEXT,
-    plan_id=TEXT,
+    plan=st.builds(Plan, slug=TEXT, disk_mb=st.integers(16, 1 << 24)),
+    disk_used=st.none() | st.integers(0, 1 << 62),
+    disk_files=st.none() | st.integers(0, 1 << 62),
+    disk_measured_at=st.none() | MOMENTS,
     agent_type_id=TEXT,
     settings=st.dictionaries(TEXT, JSON, max_size=3),
     created_at=MOMENTS,
@@ -73,9 +76,8 @@ def serialized(data: Any) -> bytes:
 def hostile() -> Project:
     """What JSON, orjson and JavaScript take for different things."""
     name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
-    return Project(
-        id=UUID(int=0), owner=OWNER, name=name, settings={name: [2**70, -(2**70), 1e22, 0.1, -0.0]}, log_tail=name
-    )
+    settings = {name: [2**70, -(2**70), 1e22, 0.1, -0.0]}
+    return Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)
 
 
 @given(PROJECTS)

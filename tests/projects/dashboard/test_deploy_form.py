@@ -38,7 +38,7 @@ def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine
 
 def test_the_form_begins_with_the_defaults(dashboard: Client) -> None:
     content = dashboard.get("/projects/new").content.decode()
-    assert '<option value="free" selected>free: 256 MB, 0.25 CPU, 1 project</option>' in content
+    assert '<option value="free" selected>free: 256 MB, 0.25 CPU, 1 GB disk, 1 project</option>' in content
     assert '<option value="assistant" selected>Assistant</option>' in content
 
 

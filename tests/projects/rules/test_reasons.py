@@ -24,7 +24,7 @@ NEXT_STEPS = (
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_reason_is_one_or_two_plain_sentences_that_say_what_to_do(code: str) -> None:
-    message = SENTENCES[code].format(exit_code=1)
+    message = SENTENCES[code].format(exit_code=1, disk="1.1 GB of 1 GB")
     sentences = re.split(r"(?<=[.])\s", message)
     assert len(sentences) in {1, 2}
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in sentences)
@@ -116,6 +116,8 @@ def test_whatever_happened_is_explained_in_words_of_ours(
         crash_count=crash_count,
     )
     needed = {Status.CRASHED, Status.FAILED, Status.DEGRADED, Status.SUSPENDED, Status.UNKNOWN}
+    if known.kept_down and known.desired == Desired.RUNNING and not known.suspended and failure_code in SENTENCES:
+        needed |= {Status.STOPPING}
     if not known.operation:
         needed |= {Status.RESTARTING} | ({Status.STARTING} if reports_trouble(agent_code) else set())
     assert (reason is not None) == (status in needed)

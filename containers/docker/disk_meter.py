@@ -1,0 +1,79 @@
+"""Measures what agents keep: `du` in a short-lived container that has their volumes, and can only read them.
+
+GET /system/df says it as well, and was measured (Docker 20.10, 40 volumes, 180,000 files): 3 to 5 s for all that the
+engine has, images included; it counts the length of files and not what they take, so nothing for a million empty ones,
+and there is no such call for some volumes only. A container took 6 to 10 s for them, next to which lists were answered
+as fast as before.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from django.conf import settings
+
+from containers.docker.lookup import Lookup
+from containers.docker.measuring import LABEL, Measuring
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError
+from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
+from containers.errors import EngineError, EngineRefusedError
+from containers.hardening import DATA
+from containers.identity import is_ours
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, DiskUse, Volume
+
+AT_ONCE = 16
+"""Volumes that one container measures side by side."""
+
+
+class DiskMeter:
+    """`measure` is for one thread at a time; `give_way` for any."""
+
+    def __init__(self, connection: Connection, lookup: Lookup) -> None:
+        self._connection = connection
+        self._lookup = lookup
+
+    def measure(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
+        """See `Engine.measure_disks`."""
+        if not keys:
+            return
+        image = self._choose_image(images)
+        found = {each.key: each for each in self._states() if each.key in keys}
+        for key in keys.keys() - found.keys():
+            yield key, DiskUse(used=0, files=0)
+        measuring = Measuring(self._connection, image)
+        measuring.remove_left_behind()
+        states = [found[key] for key in sorted(found)]
+        for first in range(0, len(states), AT_ONCE):
+            yield from self._measure_batch(measuring, states[first : first + AT_ONCE], keys)
+
+    def give_way(self, key: str) -> None:
+        """Ends the measurement of the state of this key: a volume cannot be removed while a container has it."""
+        for state in self._states({PROJECT_LABEL: key}):
+            filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"], "volume": [state.name]}
+            with self._connection.call() as client:
+                helpers = [str(row["Id"]) for row in client.containers(all=True, filters=filters)]
+            for helper in helpers:
+                with suppress(MissingError, ConflictError), self._connection.call() as client:
+                    client.remove_container(helper, force=True, v=True)
+
+    def _measure_batch(
+        self, measuring: Measuring, states: Sequence[Volume], most: Mapping[str, int]
+    ) -> Iterator[tuple[str, DiskUse]]:
+        """Where the container cannot be made or started, because of one of the volumes, each is measured alone."""
+        try:
+            yield from measuring.run(states, most)
+        except EngineError:
+            if len(states) > 1:
+                for state in states:
+                    yield from self._measure_batch(measuring, [state], most)
+
+    def _states(self, within: Mapping[str, str] | None = None) -> list[Volume]:
+        found = self._lookup.list_volumes({**(within or {}), INSTANCE_LABEL: settings.BERTH_INSTANCE})
+        return [each for each in found if each.name.endswith(DATA) and is_ours(each.labels)]
+
+    def _choose_image(self, images: Collection[str]) -> str:
+        for image in (FIREWALL.image, *(context.image for context in find_contexts()), *images):
+            if inspect_image(self._connection, image):
+                return image
+        message = "The engine has no image with which disks can be measured; `manage.py build_images` makes one."
+        raise EngineRefusedError(message)

@@ -1,0 +1,155 @@
+"""The container that measures volumes: it reads all that is in them, changes nothing, and reaches nothing else."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+
+from containers.call_limits import time_limit
+from containers.docker.observations import read_volumes
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.errors import EngineError
+from containers.hardening import MEBIBYTE, SECCOMP_PROFILE
+from containers.vocabulary import DiskUse, Volume
+
+LABEL = "berth.measures"
+"""The label of these containers; its value is the instance. They carry no other label, as they are no agents."""
+
+LIMIT = 60.0
+"""Seconds for one container."""
+
+_LOOK_EVERY = 0.2
+_LEFT_BEHIND = timedelta(minutes=5)
+
+_SCRIPT = r"""
+measure() {
+    cd "/v/$1" || return
+    files=$(find . -xdev -mindepth 1 -print0 | tr -dc '\0' | head -c "$2" | wc -c)
+    size=0
+    test "$files" -ge "$2" || size=$(du -skx . | { read -r size _ && echo "$size"; })
+    echo "measured $1 $files $size"
+}
+"""
+"""Names may hold line ends, so NUL bytes are counted. `head` ends the count: an agent may make files without end."""
+
+
+_DONE = "measured all"
+_END = f"wait; echo {_DONE}; sleep 20"
+"""Time to read what it has printed. Then it ends and is gone, also where nobody does: it keeps volumes in use."""
+
+
+class Measuring:
+    """Runs such containers, of one image."""
+
+    def __init__(self, connection: Connection, image: str) -> None:
+        self._connection = connection
+        self._image = image
+
+    def run(self, states: Sequence[Volume], most: Mapping[str, int]) -> Iterator[tuple[str, DiskUse]]:
+        """What is known of these volumes after a minute at the latest. Raises `EngineError` where nothing can be."""
+        script = "\n".join(
+            [_SCRIPT, *(f"(measure {place} {most[state.key]}) &" for place, state in enumerate(states)), _END]
+        )
+        with time_limit(LIMIT + 20.0):
+            container_id = self._create(script, states)
+            try:
+                with self._connection.call(about_one=True) as client:
+                    client.start(container_id)
+                printed = self._read(container_id)
+            finally:
+                self._remove(container_id)
+                self._unmake(states)
+        for line in printed.splitlines():
+            match line.split():
+                case ["measured", place, files, size] if place.isdecimal() and int(place) < len(states):
+                    yield states[int(place)].key, DiskUse(used=int(size) * 1024, files=int(files))
+
+    def remove_left_behind(self) -> None:
+        """Removes those whose process was killed before it could do so, or that hung for longer than anybody waited."""
+        filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
+        with self._connection.call() as client, understand_answer():
+            found = [(row["Id"], row["Created"]) for row in client.containers(all=True, filters=filters)]
+        for container_id, created in found:
+            # The engine's clock may differ from ours, in either direction.
+            if abs(datetime.now(UTC) - datetime.fromtimestamp(created, UTC)) > _LEFT_BEHIND:
+                self._remove(container_id)
+
+    def _create(self, script: str, states: Sequence[Volume]) -> str:
+        payload = measuring_payload(script, [(each.name, each.labels) for each in states], image=self._image)
+        name = f"{settings.BERTH_INSTANCE}-measures-{uuid4().hex[:8]}"
+        with self._connection.call(about_one=True) as client, understand_answer():
+            return str(client.create_container_from_config(payload, name)["Id"])
+
+    def _read(self, container_id: str) -> str:
+        """What it has printed when it is done, or when its time is over."""
+        deadline = time.monotonic() + LIMIT
+        while True:
+            with self._connection.call(about_one=True) as client:
+                printed: str = client.logs(container_id, stdout=True, stderr=False).decode(errors="replace")
+            if _DONE in printed or time.monotonic() >= deadline:
+                return printed
+            time.sleep(_LOOK_EVERY)
+
+    def _remove(self, container_id: str) -> None:
+        """One that hangs in the kernel cannot be removed now; a later measurement tries it."""
+        with suppress(EngineError), self._connection.call(about_one=True) as client:
+            client.remove_container(container_id, force=True, v=True)
+
+    def _unmake(self, states: Sequence[Volume]) -> None:
+        """Removes those that were removed just before, and that the engine has made anew for our container.
+
+        Where an agent has the new one already, the engine refuses that.
+        """
+        with suppress(EngineError):
+            for state in states:
+                with suppress(MissingError, ConflictError), self._connection.call() as client:
+                    now = read_volumes({"Volumes": [client.inspect_volume(state.name)]})[0]
+                    if now.created_at != state.created_at:
+                        client.remove_volume(state.name)
+
+
+def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str]]], *, image: str) -> dict[str, Any]:
+    """The body of POST /containers/create. Root, because each volume is another user's; it may read, and no more.
+
+    Should a volume be gone by now the engine makes an empty one: then with the labels that it had.
+    """
+    return {
+        "Image": image,
+        "User": "0:0",
+        "Entrypoint": ["/bin/sh", "-c", script],
+        "Cmd": [],
+        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "Labels": {LABEL: settings.BERTH_INSTANCE},
+        "Healthcheck": {"Test": ["NONE"]},
+        "NetworkDisabled": True,
+        "HostConfig": {
+            "NetworkMode": "none",
+            "CapDrop": ["ALL"],
+            "CapAdd": ["DAC_READ_SEARCH"],
+            "SecurityOpt": ["no-new-privileges:true", f"seccomp={SECCOMP_PROFILE}"],
+            "ReadonlyRootfs": True,
+            "IpcMode": "private",
+            "Init": True,
+            "AutoRemove": True,
+            "Memory": 256 * MEBIBYTE,
+            "MemorySwap": 256 * MEBIBYTE,
+            "NanoCpus": 500_000_000,
+            "PidsLimit": 128,
+            "LogConfig": {"Type": "local", "Config": {"max-size": "1m", "max-file": "2"}},
+            "Mounts": [
+                {
+                    "Type": "volume",
+                    "Source": name,
+                    "Target": f"/v/{place}",
+                    "ReadOnly": True,
+                    "VolumeOptions": {"NoCopy": True, "Labels": dict(labels)},
+                }
+                for place, (name, labels) in enumerate(volumes)
+            ],
+        },
+    }

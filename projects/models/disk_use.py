@@ -1,0 +1,66 @@
+"""How much an agent keeps on the disk, as columns."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django.db import models
+
+from projects.models.catalogue import MIB
+from projects.rules.disk import DiskShare
+
+
+class DiskFacts(TypedDict):
+    """`disk` on the wire. Sizes are in bytes; all but the limits is null until it was measured."""
+
+    used: int | None
+    limit: int
+    files: int | None
+    max_files: int
+    measured_at: datetime | None
+    warning: str | None
+
+
+class Measured(models.Model):
+    """The last measurement of `/data`: bytes on the disk, and files, directories and links.
+
+    `disk_warned_at` is when the owner was warned that it is nearly full; None again once there is room.
+    """
+
+    disk_used = models.PositiveBigIntegerField(null=True, editable=False)
+    disk_files = models.PositiveBigIntegerField(null=True, editable=False)
+    disk_measured_at = models.DateTimeField(null=True, editable=False)
+    disk_warned_at = models.DateTimeField(null=True, editable=False)
+
+    _plan_disk_mb: int | None = None
+
+    if TYPE_CHECKING:  # a foreign key of the model
+        plan: Any
+
+    class Meta:
+        abstract = True
+
+    def know_disk_limit(self, megabytes: int) -> None:
+        """Of the plan, where a query asked for it, so that the plan itself need not be read."""
+        self._plan_disk_mb = megabytes
+
+    @property
+    def disk_share(self) -> DiskShare:
+        limit: int = self.plan.disk if self._plan_disk_mb is None else self._plan_disk_mb * MIB
+        return DiskShare(used=self.disk_used, files=self.disk_files, limit=limit)
+
+    @property
+    def disk(self) -> DiskFacts:
+        share = self.disk_share
+        return DiskFacts(
+            used=share.used,
+            limit=share.limit,
+            files=share.files,
+            max_files=share.max_files,
+            measured_at=self.disk_measured_at,
+            warning=share.warning,
+        )
+
+
+def emptied(at: datetime) -> dict[str, Any]:
+    """The fields of a project whose memory was cleared at this moment."""
+    return {"disk_used": 0, "disk_files": 0, "disk_measured_at": at, "disk_warned_at": None}

@@ -1,0 +1,78 @@
+"""Measures what agents keep, in a thread of its own: that takes longer than any round may, and may hang."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from django.db import DatabaseError, close_old_connections, connections
+
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from projects.models.installation import read_hold
+from projects.services.disk import find_due, note_disk_use
+
+log = logging.getLogger(__name__)
+
+FIRST, EVERY = 60.0, 120.0
+"""Seconds until the first measurement, and between the end of one and the next."""
+
+END_WITHIN = 2.0
+"""Seconds that one under way gets when the watcher ends. It is given up then: nothing depends on its end."""
+
+
+class Disks:
+    """One thread, at work while `leads` says so. `look_soon_at` is told the key of one that may not run any more."""
+
+    def __init__(self, leads: Callable[[], bool], look_soon_at: Callable[[str], None]) -> None:
+        self._leads = leads
+        self._look_soon_at = look_soon_at
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="disks", daemon=True)
+        self._trouble = ""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(END_WITHIN)
+
+    def _run(self) -> None:
+        pause = FIRST
+        while not self._stopped.wait(pause):
+            pause = EVERY
+            trouble = self._try()
+            if trouble and trouble != self._trouble:
+                log.warning("What agents keep cannot be measured: %s", trouble)
+            self._trouble = trouble
+
+    def _try(self) -> str:
+        """Returns what went wrong; empty where nothing did."""
+        try:
+            close_old_connections()
+            if self._leads() and not read_hold():
+                measure_disks(is_stopped=self._stopped.is_set, look_soon_at=self._look_soon_at)
+        except EngineError as error:
+            return str(error)
+        except DatabaseError as error:
+            return type(error).__name__
+        except Exception:
+            log.exception("The measurement of what agents keep broke; the next one tries again.")
+        finally:
+            connections.close_all()
+        return ""
+
+
+def measure_disks(
+    *, is_stopped: Callable[[], bool] = lambda: False, look_soon_at: Callable[[str], None] = lambda _: None
+) -> None:
+    """Measures once what may have changed. Raises `EngineError`, having noted what was known before."""
+    due = {project.container_key: project for project in find_due()}
+    most = {key: project.disk_share.max_files for key, project in due.items()}
+    images = sorted({project.agent_type.image for project in due.values()})
+    for key, use in get_engine().measure_disks(most, images=images):
+        if note_disk_use(due[key], use):
+            look_soon_at(key)
+        if is_stopped():
+            return

@@ -1,0 +1,24 @@
+"""Tells an owner by email that the memory of an agent is nearly full, before the agent is stopped for it."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from accounts.models import OutgoingMail, User
+from accounts.services.outbox import Letter
+from projects.models import Project
+
+
+def render_disk_mail(mail: OutgoingMail, _user: User) -> Letter | None:
+    """None where the project is gone, there is room again, or a mail has said that there is none any more."""
+    rows = Project.objects.filter(pk=UUID(mail.facts["project"]), owner_id=mail.user_id)
+    project = rows.select_related("plan").first()
+    if project is None or project.disk_share.warning is None:
+        return None
+    facts = {
+        "project": project,
+        "warning": project.disk_share.warning,
+        "link": f"{settings.BERTH_PUBLIC_URL}/projects/{project.pk}",
+    }
+    return Letter(subject=f"{project.name} is nearly full", text=render_to_string("projects/disk_mail.txt", facts))

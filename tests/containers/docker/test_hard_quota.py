@@ -1,0 +1,92 @@
+"""A hard limit on what an agent keeps, where Docker's directory is on XFS with `pquota`: seen on a loop image.
+
+The engine is one of the test's own, in a network namespace of its own.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import rmtree, which
+from tempfile import mkdtemp
+
+import pytest
+from django.test import override_settings
+
+from containers.docker.engine import DockerEngine
+from containers.hardening import container_payload
+from tests.chaos.private_engine import PrivateEngine
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy, make_spec
+from tests.containers.memory_under_test import MemoryUnderTest
+from tests.containers.rootfs import make_images
+from tests.engines import connect
+
+MIB = 1 << 20
+CEILING = 64 * MIB
+
+
+def run(*command: object) -> None:
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
+
+
+@pytest.fixture
+def xfs() -> Iterator[Path]:
+    """A file system that counts for each directory. Skips where this machine cannot have one, and says why."""
+    home = Path(mkdtemp(prefix="bx-"))  # short: the paths of its sockets are
+    try:
+        yield from mount_xfs(home)
+    finally:
+        rmtree(home)
+
+
+def mount_xfs(home: Path) -> Iterator[Path]:
+    if which("mkfs.xfs") is None:
+        pytest.skip("mkfs.xfs is missing: install xfsprogs.")
+    image, place = home / "image", home / "xfs"
+    place.mkdir()
+    with image.open("wb") as file:
+        file.truncate(2 << 30)
+    run("mkfs.xfs", "-q", image)
+    try:
+        run("mount", "-o", "loop,pquota", image, place)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"This kernel mounts no XFS with pquota (CONFIG_XFS_QUOTA): {error.stderr.strip()[:200]}")
+    try:
+        yield place
+    finally:
+        run("umount", place)
+
+
+@pytest.mark.docker
+def test_on_xfs_the_kernel_refuses_what_is_too_much(xfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = PrivateEngine(xfs / "engine")
+    private.home.mkdir()
+    with ExitStack() as stack:
+        stack.callback(private.close)
+        private.start()
+        monkeypatch.setenv("DOCKER_HOST", private.url)
+        monkeypatch.setattr("containers.docker.egress.Egress.require", lambda self: None)
+        stack.enter_context(override_settings(BERTH_INSTANCE="xfs", BERTH_CONTAINER_NETWORK="none"))
+        client = connect(private.url)
+        stack.callback(client.close)
+        under_test = DockerUnderTest(DockerEngine(), client, make_images(client, "xfs"))
+        stack.callback(under_test.clean_up)
+        deploy(under_test, disk_ceiling=CEILING)
+        code, printed = under_test.run("dd", "if=/dev/zero", "of=/data/big", "bs=1M", "count=100")
+        assert (code, "No space left" in printed) == (1, True), printed
+        kept = dict(under_test.engine.measure_disks({under_test.key: 10**6}, images=[under_test.image]))
+        assert CEILING // 2 < kept[under_test.key].used <= CEILING
+        # The next deploy keeps the volume as it is.
+        deploy(under_test, disk_ceiling=2 * CEILING, generation=2)
+        assert under_test.run("ls", "/data")[1].split() == ["big"]
+
+
+@pytest.mark.one_database
+def test_only_the_volume_of_the_state_has_a_size() -> None:
+    spec = make_spec(MemoryUnderTest(), disk_ceiling=CEILING)
+    state, secrets = container_payload(spec, network="n", quota=CEILING)["HostConfig"]["Mounts"]
+    assert state["VolumeOptions"]["DriverConfig"] == {"Name": "local", "Options": {"size": str(CEILING)}}
+    assert "DriverConfig" not in secrets["VolumeOptions"]
+    plain = container_payload(spec, network="n")["HostConfig"]["Mounts"]
+    assert all("DriverConfig" not in mount["VolumeOptions"] for mount in plain)

@@ -1,0 +1,35 @@
+"""Lets agents keep much, and measures it."""
+
+from projects.models import Event, Project
+from projects.watcher.disk import measure_disks
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+
+GIB = 1 << 30
+
+
+def keep(engine: MemoryEngine, project: Project, portion: float, *, files: int = 1) -> None:
+    """The agent keeps such a portion of what its plan allows."""
+    project.refresh_from_db()
+    engine.fill(project.container_key, int(project.plan.disk * portion), files=files)
+
+
+def keep_and_measure(engine: MemoryEngine, project: Project, portion: float, *, files: int = 1) -> Project:
+    keep(engine, project, portion, files=files)
+    measure_disks()
+    project.refresh_from_db()
+    return project
+
+
+def fill(engine: MemoryEngine, project: Project) -> Project:
+    """The memory is full, was measured, and the watcher has done what it does about it."""
+    keep_and_measure(engine, project, 1.1)
+    reconcile()
+    project.refresh_from_db()
+    return project
+
+
+def told(project: Project) -> list[tuple[str, str]]:
+    """Action and outcome of the events about the disk, the oldest first."""
+    rows = Event.objects.filter(project_id=project.pk, action="disk").order_by("pk")
+    return list(rows.values_list("action", "outcome"))

@@ -1,0 +1,161 @@
+"""DELETE /api/projects/{id}/memory: what an agent remembers goes, and it begins anew."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from projects.models import Event, Project
+from projects.watcher.disk import measure_disks
+from projects.watcher.reconcile import reconcile
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.projects.disk.measuring import fill, keep
+
+
+@pytest.fixture
+def clear(api: APIClient, project: Project) -> Callable[..., Any]:
+    return lambda: api.delete(f"/api/projects/{project.pk}/memory")
+
+
+def kept(engine: MemoryEngine, project: Project) -> bool:
+    return project.container_key in engine.disks
+
+
+def test_a_full_agent_begins_anew(clear: Any, project: Project, engine: MemoryEngine) -> None:
+    fill(engine, project)
+    engine.log(project.container_name, "the last words")
+    answer = clear()
+    assert (answer.status_code, answer.json()["status"]) == (200, "running")
+    assert (answer.json()["disk"]["used"], answer.json()["disk"]["files"]) == (0, 0)
+    assert answer.json()["status_reason"] is None
+    assert not kept(engine, project)
+    assert f"{project.container_name}-data" in engine.volumes
+    reconcile()
+    measure_disks()
+    project.refresh_from_db()
+    assert (project.status, project.failure_code, project.disk_used) == ("running", "", 4096)
+    event = Event.objects.filter(project_id=project.pk, action="clear memory").get()
+    assert (event.outcome, event.actor, event.source) == ("done", "alice@example.com", "session")
+    assert "the last words" in project.runs.order_by("number").last().log  # type: ignore[union-attr]
+
+
+def test_a_stopped_one_stays_stopped(clear: Any, stopped: Project, engine: MemoryEngine) -> None:
+    keep(engine, stopped, 1.5)
+    measure_disks()
+    answer = clear()
+    assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
+    assert not kept(engine, stopped)
+    assert not engine.containers
+    for _ in range(2):
+        reconcile()
+    stopped.refresh_from_db()
+    assert (stopped.status, stopped.failure_code) == ("stopped", "")
+
+
+def test_one_that_gave_up_begins_anew(clear: Any, project: Project, engine: MemoryEngine) -> None:
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    reconcile()
+    assert clear().json()["status"] == "running"
+    project.refresh_from_db()
+    assert (project.gave_up_at, project.crash_count) == (None, 0)
+
+
+def test_one_without_its_bot_stays_down(clear: Any, project: Project, engine: MemoryEngine) -> None:
+    fill(engine, project)
+    Project.objects.update(failure_code="bot_claimed", failed_at=timezone.now())
+    answer = clear()
+    assert (answer.status_code, answer.json()["status"]) == (200, "failed")
+    assert answer.json()["status_reason"]["code"] == "bot_claimed"
+    assert not kept(engine, project)
+
+
+def test_a_suspended_one_keeps_all(clear: Any, project: Project, engine: MemoryEngine) -> None:
+    keep(engine, project, 0.5)
+    Project.objects.update(suspended_at=timezone.now())
+    answer = clear()
+    assert (answer.status_code, answer.json()["code"]) == (409, "project_suspended")
+    assert kept(engine, project)
+
+
+@pytest.mark.parametrize("verb", ["inspect", "stop", "remove"])
+@pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError])
+def test_where_the_engine_fails_nothing_lies_and_a_repetition_ends_it(
+    verb: str, error: Any, clear: Any, project: Project, engine: MemoryEngine
+) -> None:
+    fill(engine, project)
+    engine.fail(verb, error)
+    assert clear().status_code in {502, 503}
+    reconcile()
+    project.refresh_from_db()
+    assert kept(engine, project)
+    assert (project.status, project.failure_code, project.operation) == ("failed", "disk_full", "")
+    assert clear().status_code == 200
+    project.refresh_from_db()
+    assert project.status == "running"
+
+
+@pytest.mark.parametrize("verb", ["deploy.create", "deploy.start"])
+def test_where_it_cannot_begin_anew_the_memory_is_empty_all_the_same(
+    verb: str, clear: Any, project: Project, engine: MemoryEngine
+) -> None:
+    fill(engine, project)
+    engine.fail(verb, EngineRefusedError)
+    answer = clear()
+    assert (answer.status_code, answer.json()["code"]) == (502, "engine_error")
+    project.refresh_from_db()
+    assert (project.failure_code, project.disk_used) == ("engine_refused", 0)
+    assert not kept(engine, project)
+    engine.fail(verb, EngineUnavailableError)
+    assert clear().status_code == 503
+    reconcile()
+    project.refresh_from_db()
+    assert project.status == "running"
+
+
+def test_what_a_killed_server_has_left_is_finished(clear: Any, project: Project, engine: MemoryEngine) -> None:
+    """It died after the volume went, and before the agent began anew."""
+    fill(engine, project)
+
+    class KilledError(BaseException):
+        pass
+
+    def die() -> None:
+        raise KilledError
+
+    engine.slow("deploy.create", die)
+    with pytest.raises(KilledError):
+        clear()
+    engine.slow("deploy.create", None)
+    Project.objects.update(operation_deadline=timezone.now())
+    reconcile()
+    measure_disks()
+    reconcile()
+    project.refresh_from_db()
+    assert (project.status, project.failure_code) == ("running", "")
+
+
+def test_the_page_asks_first(project: Project, engine: MemoryEngine, bob: Any) -> None:
+    fill(engine, project)
+    browser = browser_of(project.owner)
+    page = browser.get(f"/projects/{project.pk}")
+    assert f'href="/projects/{project.pk}/memory"' in page.content.decode()
+    assert "Its memory is full: 5.5 GB of 5 GB." in page.content.decode()
+    address = f"/projects/{project.pk}/memory"
+    assert "deleted for good" in browser.get(address).content.decode()
+    assert browser.post(address, {"name": "Something else"}).status_code == 400
+    assert browser_of(bob).post(address, {"name": project.name}).status_code == 404
+    assert kept(engine, project)
+    answer = browser.post(address, {"name": project.name}, follow=True)
+    assert "remembers nothing any more" in answer.content.decode()
+    assert not kept(engine, project)
+
+
+def test_the_page_says_why_it_was_refused(project: Project, engine: MemoryEngine) -> None:
+    engine.unavailable = True
+    answer = browser_of(project.owner).post(f"/projects/{project.pk}/memory", {"name": project.name})
+    assert answer.status_code == 503
+    assert "The container engine does not answer." in answer.content.decode()
