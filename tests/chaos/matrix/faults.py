@@ -248,7 +248,7 @@ FAULTS: Mapping[str, Fault] = {
 """`process/fault`. Those of the clock need an installation with libfaketime."""
 
 ELSEWHERE = {
-    "mail/wrong answers": "tests/accounts/test_outbox.py has seven faults at seven steps",
+    "mail/wrong answers": "tests/accounts/outbox has seven faults at seven steps of the conversation",
 }
 """Cells that are not tried here, and why."""
 
