@@ -18,7 +18,7 @@ from containers.docker.handover import abandon_handover
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
-from containers.docker.network import ensure_network, read_engine_start
+from containers.docker.network import ensure_network, read_engine_start, read_host_memory
 from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
@@ -78,10 +78,7 @@ class DockerEngine:
         return read_engine_start(self._connection)
 
     def host_memory(self) -> int | None:
-        with self._connection.call() as client:
-            facts = client.info()
-        total = facts.get("MemTotal") if isinstance(facts, dict) else None
-        return total if isinstance(total, int) and total > 0 else None
+        return read_host_memory(self._connection)
 
     def image_exists(self, image: str) -> bool:
         try:

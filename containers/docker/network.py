@@ -53,6 +53,14 @@ def read_engine_start(connection: Connection) -> datetime | None:
         return None
 
 
+def read_host_memory(connection: Connection) -> int | None:
+    """Bytes of the host's memory. None where the engine does not say."""
+    with connection.call() as client:
+        facts = client.info()
+    total = facts.get("MemTotal") if isinstance(facts, dict) else None
+    return total if isinstance(total, int) and total > 0 else None
+
+
 def _network_exists(connection: Connection) -> bool:
     try:
         with connection.call() as client:

@@ -198,6 +198,3 @@ class ContainerStore:
         )
         self._events.append((event, dict(container.labels)))
         self._changed.notify_all()
-
-    def _is_kept(self, container: MemoryContainer) -> bool:
-        return self.containers.get(container.name) is container

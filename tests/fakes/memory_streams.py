@@ -58,6 +58,9 @@ class MemoryStreams(EngineDials):
         with self._changed:
             return self._listen(dict(within), timeout, len(self._events))
 
+    def _is_kept(self, container: MemoryContainer) -> bool:
+        return self.containers.get(container.name) is container
+
     def _read(self, container: MemoryContainer, head: list[tuple[datetime, str]], seen: int) -> Iterator[bytes]:
         yield from (_stamped(line) for line in head)
         while True:

@@ -40,7 +40,7 @@ def test_a_full_agent_begins_anew(clear: Any, project: Project, engine: MemoryEn
     assert (project.status, project.failure_code, project.disk_used) == ("running", "", 4096)
     event = Event.objects.filter(project_id=project.pk, action="clear memory").get()
     assert (event.outcome, event.actor, event.source) == ("done", "alice@example.com", "session")
-    assert "the last words" in project.runs.order_by("number").last().log  # type: ignore[union-attr]
+    assert "the last words" in project.runs.order_by("number").last().log  # type: ignore[union-attr]  # it is there
 
 
 def test_a_stopped_one_stays_stopped(clear: Any, stopped: Project, engine: MemoryEngine) -> None:

@@ -10,25 +10,20 @@ from rest_framework.test import APIClient
 from accounts import clock
 from accounts.models import MailState, OutgoingMail
 from accounts.services import outbox
-from containers.errors import EngineRefusedError
 from projects.models import Plan, Project
 from projects.rules.disk import BYTES_PER_FILE
-from projects.services.disk import note_disk_use
 from projects.watcher.disk import measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 from tests.projects.disk.measuring import GIB, fill, keep, keep_and_measure, told
+from tests.projects.disk.showing import shown
 
 
 @pytest.fixture(autouse=True)
 def _mail_is_configured(settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = True
     settings.BERTH_PUBLIC_URL = "https://berth.example"
-
-
-def shown(api: APIClient, project: Project) -> Any:
-    return api.get(f"/api/projects/{project.pk}").json()
 
 
 def test_what_an_agent_keeps_is_shown_with_its_moment(api: APIClient, project: Project, engine: MemoryEngine) -> None:
@@ -178,42 +173,3 @@ def test_a_stopped_agent_that_is_full_is_told_so_when_it_is_started(
         "then start."
     )
     assert shown(api, project)["status"] == "stopped"
-
-
-def test_a_measurement_from_before_the_memory_was_cleared_says_nothing(
-    api: APIClient, project: Project, engine: MemoryEngine
-) -> None:
-    keep(engine, project, 1.1)
-    before = Project.objects.get(pk=project.pk)
-    found = dict(engine.measure_disks({project.container_key: 10**9}, images=[]))
-    assert api.delete(f"/api/projects/{project.pk}/memory").status_code == 200
-    note_disk_use(before, found[project.container_key])
-    reconcile()
-    assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", 0)
-
-
-def test_one_that_hangs_delays_no_other(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
-    hanging, other = deploy(name="A"), deploy(name="B", telegramToken="5:another")
-    engine.unmeasurable.add(hanging.container_key)
-    measure_disks()
-    hanging.refresh_from_db()
-    other.refresh_from_db()
-    assert (hanging.disk_measured_at, other.disk_used) == (None, 4096)
-
-
-def test_an_engine_without_the_means_changes_nothing(api: APIClient, project: Project, engine: MemoryEngine) -> None:
-    engine.fail("measure_disks", EngineRefusedError)
-    with pytest.raises(EngineRefusedError):
-        measure_disks()
-    assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", None)
-
-
-def test_who_keeps_still_is_not_measured_again(project: Project, engine: MemoryEngine, control: Any) -> None:
-    control("stop")
-    measure_disks()
-    engine.calls.clear()
-    measure_disks()
-    assert ("measure_disks", project.container_key) not in engine.calls
-    control("start")
-    measure_disks()
-    assert ("measure_disks", project.container_key) in engine.calls

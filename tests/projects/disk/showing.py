@@ -1,0 +1,11 @@
+"""What an owner is shown of a project."""
+
+from typing import Any
+
+from rest_framework.test import APIClient
+
+from projects.models import Project
+
+
+def shown(api: APIClient, project: Project) -> Any:
+    return api.get(f"/api/projects/{project.pk}").json()
