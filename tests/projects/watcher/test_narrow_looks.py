@@ -3,12 +3,9 @@
 import copy
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
-from itertools import product
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -17,11 +14,9 @@ from django.utils import timezone
 
 from accounts import clock
 from accounts.models import User
-from containers.identity import container_name
-from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, AgentReport, ContainerSpec, ContainerState, Health
+from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Event, Project, watched_row
 from projects.models.watched_row import find_watched
-from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
 from projects.services import start_and_stop
 from projects.services.container_spec import build_spec
 from projects.watcher import reconcile as rounds
@@ -29,68 +24,9 @@ from projects.watcher.reconcile import reconcile
 from projects.watcher.reconcile_project import has_to_be_inspected, reconcile_project
 from projects.watcher.round import Round
 from tests.fakes.engine import MemoryEngine
-from tests.fakes.memory_container import MemoryContainer
+from tests.projects.watcher.row_states import CONTAINERS, LONG, NO_CONTAINER, add_rows, make_container, row_states
 
 pytestmark = pytest.mark.django_db
-
-LONG = timedelta(minutes=30)
-SOON = timedelta(seconds=20)
-
-
-def row_states(now: datetime) -> Iterator[dict[str, Any]]:
-    """Every meaningful state of a row: what is wanted, what holds it, what is under way, what is known, what is odd."""
-    held: list[dict[str, Any]] = [
-        {},
-        {"suspended_at": now},
-        {"gave_up_at": now},
-        {"failure_code": "image_missing"},
-        {"failure_code": "bot_claimed"},
-        {"failure_code": UNPROTECTED},
-    ]
-    operations: list[dict[str, Any]] = [
-        {},
-        *(
-            {"operation": Operation.START, "operation_id": uuid4(), "operation_deadline": now + until}
-            for until in (SOON, -SOON)
-        ),
-    ]
-    known: list[dict[str, Any]] = [
-        {"container_state": "", "container_id": "", "health": Health.NONE, "agent_state": ""},
-        {"container_state": "", "container_id": "", "health": Health.HEALTHY},
-        {"container_state": "", "health": Health.NONE},
-        {"container_state": ContainerState.RUNNING, "health": Health.HEALTHY, "agent_state": "running"},
-        {"container_state": ContainerState.RUNNING, "health": Health.UNHEALTHY, "agent_state": "degraded"},
-        {"container_state": ContainerState.EXITED, "health": Health.UNHEALTHY, "exit_code": 1},
-    ]
-    odd: list[dict[str, Any]] = [
-        {},
-        {"reconcile_failures": 1},
-        {"reconcile_again_at": now + SOON},
-        {"updated_at": now + LONG},
-        {"crash_count": 5},
-        {"generation": 7},
-    ]
-    for values in product([{"desired": each} for each in Desired], held, operations, known, odd):
-        yield {name: value for each in values for name, value in each.items()}
-
-
-CONTAINERS: dict[str, dict[str, Any]] = {
-    "healthy": {},
-    "unhealthy": {"health": Health.UNHEALTHY},
-    "starting": {"health": Health.STARTING},
-    "no health check": {"health": Health.NONE},
-    "degraded since the last check": {"has_reported": True, "report": AgentReport(state="degraded")},
-    "exited": {"state": ContainerState.EXITED, "exit_code": 1, "health": Health.UNHEALTHY},
-    "created": {"state": ContainerState.CREATED, "health": Health.NONE},
-    "paused": {"state": ContainerState.PAUSED},
-    "restarting": {"state": ContainerState.RESTARTING, "exit_code": 1, "health": Health.UNHEALTHY},
-    "dead": {"state": ContainerState.DEAD, "exit_code": 1},
-    "removing": {"state": ContainerState.REMOVING},
-    "another one": {"container_id": "f" * 64},
-    "moved": {"has_drifted": True},
-    "silent": {"is_silent": True},
-}
-NO_CONTAINER = "none"
 
 
 @pytest.fixture
@@ -98,27 +34,6 @@ def template(deploy: Callable[..., Project]) -> Project:
     found = deploy()
     Project.objects.update(updated_at=timezone.now() - LONG, observed_at=timezone.now() - LONG)
     return Project.objects.select_related("owner", "plan", "agent_type").get(pk=found.pk)
-
-
-def add_rows(template: Project, states: list[dict[str, Any]]) -> list[Project]:
-    made = []
-    for state in states:
-        each = copy.copy(template)
-        each._state = copy.copy(template._state)
-        each.pk, each.uid, each.bot_id = uuid4(), None, None
-        for name, value in state.items():
-            setattr(each, name, value)
-        made.append(each)
-    return Project.objects.bulk_create(made, batch_size=500)
-
-
-def make_container(engine: MemoryEngine, template: Project, project: Project, kind: str) -> MemoryContainer:
-    container = copy.copy(engine.containers[template.container_name])
-    container.labels = {**container.labels, PROJECT_LABEL: project.container_key}
-    container.name = container_name(project.container_key)
-    for name, value in CONTAINERS[kind].items():
-        setattr(container, name, value)
-    return container
 
 
 def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Project, engine: MemoryEngine) -> None:
@@ -148,8 +63,6 @@ def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Pro
             assert (decision, result.changed) == (None, 0), (kind, project.__dict__)
     assert (len(queries), engine.calls) == (0, [])
 
-
-# -- random fleets, with other writers between the looks ---------------------------------------------------------------
 
 FLEET = 24
 STEPS = 8
