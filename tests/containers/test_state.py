@@ -65,7 +65,7 @@ def test_a_reader_that_leaves_early_leaves_nothing_behind(under_test: EngineUnde
     write(under_test, FILES)
     pieces = read(under_test)
     assert len(list(itertools.islice(pieces, 1))) == 1
-    pieces.close()  # type: ignore[attr-defined]
+    pieces.close()  # type: ignore[attr-defined]  # it is a generator
     under_test.engine.remove(under_test.key, volumes=True)
     assert under_test.volumes(under_test.name) == set()
 

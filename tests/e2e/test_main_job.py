@@ -1,6 +1,5 @@
 """The README's first page: from an empty folder to an agent that answers, and back."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,57 +11,17 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.e2e.service import Service, copy_checkout, make_environment
+from tests.e2e.service import Service
 from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
-from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
-from tests.leftovers import remove_from_engine, remove_leftovers
+from tests.leftovers import remove_from_engine
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
 
 ALICE = 1001
-
-
-@pytest.fixture(scope="module")
-def host() -> str:
-    return address_of_host()
-
-
-@pytest.fixture(scope="module")
-def telegram(host: str) -> Iterator[FakeTelegram]:
-    with FakeTelegram(host=host) as fake:
-        fake.add_bot(CANARY_TELEGRAM_TOKEN, username="harbour_bot")
-        fake.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, username="other_bot")
-        yield fake
-
-
-@pytest.fixture(scope="module")
-def provider(host: str) -> Iterator[FakeProvider]:
-    with FakeProvider(host=host) as fake:
-        fake.add_key(CANARY_API_KEY)
-        fake.add_key(CANARY_OTHER_API_KEY)
-        yield fake
-
-
-@pytest.fixture(scope="module")
-def service(
-    telegram: FakeTelegram, provider: FakeProvider, host: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("newcomer")
-    copy_checkout(folder)
-    allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
-    environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
-    service = Service(folder, environment, checkout=folder)
-    try:
-        service.start()
-        yield service
-    finally:
-        service.interrupt_if_running()
-        service.engine.close()
-        remove_leftovers(environment)
 
 
 @pytest.fixture(scope="module")

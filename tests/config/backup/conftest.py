@@ -9,7 +9,15 @@ import pytest
 from django.core.management import call_command
 from pytest_django import Settings
 
+from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN
+from tests.clients import api_of
+from tests.config.backup.files import FILES
+from tests.config.backup.rows import fill_every_table
+from tests.deploying import PROJECT, create_project
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.states import pack_state
 from tests.ports import reserve_port
+from tests.security.populated_service import add_to_quarantine
 
 Run = Callable[..., str]
 
@@ -37,3 +45,15 @@ def run() -> Run:
         return output.getvalue()
 
     return call
+
+
+@pytest.fixture
+def volumes(engine: MemoryEngine) -> list[str]:
+    """Of two agents that run and of one in quarantine, each with something in it."""
+    alice = fill_every_table()
+    create_project(api_of(alice), {**PROJECT, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN})
+    add_to_quarantine(engine, alice)
+    found = sorted(volume for volume in engine.volumes if volume.endswith("-data"))
+    for number, volume in enumerate(found):
+        engine.states[volume] = pack_state(FILES | {"who": str(number)})
+    return found

@@ -1,9 +1,6 @@
 """What agents remember, in an archive and back: with the engine in memory."""
 
-import io
-import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
@@ -12,30 +9,12 @@ from config.backup import memory as memories
 from containers.errors import EngineError, EngineUnavailableError
 from projects.models import Project
 from projects.watcher.reconcile import reconcile
-from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN
-from tests.clients import api_of
 from tests.config.backup.conftest import Run
-from tests.config.backup.rows import fill_every_table, photograph
-from tests.deploying import PROJECT, create_project
+from tests.config.backup.rows import photograph
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state, unpack_state
-from tests.security.populated_service import add_to_quarantine
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
-
-FILES = {"history.db": "what was said", "notes/a": "b" * 10_000}
-
-
-@pytest.fixture
-def volumes(engine: MemoryEngine) -> list[str]:
-    """Of two agents that run and of one in quarantine, each with something in it."""
-    alice = fill_every_table()
-    create_project(api_of(alice), {**PROJECT, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN})
-    add_to_quarantine(engine, alice)
-    found = sorted(volume for volume in engine.volumes if volume.endswith("-data"))
-    for number, volume in enumerate(found):
-        engine.states[volume] = pack_state(FILES | {"who": str(number)})
-    return found
 
 
 @pytest.mark.parametrize("is_empty", [True, False], ids=["empty engine", "containers run"])
@@ -157,40 +136,6 @@ def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
     assert engine.states == states
     assert photograph() == before
     assert "It has been restored here" in run("restore", archive, "--with-memory")
-
-
-def hostile(**header: Any) -> bytes:
-    """What an agent keeps, and one more member with these fields in its header."""
-    buffer = io.BytesIO(pack_state(FILES))
-    with tarfile.open(fileobj=buffer, mode="a") as found:
-        entry = tarfile.TarInfo("data/x")
-        for field, value in header.items():
-            setattr(entry, field, value)
-        found.addfile(entry)
-    return buffer.getvalue()
-
-
-HOSTILE = {
-    "above": hostile(name="data/../../etc/passwd"),
-    "beside": hostile(name="etc/passwd"),
-    "absolute": hostile(name="/data/x"),
-    "device": hostile(type=tarfile.BLKTYPE),
-    "terminal": hostile(type=tarfile.CHRTYPE),
-    "link out": hostile(type=tarfile.LNKTYPE, linkname="etc/x"),
-    "no tar": b"x" * 5000,
-}
-
-
-@pytest.mark.parametrize("what", HOSTILE)
-def test_a_memory_that_would_write_elsewhere_is_refused(
-    what: str, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
-) -> None:
-    engine.states[volumes[1]] = HOSTILE[what]
-    run("backup", archive, "--with-memory")
-    before = photograph(), dict(engine.states)
-    with pytest.raises(CommandError, match="holds what no agent can have made"):
-        run("restore", archive, "--with-memory", "--replace")
-    assert (photograph(), engine.states) == before
 
 
 def test_a_failure_of_the_engine_is_told_and_the_rest_goes_on_later(

@@ -1,0 +1,51 @@
+"""A service with a fake Telegram and a fake provider, from an empty folder."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
+from tests.e2e.service import Service, copy_checkout, make_environment
+from tests.engines import address_of_host
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.leftovers import remove_leftovers
+
+
+@pytest.fixture(scope="module")
+def host() -> str:
+    return address_of_host()
+
+
+@pytest.fixture(scope="module")
+def telegram(host: str) -> Iterator[FakeTelegram]:
+    with FakeTelegram(host=host) as fake:
+        fake.add_bot(CANARY_TELEGRAM_TOKEN, username="harbour_bot")
+        fake.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, username="other_bot")
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def provider(host: str) -> Iterator[FakeProvider]:
+    with FakeProvider(host=host) as fake:
+        fake.add_key(CANARY_API_KEY)
+        fake.add_key(CANARY_OTHER_API_KEY)
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def service(
+    telegram: FakeTelegram, provider: FakeProvider, host: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("newcomer")
+    copy_checkout(folder)
+    allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
+    environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
+    service = Service(folder, environment, checkout=folder)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.interrupt_if_running()
+        service.engine.close()
+        remove_leftovers(environment)
