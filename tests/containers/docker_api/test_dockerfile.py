@@ -1,0 +1,37 @@
+"""The FROM lines of a Dockerfile are followed through its stages."""
+
+import pytest
+
+from containers.docker_api.dockerfile import read_beginnings
+from containers.docker_api.image_build import FIREWALL, find_contexts
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.one_database
+def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> None:
+    for context in (*find_contexts(), FIREWALL):
+        assert context.beginnings().ends_on_base
+        assert context.beginnings().loose == ()
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("dockerfile", "ends_on_base", "loose"),
+    [
+        ("FROM ${BASE_IMAGE}", True, ()),
+        ("from $BASE_IMAGE as x\nfrom X", True, ()),
+        ("FROM ${BASE_IMAGE} AS x\nFROM --platform=linux/amd64 alpine", False, ("alpine",)),
+        ("FROM alpine:3 AS x\n  FROM ${BASE_IMAGE}", True, ("alpine:3",)),
+        (f"FROM alpine@{DIGEST}", False, ()),
+        ("FROM alpine@sha256:aa", False, ("alpine@sha256:aa",)),
+        ("FROM scratch", False, ()),
+        ("FROM ${BASE_IMAGE_OF_MINE}", False, ("${BASE_IMAGE_OF_MINE}",)),
+        ("FROM \\\n  alpine", False, ("alpine",)),
+        ("# FROM alpine\nRUN echo FROM alpine\nFROM $BASE_IMAGE", True, ()),
+        ("", False, ()),
+    ],
+)
+def test_from_lines_are_followed_through_the_stages(dockerfile: str, ends_on_base: bool, loose: tuple[str]) -> None:
+    found = read_beginnings(dockerfile)
+    assert (found.ends_on_base, found.loose) == (ends_on_base, loose)
