@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.credentials.session_tokens import issue_session
+from accounts.models import User
 from tests.accounts.phone import Phone
 from tests.accounts.rights import opens, set_password_path
 from tests.canaries import CANARY_PASSWORD
@@ -75,3 +76,9 @@ def live(service: PopulatedService, phone: Phone) -> Credentials:
     live.add("set-password link", *(path.rpartition("/")[2] for path in (fresh, opened)))
     _leave_traces(service)
     return live
+
+
+@pytest.fixture
+def office(sam: User) -> Client:
+    """The admin as staff see it."""
+    return browser_of(sam)

@@ -1,24 +1,18 @@
 """The addresses of the admin ask for nothing but what its lists declare. Generated: a new admin or column is in."""
 
 import re
-from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
-from django.contrib.admin.filters import SimpleListFilter
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from accounts import audit
-from accounts.admin_lookups import LONGEST_SEARCH, MOST_WORDS
 from accounts.admin_site import BerthAdminSite
 from accounts.models import User
-from projects.models import Project
 from tests.clients import browser_of
 from tests.security.admin_columns import (
     SECRETS,
@@ -30,33 +24,10 @@ from tests.security.admin_columns import (
     paths_from,
     secret_columns,
 )
+from tests.security.every_admin import ALONGSIDE, HOSTILE, AnyAdmin, declared_paths, every_admin
 from tests.security.populated_service import PopulatedService
-from tests.security.routes import address_of, page_routes
 
 pytestmark = pytest.mark.one_database
-
-every_admin = pytest.mark.parametrize("model_admin", admins(), ids=lambda each: each.model._meta.label)
-AnyAdmin = Any  # ModelAdmin is generic for the type checker only
-HOSTILE = ("startswith", "regex", "")
-ALONGSIDE = ("", "&_facets=True", "&e=1", "&_popup=1", "&o=1.-2", "&q=a", "&all=", "&p=1", "&_to_field=id")
-"""What may stand beside a lookup without opening a way for it."""
-
-
-@pytest.fixture
-def office(sam: User) -> Client:
-    """The admin as staff see it."""
-    return browser_of(sam)
-
-
-def declared_paths(model_admin: AnyAdmin) -> set[str]:
-    """The columns that the lists may be filtered by, from the declarations themselves."""
-    paths = {model_admin.date_hierarchy or ""}
-    for declared in model_admin.list_filter:
-        if isinstance(declared, type) and issubclass(declared, SimpleListFilter):
-            paths.add(str(declared.parameter_name))
-        else:
-            paths.add(str(declared[0] if isinstance(declared, tuple) else declared))
-    return paths - {""}
 
 
 HARMLESS = re.compile(r"(__(exact|isnull|isempty|gte|lt|year|month|day))?")
@@ -178,9 +149,6 @@ def test_what_is_no_date_and_no_filter_is_refused(office: Client, query: str) ->
     assert office.get(f"/admin/projects/event/?{query}").status_code == 400
 
 
-# -- other parameters -------------------------------------------------------------------------------------------------
-
-
 @every_admin
 def test_rows_are_referred_to_by_their_primary_keys_only(model_admin: AnyAdmin, service: PopulatedService) -> None:
     request, model = RequestFactory().get("/"), model_admin.model
@@ -194,131 +162,6 @@ def test_rows_are_referred_to_by_their_primary_keys_only(model_admin: AnyAdmin, 
         assert client.get(address, values).status_code in {400, 403}, address
         if page:
             assert client.post(address, values).status_code in {400, 403}, address
-
-
-@every_admin
-def test_lists_are_sorted_by_what_they_show_only(model_admin: AnyAdmin, office: Client) -> None:
-    """Each column of the list, both ways, and places where there is no column."""
-    table = model_admin.opts.db_table
-    shown = {name for name in model_admin.list_display if isinstance(name, str)}
-    harmless = {
-        field.column for field in columns_of(model_admin.model)
-        if field.name in shown or field.primary_key or field.name in {*_ordering(model_admin)}
-    }  # fmt: skip
-    for place in (*range(len(shown) + 3), -1, 99, 10**30):
-        for sign in ("", "-", "--"):
-            with CaptureQueriesContext(connection) as queries:
-                assert office.get(list_address(model_admin.model), {"o": f"{sign}{place}"}).status_code == 200
-            for query in queries:
-                _, is_sorted, order = query["sql"].partition(f'FROM "{table}"')[2].rpartition("ORDER BY")
-                columns = set(re.findall(rf'"{table}"\."(\w+)"', order)) if is_sorted else set()
-                assert columns <= harmless, (place, order)
-
-
-def _ordering(model_admin: AnyAdmin) -> list[str]:
-    return [str(name).lstrip("-") for name in (model_admin.ordering or model_admin.opts.ordering)]
-
-
-@every_admin
-def test_a_search_looks_at_what_is_shown_only(model_admin: AnyAdmin) -> None:
-    fields = model_admin.fields or [column.name for column in columns_of(model_admin.model) if column.editable]
-    shown = {str(name) for name in (*fields, *model_admin.list_display)}
-    for path in model_admin.search_fields:
-        first, _, rest = path.partition("__")
-        assert first in shown, path
-        assert rest in {"", "email"}, path
-
-
-@pytest.mark.parametrize(
-    "term", ["x" * (LONGEST_SEARCH + 1), "x " * (MOST_WORDS + 1), "%00", "\x00", "%" * 200, "' OR 1=1 --", '"']
-)
-def test_a_search_of_any_shape_is_answered(office: Client, term: str) -> None:
-    for each in admins():
-        assert office.get(list_address(each.model), {"q": term}).status_code == 200
-
-
-def test_a_search_that_is_too_long_asks_nothing_of_the_table_and_says_why(office: Client, alice: User) -> None:
-    page = office.get("/admin/accounts/user/", {"q": "a " * 500}).content.decode()
-    assert "Search for at most 8 words and 254 characters." in page
-    assert alice.email not in page
-    assert alice.email in office.get("/admin/accounts/user/", {"q": "alice"}).content.decode()
-
-
-def test_no_relation_answers_to_a_search_of_its_own(service: PopulatedService) -> None:
-    """No form of the admin completes a field while one types."""
-    client = browser_of(service.admin)
-    for model in apps.get_models():
-        for field in model._meta.get_fields(include_hidden=True):
-            query = {
-                "app_label": model._meta.app_label, "model_name": model.__name__.lower(), "field_name": field.name,
-                "term": "a",
-            }  # fmt: skip
-            assert client.get("/admin/autocomplete/", query).status_code == 404, field
-    assert client.get("/admin/autocomplete/").status_code == 404
-
-
-def test_a_declared_field_answers(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it is the declaration that the others lack."""
-    project_admin = admin.site._registry[Project]
-    monkeypatch.setattr(project_admin, "autocomplete_fields", ("owner",))
-    query = {"app_label": "projects", "model_name": "project", "field_name": "owner", "term": "alice"}
-    answer = browser_of(service.staff).get("/admin/autocomplete/", query).json()
-    assert answer["results"] == [{"id": str(service.alice.pk), "text": service.alice.email}]
-
-
-def test_no_address_tells_which_rows_of_a_table_there_are(service: PopulatedService) -> None:
-    kind = ContentType.objects.get_for_model(User).pk
-    for key in (service.admin.pk, "nothing"):
-        assert browser_of(service.staff).get(f"/admin/r/{kind}/{key}/").status_code == 404
-
-
-# -- pages ------------------------------------------------------------------------------------------------------------
-
-
-def test_no_page_of_the_admin_shows_a_secret_column(service: PopulatedService) -> None:
-    """Every page of every row, to staff and to admins: lists, forms, histories, deletions."""
-    values = {
-        str(value) for model, column in secret_columns()
-        for value in model._default_manager.values_list(column, flat=True) if value
-    }  # fmt: skip
-    assert len(values) > 5
-    for user in (service.staff, service.admin):
-        client = browser_of(user)
-        for address in {*_pages(service)}:
-            page = client.get(address).content.decode()
-            assert not [value for value in values if value in page], address
-
-
-def _pages(service: PopulatedService) -> set[str]:
-    fixed = {address_of(route, service.route_parameters) for route in page_routes() if route.startswith("/admin/")}
-    rows = {
-        f"{list_address(each.model)}{row.pk}/{page}/"
-        for each in admins() for row in each.model._default_manager.all()
-        for page in ("change", "history", "delete")
-    }  # fmt: skip
-    return {*fixed, *rows} - {"/admin/logout/"}
-
-
-@every_admin
-@pytest.mark.parametrize("key", ["%00", "x", "99999999999999999999999", "-1", "%F0%9F%98%80", "a" * 300])
-def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:
-    client = browser_of(ada)
-    for page in ("change", "history", "delete"):
-        assert client.get(f"{list_address(model_admin.model)}{key}/{page}/").status_code in {302, 403, 404}
-
-
-@every_admin
-@pytest.mark.parametrize("key", ["x", "\x00", "", "9" * 30, "-1", "%", "a" * 5000])
-def test_a_selection_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:
-    client = browser_of(ada)
-    request = RequestFactory().get("/")
-    request.user = ada
-    for action in (*model_admin.get_actions(request), "no_such_action"):
-        values = {"action": action, "_selected_action": key, "index": "0"}
-        assert client.post(list_address(model_admin.model), values).status_code in {200, 302, 400}, action
-
-
-# -- the walls themselves ---------------------------------------------------------------------------------------------
 
 
 def test_an_admin_without_the_rule_keeps_the_service_from_starting() -> None:

@@ -1,0 +1,27 @@
+"""Every model that the admin shows, and what its addresses may ask for."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.filters import SimpleListFilter
+
+from tests.security.admin_columns import admins
+
+every_admin = pytest.mark.parametrize("model_admin", admins(), ids=lambda each: each.model._meta.label)
+
+
+AnyAdmin = Any  # ModelAdmin is generic for the type checker only
+HOSTILE = ("startswith", "regex", "")
+ALONGSIDE = ("", "&_facets=True", "&e=1", "&_popup=1", "&o=1.-2", "&q=a", "&all=", "&p=1", "&_to_field=id")
+"""What may stand beside a lookup without opening a way for it."""
+
+
+def declared_paths(model_admin: AnyAdmin) -> set[str]:
+    """The columns that the lists may be filtered by, from the declarations themselves."""
+    paths = {model_admin.date_hierarchy or ""}
+    for declared in model_admin.list_filter:
+        if isinstance(declared, type) and issubclass(declared, SimpleListFilter):
+            paths.add(str(declared.parameter_name))
+        else:
+            paths.add(str(declared[0] if isinstance(declared, tuple) else declared))
+    return paths - {""}

@@ -1,0 +1,90 @@
+"""What lists of the admin sort and search by is what they show."""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.admin_lookups import LONGEST_SEARCH, MOST_WORDS
+from accounts.models import User
+from projects.models import Project
+from tests.clients import browser_of
+from tests.security.admin_columns import admins, columns_of, list_address
+from tests.security.every_admin import AnyAdmin, every_admin
+from tests.security.populated_service import PopulatedService
+
+pytestmark = pytest.mark.one_database
+
+
+@every_admin
+def test_lists_are_sorted_by_what_they_show_only(model_admin: AnyAdmin, office: Client) -> None:
+    """Each column of the list, both ways, and places where there is no column."""
+    table = model_admin.opts.db_table
+    shown = {name for name in model_admin.list_display if isinstance(name, str)}
+    harmless = {
+        field.column for field in columns_of(model_admin.model)
+        if field.name in shown or field.primary_key or field.name in {*_ordering(model_admin)}
+    }  # fmt: skip
+    for place in (*range(len(shown) + 3), -1, 99, 10**30):
+        for sign in ("", "-", "--"):
+            with CaptureQueriesContext(connection) as queries:
+                assert office.get(list_address(model_admin.model), {"o": f"{sign}{place}"}).status_code == 200
+            for query in queries:
+                _, is_sorted, order = query["sql"].partition(f'FROM "{table}"')[2].rpartition("ORDER BY")
+                columns = set(re.findall(rf'"{table}"\."(\w+)"', order)) if is_sorted else set()
+                assert columns <= harmless, (place, order)
+
+
+def _ordering(model_admin: AnyAdmin) -> list[str]:
+    return [str(name).lstrip("-") for name in (model_admin.ordering or model_admin.opts.ordering)]
+
+
+@every_admin
+def test_a_search_looks_at_what_is_shown_only(model_admin: AnyAdmin) -> None:
+    fields = model_admin.fields or [column.name for column in columns_of(model_admin.model) if column.editable]
+    shown = {str(name) for name in (*fields, *model_admin.list_display)}
+    for path in model_admin.search_fields:
+        first, _, rest = path.partition("__")
+        assert first in shown, path
+        assert rest in {"", "email"}, path
+
+
+@pytest.mark.parametrize(
+    "term", ["x" * (LONGEST_SEARCH + 1), "x " * (MOST_WORDS + 1), "%00", "\x00", "%" * 200, "' OR 1=1 --", '"']
+)
+def test_a_search_of_any_shape_is_answered(office: Client, term: str) -> None:
+    for each in admins():
+        assert office.get(list_address(each.model), {"q": term}).status_code == 200
+
+
+def test_a_search_that_is_too_long_asks_nothing_of_the_table_and_says_why(office: Client, alice: User) -> None:
+    page = office.get("/admin/accounts/user/", {"q": "a " * 500}).content.decode()
+    assert "Search for at most 8 words and 254 characters." in page
+    assert alice.email not in page
+    assert alice.email in office.get("/admin/accounts/user/", {"q": "alice"}).content.decode()
+
+
+def test_no_relation_answers_to_a_search_of_its_own(service: PopulatedService) -> None:
+    """No form of the admin completes a field while one types."""
+    client = browser_of(service.admin)
+    for model in apps.get_models():
+        for field in model._meta.get_fields(include_hidden=True):
+            query = {
+                "app_label": model._meta.app_label, "model_name": model.__name__.lower(), "field_name": field.name,
+                "term": "a",
+            }  # fmt: skip
+            assert client.get("/admin/autocomplete/", query).status_code == 404, field
+    assert client.get("/admin/autocomplete/").status_code == 404
+
+
+def test_a_declared_field_answers(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is the declaration that the others lack."""
+    project_admin = admin.site._registry[Project]
+    monkeypatch.setattr(project_admin, "autocomplete_fields", ("owner",))
+    query = {"app_label": "projects", "model_name": "project", "field_name": "owner", "term": "alice"}
+    answer = browser_of(service.staff).get("/admin/autocomplete/", query).json()
+    assert answer["results"] == [{"id": str(service.alice.pk), "text": service.alice.email}]
