@@ -1,0 +1,181 @@
+"""How the processes of an installation are broken, each way as something that begins and ends."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
+
+import psycopg
+
+from tests.chaos.clock import set_clock
+from tests.chaos.matrix.installation import Installation
+
+Breaking = Callable[[Installation], AbstractContextManager[None]]
+
+
+def stopping(process: str) -> Breaking:
+    """SIGSTOP: everything of it stays where it is, and nothing moves."""
+
+    @contextmanager
+    def stopped(installation: Installation) -> Iterator[None]:
+        pids = installation.service.pids(process)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with suppress(ProcessLookupError):  # its parent may have had enough of it
+                    os.kill(pid, signal.SIGCONT)
+
+    return stopped
+
+
+def killing(process: str) -> Breaking:
+    @contextmanager
+    def killed(installation: Installation) -> Iterator[None]:
+        for pid in installation.service.pids(process):
+            os.kill(pid, signal.SIGKILL)
+        yield
+
+    return killed
+
+
+@contextmanager
+def serve_killed(installation: Installation) -> Iterator[None]:
+    """With all of its children, as by the kernel that ends a unit's processes. It is started again afterwards."""
+    installation.service.kill()
+    try:
+        yield
+    finally:
+        installation.service.start()
+
+
+@contextmanager
+def database_killed(installation: Installation) -> Iterator[None]:
+    installation.postgres.end(signal.SIGKILL)
+    try:
+        yield
+    finally:
+        installation.postgres.start()
+
+
+@contextmanager
+def database_stopped(installation: Installation) -> Iterator[None]:
+    installation.postgres.freeze()
+    try:
+        yield
+    finally:
+        installation.postgres.thaw()
+
+
+@contextmanager
+def engine_killed(installation: Installation) -> Iterator[None]:
+    installation.engine.end(signal.SIGKILL)
+    try:
+        yield
+    finally:
+        installation.engine.start()
+
+
+@contextmanager
+def engine_stopped(installation: Installation) -> Iterator[None]:
+    os.kill(installation.engine.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(installation.engine.pid, signal.SIGCONT)
+
+
+@contextmanager
+def database_full(installation: Installation) -> Iterator[None]:
+    """Without room for its journal PostgreSQL crashes, and cannot recover until there is some. Then it is started."""
+    assert installation.postgres.disk is not None
+    with installation.postgres.disk.full():
+        with suppress(psycopg.Error):
+            for _ in range(8):  # until it needs a new file
+                installation.postgres.execute("SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()")
+        yield
+    installation.postgres.start_again()
+
+
+@contextmanager
+def engine_full(installation: Installation) -> Iterator[None]:
+    with installation.engine_disk.full():
+        yield
+
+
+def engine_answering(mode: str) -> Breaking:
+    @contextmanager
+    def faulty(installation: Installation) -> Iterator[None]:
+        installation.proxy.break_(mode)
+        if mode in {"refuse", "hang"}:
+            installation.proxy.cut_streams()
+        try:
+            yield
+        finally:
+            installation.proxy.heal()
+
+    return faulty
+
+
+def relay(to: str, mode: str) -> Breaking:
+    @contextmanager
+    def broken(installation: Installation) -> Iterator[None]:
+        installation.relays[to].break_(mode)
+        try:
+            yield
+        finally:
+            installation.relays[to].heal()
+
+    return broken
+
+
+def telegram_answering(dial: str) -> Breaking:
+    @contextmanager
+    def faulty(installation: Installation) -> Iterator[None]:
+        with installation.telegram.changed:
+            tokens = list(installation.telegram._bots)
+        for token in tokens:
+            getattr(installation.telegram, dial)(token)
+        try:
+            yield
+        finally:
+            for token in tokens:
+                installation.telegram.heal(token)
+
+    return faulty
+
+
+def provider_answering(dial: str) -> Breaking:
+    @contextmanager
+    def faulty(installation: Installation) -> Iterator[None]:
+        getattr(installation.provider, dial)()
+        try:
+            yield
+        finally:
+            installation.provider.heal()
+
+    return faulty
+
+
+@contextmanager
+def mail_refused(installation: Installation) -> Iterator[None]:
+    installation.mail.misbehave["MAIL"] = "451 later"
+    try:
+        yield
+    finally:
+        installation.mail.misbehave.clear()
+
+
+def stepping(by: timedelta) -> Breaking:
+    @contextmanager
+    def stepped(installation: Installation) -> Iterator[None]:
+        set_clock(installation.clock, by)
+        try:
+            yield
+        finally:
+            set_clock(installation.clock)
+
+    return stepped
