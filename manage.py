@@ -19,7 +19,7 @@ class CommandLine(ManagementUtility):
         is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help"} & set(self.argv[2:])
         if is_run and getattr(command, "requires_current_database", False):
             # Imported here: it needs the settings, which Django has read by now.
-            from config.database.versions import require_database_of_this_version  # noqa: PLC0415
+            from config.database.versions import require_database_of_this_version  # noqa: PLC0415 - Django is set up by now
 
             require_database_of_this_version()
         return command

@@ -17,8 +17,8 @@ os.environ["BERTH_DATA_DIR"] = str(_home)
 os.environ["BERTH_VERIFY_CREDENTIALS"] = "off"
 os.environ["BERTH_ALLOWED_HOSTS"] = "localhost"  # live servers of tests are there, on any port
 
-from config.settings import *  # noqa: E402, F403
-from config.settings import (  # noqa: E402
+from config.settings import *  # noqa: E402, F403 - all of them, and they read the environment that is set above
+from config.settings import (  # noqa: E402 - the same
     BERTH_LIMITS,
     DATABASES,
     LOGGING,

@@ -26,8 +26,8 @@ def stay_inside() -> None:
         _check_host(host)
         return _getaddrinfo(host, *args, **kwargs)
 
-    socket.socket.connect = connect  # type: ignore[method-assign, assignment]
-    socket.socket.connect_ex = connect_ex  # type: ignore[method-assign, assignment]
+    socket.socket.connect = connect  # type: ignore[method-assign, assignment]  # that is the point
+    socket.socket.connect_ex = connect_ex  # type: ignore[method-assign, assignment]  # that is the point
     socket.getaddrinfo = getaddrinfo
 
 

@@ -41,7 +41,7 @@ class StrictCharFieldSchema(OpenApiSerializerFieldExtension):  # type: ignore[no
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+        schema: dict[str, Any] = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)  # noqa: SLF001 - the same
         return schema | ({"pattern": self.target.pattern} if self.target.pattern else {})
 
 

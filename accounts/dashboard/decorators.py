@@ -26,7 +26,7 @@ def counts_as(scope: str) -> Callable[[Page], Page]:
     """
 
     def decorate(view: Page) -> Page:
-        view.throttle_scope = scope  # type: ignore[attr-defined]
+        view.throttle_scope = scope  # type: ignore[attr-defined]  # the middleware looks for it
         return view
 
     return decorate

@@ -83,8 +83,15 @@ def run_watcher(due: c_double) -> None:
 
 def run_web(listener: socket.socket, booted: c_int) -> None:
     """`booted` is shared with the parent: 1 as soon as a worker is able to serve."""
-    # Imported here: the parent and the watcher need none of it.
-    from config.serving.gunicorn import WebServer  # noqa: PLC0415
+    from config.serving.gunicorn import WebServer  # noqa: PLC0415 - the parent and the watcher need none of it
 
     allow_many_files()
     WebServer(listener, booted).run()
+
+
+def has_terminal() -> bool:
+    """Whether somebody started this at a terminal, whose end is a SIGHUP."""
+    with suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+        return True
+    return False

@@ -78,7 +78,7 @@ def become_anew(listener: socket.socket, lifeline: int, children: set[int], envi
     helper = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else reaps it
     pids = children | ({helper} if helper else set())
     listener.set_inheritable(True)
-    os.set_inheritable(lifeline, True)  # noqa: FBT003
+    os.set_inheritable(lifeline, True)  # noqa: FBT003 - the standard library's own
     for number in (signal.SIGUSR2, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # until the new program listens to them
     handed = " ".join(map(str, (listener.fileno(), lifeline, *pids)))

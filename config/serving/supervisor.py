@@ -2,19 +2,17 @@
 
 import logging
 import multiprocessing
-import os
 import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
 
 from django.conf import settings
 
-from config.serving.children import KILL_AFTER, run_child, run_watcher, run_web
+from config.serving.children import KILL_AFTER, has_terminal, run_child, run_watcher, run_web
 from config.serving.handover import Predecessors, become_anew
 from config.serving.pid_file import PidFile
 from config.serving.systemd import READY, STOPPING, Systemd
@@ -77,7 +75,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGUSR2, self._on_hand_over)
-        signal.signal(signal.SIGHUP, self._on_stop if _has_terminal() else self._on_hand_over)
+        signal.signal(signal.SIGHUP, self._on_stop if has_terminal() else self._on_hand_over)
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def _look_after_children(self) -> None:
@@ -198,10 +196,3 @@ class Supervisor:
             if child.is_alive():
                 child.kill()
                 child.join()
-
-
-def _has_terminal() -> bool:
-    with suppress(OSError):
-        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
-        return True
-    return False

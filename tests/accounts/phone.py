@@ -4,7 +4,7 @@ import base64
 import time
 from dataclasses import dataclass, field
 
-from django_otp.oath import TOTP  # type: ignore[import-untyped]
+from django_otp.oath import TOTP  # type: ignore[import-untyped]  # has no stubs
 
 from accounts.credentials.one_time_codes import make_secret
 from accounts.models import User

@@ -43,7 +43,7 @@ def test_the_orm_writes_it_once(alice: User, bob: User) -> None:
         written += 1
         return User.objects.filter(pk=pk).values_list("email")
 
-    query = CompiledQuery(write, UUID(int=1))  # type: ignore[arg-type]
+    query = CompiledQuery(write, UUID(int=1))  # type: ignore[arg-type]  # rows of one column only
     for user in (alice, bob):
         assert list(query.rows(user.pk)) == [(user.email,)]
     assert written == 1

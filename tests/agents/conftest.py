@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,9 +72,9 @@ def agent(
 def ask(agent: Agent, telegram: FakeTelegram, token: str) -> Callable[..., str]:
     """Say something to the bot and return the next thing it says in that chat."""
 
-    def say_and_wait(text: str, chat_id: int = 1, **extra: object) -> str:
+    def say_and_wait(text: str, chat_id: int = 1, **extra: Any) -> str:
         before = len(telegram.sent(token, chat_id))
-        telegram.say(token, chat_id, text, **extra)  # type: ignore[arg-type]
+        telegram.say(token, chat_id, text, **extra)
         return telegram.wait_for_message(token, after=before, chat_id=chat_id, timeout=100).text
 
     return say_and_wait

@@ -37,7 +37,7 @@ def test_signing_out_ends_the_session_on_the_server_too(page: Page, alice: User,
     page.get_by_role("button", name="Sign out", exact=True).click()
     page.wait_for_url("**/sign-in")
 
-    page.context.add_cookies([cookie for cookie in kept if "session" in cookie["name"]])  # type: ignore[misc]
+    page.context.add_cookies([cookie for cookie in kept if "session" in cookie["name"]])  # type: ignore[misc]  # playwright gives one type and takes another
     page.goto("/settings")
     expect(page).to_have_url(f"{page.url.split('/sign-in')[0]}/sign-in?next=/settings")
 

@@ -73,7 +73,7 @@ def test_mixed_commands_never_overlap_and_end_as_was_wanted(
     for _ in range(rounds):
         path = f"/api/projects/{api.post('/api/projects', body()).json()['id']}"
         wishes = [chance.choice(COMMANDS) for _ in range(threads)]
-        answers = at_once(threads, lambda index: api.post(f"{path}/control", {"action": wishes[index]}))  # noqa: B023
+        answers = at_once(threads, lambda index: api.post(f"{path}/control", {"action": wishes[index]}))  # noqa: B023 - all are answered within the round
         for wish, answer in zip(wishes, answers, strict=True):
             assert answer.status_code in ({200, 202} if wish == "stop" else {200, 409}), (wish, answer.content)
         reconcile()  # it finishes the stops that were answered 202

@@ -29,13 +29,13 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
         wishes = [chance.choice(COMMANDS) for _ in range(threads)]
         answers = at_once(
             threads,
-            lambda index: servers[index % 2].control(project, wishes[index]),  # noqa: B023
+            lambda index: servers[index % 2].control(project, wishes[index]),  # noqa: B023 - all are answered within the round
         )
         for wish, answer in zip(wishes, answers, strict=True):
             assert answer.status in ({200, 202} if wish == "stop" else {200, 409, 429}), (wish, answer)
         servers[0].reconcile()  # it finishes the stops that were answered 202
         assert_server_consistent(servers[0], docker_instance)
-        answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023
+        answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023 - all are answered within the round
         assert {answer.status for answer in answers} <= {202, 204, 404}
         assert docker_instance.containers() == {}
     assert_one_at_a_time(site.history())

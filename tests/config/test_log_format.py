@@ -151,7 +151,7 @@ def test_an_access_line_is_searched_by_its_parts(caplog: pytest.LogCaptureFixtur
     for secret in (*SECRETS, *SECRETS):
         for fields in ({"path": f"/x/{secret}"}, {"request_id": secret, "is_our_id": False}, {"method": secret}):
             sent = {"method": "GET", "path": "/api/projects", "request_id": "a" * 32, "is_our_id": True, **fields}
-            log_access(status=200, milliseconds=1.0, **sent)  # type: ignore[arg-type]
+            log_access(status=200, milliseconds=1.0, **sent)  # type: ignore[arg-type]  # of several types
     formats = (TextFormatter("{request_id} {message}", style="{"), JsonFormatter())
     lines = [each.format(record) for record in caplog.records for each in formats]
     assert len(lines) == len(SECRETS) * 12

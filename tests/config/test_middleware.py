@@ -39,7 +39,7 @@ def test_the_access_log_has_the_path_but_not_its_query(client: Client, caplog: p
     client.get("/api/nothing?secret=1", headers={"x-request-id": "mine"})
     [line] = access_lines(caplog)
     assert line.getMessage().startswith("GET /api/nothing 404 ")
-    assert (line.method, line.path, line.status) == ("GET", "/api/nothing", 404)  # type: ignore[attr-defined]
+    assert (line.method, line.path, line.status) == ("GET", "/api/nothing", 404)  # type: ignore[attr-defined]  # our own fields
 
 
 def test_a_path_with_line_breaks_stays_one_line(client: Client, caplog: pytest.LogCaptureFixture) -> None:

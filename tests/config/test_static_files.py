@@ -22,7 +22,7 @@ def source(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     settings.BERTH_DATA_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     settings.STATICFILES_DIRS, settings.BERTH_PORT = [source], 1
     settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
-    finders.get_finder.cache_clear()  # type: ignore[attr-defined]
+    finders.get_finder.cache_clear()  # type: ignore[attr-defined]  # it is cached, and the stubs do not say so
     monkeypatch.setattr(prepare, "require_free_port", lambda *_: None)
     return source
 

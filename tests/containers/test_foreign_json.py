@@ -46,7 +46,7 @@ def test_what_no_honest_server_sends_is_refused(name: str, place: str) -> None:
     "body", [b"\xff", b"\xed\xa0\xbd", '{"a": "é"}'.encode("latin-1"), b"\xef\xbb\xbf{}", "{}".encode("utf-16")]
 )
 def test_so_is_what_is_no_utf_8(body: bytes) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):  # noqa: PT011 - the same
         read_json(body)
 
 

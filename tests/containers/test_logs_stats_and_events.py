@@ -62,7 +62,7 @@ def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
     while heard[-2:] != [b"", b""] or "line 100" not in texts(heard):
         heard.append(next(lines))
         assert len(heard) < 1000, heard
-    lines.close()  # type: ignore[attr-defined]
+    lines.close()  # type: ignore[attr-defined]  # followers are generators
     assert b"" in heard
     said = [text for text in texts([line for line in heard if line]) if text.startswith("line")]
     assert said == [f"line {n}" for n in range(1, 101)]

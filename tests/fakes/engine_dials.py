@@ -43,11 +43,11 @@ class EngineDials(ContainerStore):
                 network_sent=1024,
                 pids=3,
             )
-            self._failures: dict[str, list[EngineError]] = defaultdict(list)
+            self._failures: dict[str, list[Exception]] = defaultdict(list)
             self._lost: dict[str, int] = defaultdict(int)
             self._hooks: dict[str, Hook] = {}
 
-    def fail(self, verb: str, error: EngineError | type[EngineError], *, times: int = 1) -> None:
+    def fail(self, verb: str, error: Exception | type[EngineError], *, times: int = 1) -> None:
         """The next `times` calls of the verb (or step) raise the error and do nothing."""
         made = error("The engine failed because a test asked for it.") if isinstance(error, type) else error
         with self._changed:

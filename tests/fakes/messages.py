@@ -54,7 +54,7 @@ class Answer:
         return cls(status, json.dumps(document).encode(), {"Content-Type": "application/json", **named})
 
 
-BAD_GATEWAY = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx/1.18.0</center>\r\n</body>\r\n</html>\r\n"  # noqa: E501
+BAD_GATEWAY = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx/1.18.0</center>\r\n</body>\r\n</html>\r\n"  # noqa: E501 - as it came
 
 
 GARBAGE = Answer(200, b'\x00\xff{"ok": tru')

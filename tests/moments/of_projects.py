@@ -31,7 +31,7 @@ def observed_at(world: World, at: datetime, shift: timedelta) -> None:
     assert world.status() != "running"
     reconcile(repair=False)
     assert world.project().container_state == "exited"
-    assert world.project().observed_at <= clock.now()  # type: ignore[operator]
+    assert world.project().observed_at <= clock.now()  # type: ignore[operator]  # it has just been written
 
 
 def updated_at(world: World, at: datetime, shift: timedelta) -> None:
@@ -125,9 +125,11 @@ def ask_again_at(world: World, at: datetime, shift: timedelta) -> None:
 
 def idempotency_created_at(world: World, at: datetime, shift: timedelta) -> None:
     """An answer is kept, and a request that was cut off before it made anything is made good."""
-    send: Any = lambda: world.api.post(  # noqa: E731
-        "/api/projects", PROJECT | {"telegramToken": "5:once"}, headers={"idempotency-key": "once"}
-    )
+
+    def send() -> Any:
+        body, headers = PROJECT | {"telegramToken": "5:once"}, {"idempotency-key": "once"}
+        return world.api.post("/api/projects", body, headers=headers)
+
     first = send()
     assert first.status_code == 201, first.content
     IdempotencyRecord.objects.update(created_at=at)

@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.core.signing import BadSignature
 from django.db import connection
 from django.test import Client
-from django_otp.oath import TOTP  # type: ignore[import-untyped]
+from django_otp.oath import TOTP  # type: ignore[import-untyped]  # has no stubs
 
 from accounts.credentials.dashboard_sessions import SessionStore
 from accounts.credentials.set_password_tokens import is_valid

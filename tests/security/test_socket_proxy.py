@@ -65,7 +65,7 @@ def live_a_life(agents: Agents) -> None:
     agents.deploy("", name=name, generation=2)
     crashing = agents.deploy("crash").name
     with agents.settings():
-        wait_until(lambda: engine.inspect(crashing).state == "exited")  # type: ignore[union-attr]
+        wait_until(lambda: engine.inspect(crashing).state == "exited")  # type: ignore[union-attr]  # it is there
         engine.stop(crashing, timeout=2)
         for each in (name, crashing):
             engine.remove(each, volumes=True)

@@ -163,7 +163,7 @@ def run(faults: Sequence[str], kind: type[Trial], *, within: float) -> bool:
         for fault in faults:
             wrong, line = made.take(fault)
             is_right = is_right and not wrong
-            print("✗" if wrong else "✓", line, *wrong, sep="\n    " if wrong else " ", flush=True)  # noqa: T201
+            print("✗" if wrong else "✓", line, *wrong, sep="\n    " if wrong else " ", flush=True)  # noqa: T201 - what the command is run for
     return is_right
 
 
@@ -175,7 +175,7 @@ def choose(arguments: argparse.Namespace) -> list[str]:
         return possible + ([*SQLITE_FAULTS] if is_in_own_network() else [])
     # Two runs with the same seed take the same ones.
     seed = arguments.seed if arguments.seed is not None else random.randrange(1 << 30)
-    print(f"seed {seed}", flush=True)  # noqa: T201
+    print(f"seed {seed}", flush=True)  # noqa: T201 - what the command is run for
     return random.Random(seed).sample(possible, arguments.sample)
 
 

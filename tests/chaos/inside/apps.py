@@ -17,4 +17,4 @@ class InsideConfig(AppConfig):
         install()
         if "FAKETIME_TIMESTAMP_FILE" in os.environ:
             # libfaketime takes an absolute time on the monotonic clock for one on the stepped clock, and refuses it.
-            time.sleep = lambda seconds: select.select([], [], [], float(seconds))  # type: ignore[assignment]
+            time.sleep = lambda seconds: select.select([], [], [], float(seconds))  # type: ignore[assignment]  # its parameter has a name

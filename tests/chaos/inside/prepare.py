@@ -1,6 +1,7 @@
 """Run in a process of its own: makes the database, Alice, her key and the type of the stub. Prints the key."""
 
 import sys
+from typing import Any
 
 import django
 
@@ -20,9 +21,9 @@ def main(image: str) -> None:
     sys.stdout.write(plain_key(ApiKeyFactory.create(user=alice)))
 
 
-def add_offers(types: type, plans: type, image: str) -> None:
+def add_offers(types: Any, plans: Any, image: str) -> None:
     """The type `stub` and the plan `chaos`: small, and as many as a test may want."""
-    types.objects.create(  # type: ignore[attr-defined]
+    types.objects.create(
         slug="stub",
         title="Stub",
         image=image,
@@ -32,9 +33,7 @@ def add_offers(types: type, plans: type, image: str) -> None:
         min_memory_mb=32,
         stop_timeout=2,
     )
-    plans.objects.create(  # type: ignore[attr-defined]
-        slug="chaos", memory_mb=32, cpus="0.5", pids=32, max_projects=1000, open_to_all=True
-    )
+    plans.objects.create(slug="chaos", memory_mb=32, cpus="0.5", pids=32, max_projects=1000, open_to_all=True)
 
 
 if __name__ == "__main__":

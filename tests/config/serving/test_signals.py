@@ -8,17 +8,16 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import pytest
 
-from config.serving.children import KILL_AFTER
-from config.serving.supervisor import WATCHER, WEB, Supervisor
 from tests.config.serving.served import PATIENCE, Served, children_of, is_alive
 from tests.leftovers import remove_leftovers
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
+
+
 PATIENT = 3 * PATIENCE
 BODY = b'{"email": "nobody@example.com", "password": "a wrong one of tests"}'
 HEAD = b"POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -170,61 +169,3 @@ def test_there_is_nothing_to_reload_where_nothing_runs(served: Served) -> None:
     assert reloaded.returncode == 1
     assert "Berth does not run" in reloaded.stderr
     assert len(reloaded.stderr.splitlines()) == 1
-
-
-# -- each order of signals, with children that are none ----------------------------------------------------------------
-
-
-class Child:
-    def __init__(self) -> None:
-        self.pid, self.exitcode, self.log = 4321, 0, list[str]()
-
-    def is_alive(self) -> bool:
-        return not self.log
-
-    def terminate(self) -> None:
-        self.log.append("TERM")
-
-    def kill(self) -> None:
-        self.log.append("KILL")
-
-    def join(self, timeout: float = 0) -> None:
-        """It has ended."""
-
-
-TERM, INT, QUIT = signal.SIGTERM, signal.SIGINT, signal.SIGQUIT
-
-
-@pytest.mark.parametrize(
-    ("numbers", "said", "code"),
-    [
-        ([TERM], ["TERM"], 0),
-        ([INT], ["TERM"], 0),
-        ([TERM, TERM], ["TERM", "KILL"], 143),
-        ([INT, INT], ["TERM", "KILL"], 130),
-        ([TERM, INT], ["TERM", "KILL"], 130),
-        ([QUIT], ["KILL"], 131),
-        ([TERM, QUIT], ["TERM", "KILL"], 131),
-    ],
-)
-def test_signals_to_end(numbers: list[signal.Signals], said: list[str], code: int) -> None:
-    supervisor: Any = Supervisor()
-    children = {WEB: Child(), WATCHER: Child()}
-    supervisor._children = children
-    for number in numbers:
-        supervisor._on_stop(number, None)
-    assert supervisor._end() == code
-    assert all(child.log == said for child in children.values())
-
-
-@pytest.mark.parametrize(("exit_code", "expected"), [(0, 1), (1, 1), (3, 3), (-9, 137), (-11, 139)])
-def test_a_web_server_that_ends_by_itself_is_a_failure(exit_code: int, expected: int) -> None:
-    supervisor: Any = Supervisor()
-    web = Child()
-    web.exitcode = exit_code
-    supervisor._children = {WEB: web, WATCHER: Child()}
-    assert supervisor._end() == expected
-
-
-def test_what_is_begun_has_the_time_that_a_request_may_take() -> None:
-    assert KILL_AFTER > 30

@@ -28,7 +28,7 @@ def addresses_of(block: str) -> list[str]:
     smaller = [
         inner
         for inner in map(ip_network, BLOCKS)
-        if inner.version == network.version and inner != network and inner.subnet_of(network)  # type: ignore[arg-type]
+        if inner.version == network.version and inner != network and inner.subnet_of(network)  # type: ignore[arg-type]  # of one version
     ]
     first, last = int(network.network_address), int(network.broadcast_address)
     offsets = {0, 1, (last - first) // 2, last - first - 1, last - first}

@@ -1,6 +1,5 @@
 """Narrow rows tell the same as the model they are read from."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -30,7 +29,10 @@ def projects(alice: User) -> list[Project]:
     plan, agent_type = Plan.objects.first(), AgentType.objects.first()
     assert plan
     assert agent_type
-    turn: Callable[..., Any] = lambda number, *values: values[number % len(values)]  # noqa: E731
+
+    def turn(number: int, *values: Any) -> Any:
+        return values[number % len(values)]
+
     return Project.objects.bulk_create(
         Project(
             owner=alice,

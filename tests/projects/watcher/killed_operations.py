@@ -80,7 +80,7 @@ def create_silent(api: APIClient, engine: MemoryEngine) -> None:
 
 def create_broken(api: APIClient, engine: MemoryEngine) -> None:
     """By an error that nobody foresaw, for which no outcome is recorded."""
-    engine.fail("deploy.start", RuntimeError("Nobody foresaw it."))  # type: ignore[arg-type]
+    engine.fail("deploy.start", RuntimeError("Nobody foresaw it."))
     with suppress(RuntimeError):
         create(api, engine)
 

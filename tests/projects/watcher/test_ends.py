@@ -142,7 +142,7 @@ def test_what_an_operation_is_under_way_on_is_not_inspected(deploy: Any, engine:
         seen.append(options.get("briefly"))
         return observe(*args, **options)
 
-    engine.observe = note  # type: ignore[method-assign]
+    engine.observe = note  # type: ignore[method-assign]  # the real one takes its place again below
     try:
         claim = busy.claim("stop", lasting=timedelta(seconds=30))
         assert claim is not None

@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import OperationalError
@@ -32,12 +34,12 @@ def projects(deploy: Callable[..., Project], engine: MemoryEngine) -> list[Proje
 def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Nothing can be written to the rows of these projects."""
     original = observation.record_observation
-    locked: set[object] = set()
+    locked: set[UUID] = set()
 
-    def record(project: Project, *args: object, **values: object) -> bool:
+    def record(project: Project, *args: Any, **values: Any) -> bool:
         if project.pk in locked:
             raise LOCKED
-        return bool(original(project, *args, **values))  # type: ignore[arg-type]
+        return bool(original(project, *args, **values))
 
     def lock(*projects: Project) -> None:
         locked.clear()
@@ -46,7 +48,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     monkeypatch.setattr("projects.watcher.reconcile_project.record_observation", record)
     yield lock
     for pk in locked:
-        locked_rows.forget(pk)  # type: ignore[arg-type]
+        locked_rows.forget(pk)
 
 
 def test_the_round_goes_on_and_the_next_ones_leave_the_row_alone(

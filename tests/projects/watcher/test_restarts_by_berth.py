@@ -16,6 +16,7 @@ from projects.rules.lifecycle import LEASE
 from projects.watcher.leader import become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
+from tests.fakes.memory_container import MemoryContainer
 from tests.projects.watcher.rows import later, status_of
 
 
@@ -58,16 +59,16 @@ def test_so_it_is_with_one_that_ends_before_its_start_was_looked_at(
 def test_so_it_is_with_a_new_one(deploy: Callable[..., Project], engine: MemoryEngine, api: APIClient) -> None:
     start = engine._start
 
-    def start_and_die(container: object) -> None:
-        start(container)  # type: ignore[arg-type]
-        engine.exit(container.name, 1)  # type: ignore[attr-defined]
+    def start_and_die(container: MemoryContainer) -> None:
+        start(container)
+        engine.exit(container.name, 1)
 
-    engine._start = start_and_die  # type: ignore[method-assign]
+    engine._start = start_and_die  # type: ignore[method-assign]  # the real one takes its place again below
     try:
         project = deploy(telegramToken="77:new")
         rounds = [reconcile().repaired for _ in range(6)]
     finally:
-        engine._start = start  # type: ignore[method-assign]
+        engine._start = start  # type: ignore[method-assign]  # it was that before
     assert [len(done) for done in rounds] == [1, 1, 1, 1, 1, 0]
     assert status_of(project) == "crashed"
     assert Project.objects.get(pk=project.pk).crash_count == 5

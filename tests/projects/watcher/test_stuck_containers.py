@@ -58,7 +58,7 @@ def test_a_project_alone_in_the_world_ends_no_round_either(victim: Project, engi
     assert len(look(changed_keys=[victim.container_key])) == 0  # it is skipped for a while
     later(victim, reconcile_failures=40, reconcile_again_at=None)
     look()
-    assert Project.objects.get().reconcile_again_at <= timezone.now() + LONGEST_SILENCE  # type: ignore[operator]
+    assert Project.objects.get().reconcile_again_at <= timezone.now() + LONGEST_SILENCE  # type: ignore[operator]  # just written
     assert Project.objects.get().reconcile_error == ContainerSilentError.__name__
 
 

@@ -58,14 +58,14 @@ def _make_device() -> None:
 
 
 def _find_disk() -> None:
-    found = [name for name in os.listdir("/dev") if stat.S_ISBLK(os.stat(f"/dev/{name}").st_mode)]  # noqa: PTH116, PTH208
+    found = [name for name in os.listdir("/dev") if stat.S_ISBLK(os.stat(f"/dev/{name}").st_mode)]  # noqa: PTH116, PTH208 - as agents do
     os.close(os.open(f"/dev/{found[0]}" if found else "/dev/no-disk-to-be-seen", os.O_RDONLY))
 
 
 def _become_root_by_setuid() -> None:
     """A program of root's with the setuid bit, started as the agent's user."""
     agent = {"user": 10001, "group": 10001} if os.geteuid() == 0 else {}
-    done = subprocess.run(["/probe/setuid-id", "-u"], capture_output=True, check=False, text=True, **agent)  # type: ignore[call-overload]
+    done = subprocess.run(["/probe/setuid-id", "-u"], capture_output=True, check=False, text=True, **agent)  # type: ignore[call-overload]  # of ints
     if done.stdout.strip() != "0":
         raise PermissionError(f"it runs as {done.stdout.strip() or done.stderr.strip()}")
 
@@ -132,7 +132,7 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "raise its own limits": _open_to_write(_cgroup_limit()),
     "change the host name": lambda: _call("sethostname", b"been-here", 9),
     "use the kernel's keys": lambda: _call("syscall", numbers()["keyctl"], 0, -3, 0),
-    "open a socket to the hypervisor": lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close(),  # type: ignore[attr-defined, unused-ignore]
+    "open a socket to the hypervisor": lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close(),  # type: ignore[attr-defined, unused-ignore]  # Linux only
     "speak to the packet filter": lambda: socket.socket(_AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER).close(),
     "set up io_uring": lambda: os.close(
         _call("syscall", numbers()["io_uring_setup"], 1, ctypes.create_string_buffer(120))
@@ -144,7 +144,7 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "trace a process of its own": lambda: _in_child(lambda: _call("ptrace", _PTRACE_TRACEME, 0, None, None)),
     "watch a whole file system": lambda: os.close(_call("fanotify_init", 0, os.O_RDONLY)),
     "open a raw IP socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close(),
-    "open a packet socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close(),  # type: ignore[attr-defined, unused-ignore]
+    "open a packet socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close(),  # type: ignore[attr-defined, unused-ignore]  # Linux only
     "become root": lambda: os.setuid(0),
     "become root through a setuid program": _become_root_by_setuid,
     "take root's group": lambda: os.setgroups([0]),

@@ -58,7 +58,7 @@ def _live(config: Config, status: Status) -> None:
     redactor.learn(config.token, config.key)
     import asyncio  # noqa: PLC0415 - slow to import, and a configuration error need not wait for it
 
-    from assistant.run import live  # noqa: PLC0415
+    from assistant.run import live  # noqa: PLC0415 - the same
 
     # Not asyncio.run: it waits for the thread that may still be importing an SDK.
     asyncio.new_event_loop().run_until_complete(live(config, status))

@@ -86,7 +86,7 @@ def test_one_who_asks_again_before_the_answer_is_heard_at_once_after_it(server: 
     [connection] = server.worker.clients.connections
     client.sendall(LAST)
     wait_until(lambda: connection.interest == 0)
-    server.worker.loop._selector.select = never_by_itself(server)  # type: ignore[method-assign]
+    server.worker.loop._selector.select = never_by_itself(server)  # type: ignore[method-assign]  # of this server only
     site.hold.set()
     assert read_all(client).endswith(b"/hello")
 

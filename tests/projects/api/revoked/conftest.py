@@ -23,7 +23,7 @@ def client_of(alice: User) -> Callable[[str], APIClient]:
 
     def make(kind: str) -> APIClient:
         token = issue_session(alice) if kind == SESSION else plain_key(ApiKeyFactory.create(user=alice, scope="write"))
-        alice.token = token  # type: ignore[attr-defined]
+        alice.token = token  # type: ignore[attr-defined]  # for those who revoke it, who are given the user
         client = APIClient()
         client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
         return client

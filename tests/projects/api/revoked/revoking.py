@@ -16,7 +16,7 @@ SESSION, KEY = "session", "key"
 
 
 def sign_out(user: User, _project: Project) -> None:
-    answer = APIClient().post("/api/auth/logout", headers={"Authorization": f"Bearer {user.token}"})  # type: ignore[attr-defined]
+    answer = APIClient().post("/api/auth/logout", headers={"Authorization": f"Bearer {user.token}"})  # type: ignore[attr-defined]  # `client_of` left it there
     assert answer.status_code == 204
     assert RevokedSession.objects.exists()
 

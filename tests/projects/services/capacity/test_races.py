@@ -49,7 +49,7 @@ def test_of_two_owners_one_gets_the_last_memory(
             take(client, 10 * turn + number)
             for number, (take, client) in enumerate(zip((first, second), clients, strict=True), 1)
         ]
-        answers = at_once(2, lambda index, takers=takers: takers[index]())  # type: ignore[misc]
+        answers = at_once(2, lambda index, takers=takers: takers[index]())  # type: ignore[misc]  # its default is not inferred
         assert sorted(answers) in ([200, 503], [201, 503]), answers
         capacity = measure_capacity()
         assert capacity.limit is not None
