@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
+
+from containers.deadlines import Deadline
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -25,10 +27,9 @@ _lookups = threading.BoundedSemaphore(_MOST_LOOKUPS)
 """A look-up cannot be broken off. This many may still be waiting for a name server after their callers have left."""
 
 
-class _Limits(threading.local):
-    """The limits of this thread: a time on the monotonic clock, and the bytes that may still arrive."""
+class _Limits(Deadline):
+    """The limits of this thread: until when, and the bytes that may still arrive."""
 
-    until: float | None = None
     bytes_left: int | None = None
 
 
@@ -39,16 +40,9 @@ class AnswerTooLargeError(OSError):
     """More bytes arrived than the call allows."""
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Limits all calls of this thread inside to `seconds` together. Of nested limits the one that ends first holds."""
-    outer = _limits.until
-    until = time.monotonic() + seconds
-    _limits.until = until if outer is None else min(until, outer)
-    try:
-        yield
-    finally:
-        _limits.until = outer
+    return _limits.within(seconds)
 
 
 @contextmanager

@@ -4,10 +4,11 @@ Each wait is limited. The waits of a request are also limited together, and end 
 database has failed a request, what is left to clean up gets little more.
 """
 
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+
+from containers.deadlines import Deadline
 
 LOCK = 8.0
 """Seconds for which PostgreSQL lets a statement wait for a lock."""
@@ -28,10 +29,9 @@ AFTER_FAULT = 3.0
 """Seconds that a request may still wait after the database has failed it."""
 
 
-class _Limits(threading.local):
-    """Those of this thread. `until` is a time on the monotonic clock. None and None: it serves no request."""
+class _Limits(Deadline):
+    """Those of this thread. Without `until` and `left` it serves no request."""
 
-    until: float | None = None
     left: float | None = None
     has_failed = False
     are_lifted = False
@@ -51,15 +51,9 @@ def request_limits(seconds: float) -> Iterator[None]:
         _limits.has_failed = False
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Limits all waits inside to `seconds` together. Of nested limits the one that ends first holds."""
-    outer, until = _limits.until, time.monotonic() + seconds
-    _limits.until = until if outer is None else min(outer, until)
-    try:
-        yield
-    finally:
-        _limits.until = outer
+    return _limits.within(seconds)
 
 
 @contextmanager

@@ -108,6 +108,8 @@ class Site:
 
 
 class Server:
+    arguments: tuple[str, ...] = ("-m", "tests.chaos.inside.serve")
+
     def __init__(self, site: Site, environment: dict[str, str]) -> None:
         self.site = site
         self.port = reserve_port()
@@ -121,7 +123,7 @@ class Server:
     def start(self) -> None:
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.inside.serve"],
+                [sys.executable, *self.arguments],
                 cwd=self.site.root, env=self._environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip

@@ -4,8 +4,6 @@ The engine, and this process, keep the true time. Of the service's processes onl
 """
 
 import json
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,7 +15,6 @@ import pytest
 from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Reply, Server, Site
-from tests.paths import ROOT
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -35,6 +32,8 @@ STEPS = [timedelta(minutes=-10), timedelta(days=-1), timedelta(minutes=10), time
 class WholeService(Server):
     """`manage.py serve` with a clock that steps as a file says."""
 
+    arguments = ("manage.py", "serve")
+
     @property
     def clock(self) -> Path:
         return self.site.folder / "clock"
@@ -42,13 +41,7 @@ class WholeService(Server):
     def start(self) -> None:
         set_clock(self.clock)
         self._environment |= faked_clock(self.clock)
-        with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
-                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )  # fmt: skip
-        self.wait_until_ready()
+        super().start()
         wait_until(self.is_watched, within=MENDED_WITHIN, what=self.log.read_text)
 
     def is_watched(self) -> bool:

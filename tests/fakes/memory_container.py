@@ -61,20 +61,14 @@ class MemoryContainer:
 
     @property
     def _without_report(self) -> Observation:
-        return Observation(
-            name=self.name,
-            container_id=self.container_id,
-            labels=dict(self.labels),
-            state=self.state,
-            health=self.health,
+        return replace(
+            self.briefly,
             exit_code=self.exit_code,
             oom_killed=self.oom_killed,
             restart_count=self.restart_count,
-            created_at=self.created_at,
             started_at=self.started_at,
             finished_at=self.finished_at,
             report=self.report,
-            has_drifted=self.has_drifted,
         )
 
     @property
