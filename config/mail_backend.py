@@ -1,4 +1,4 @@
-"""Sends mail by SMTP within one deadline, however slowly the server speaks, and whatever it says."""
+"""Sends mail by SMTP within one deadline, even where the server speaks slowly or says nothing sensible."""
 
 import contextlib
 import smtplib
@@ -37,7 +37,7 @@ class BoundedSMTPOverTLS(smtplib.SMTP_SSL, BoundedSMTP):
 class DeadlineBackend(EmailBackend):
     """Django's, with `EMAIL_TIMEOUT` seconds for all that sending takes, instead of that many for each read.
 
-    Once the server has taken the mail, nothing that it does afterwards makes it a failure: it would be sent twice.
+    Once the server has taken the mail, nothing that it does later makes it a failure: it would be sent twice.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Reads what agents report of themselves. Agents are untrusted code: whatever cannot be a report is ignored."""
+"""Reads what agents report of themselves. Agents are untrusted code: what cannot be a report is ignored."""
 
 import json
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 HTTP libraries limit each read, so that a server that sends a byte now and then can hold a call for ever, and one that
 never stops can fill the memory. Here every look-up, connect, handshake, read and write keeps the limits of the calling
-thread, whatever part of the answer is under way.
+thread, in every part of the answer.
 """
 
 import socket

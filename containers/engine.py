@@ -18,7 +18,7 @@ from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observati
 class Engine(KeepsStates, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
-    `key` is the value of `PROJECT_LABEL`, by which a container is found whatever it is called; where several carry it,
+    `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,
     verbs act on all of them, and the one with the highest rank is what is told. `within` selects the containers or
     volumes that carry all of these labels. Those of other installations are never selected and never changed
     (`containers.identity`). Every verb has a time limit of its own: none waits longer for an engine that does not
@@ -144,7 +144,7 @@ class Engine(KeepsStates, Protocol):
         the others three seconds the first time, and half of what is left of a `read_deadline`.
 
         With `others` the containers of other installations of this instance are among them, as the list has them: for
-        looking only, by whoever has to know that they exist. So are containers with a key in `briefly`.
+        looking only, where somebody has to know that they exist. So are containers with a key in `briefly`.
         """
 
     def highest_user(self) -> int | None:

@@ -51,7 +51,7 @@ def is_labelled(labels: Mapping[str, str]) -> bool:
 def is_former(labels: Mapping[str, str]) -> bool:
     """Whether these are labels of an installation of this name from the time before there were ids.
 
-    Such a container or volume belongs to whoever has its project. The next deploy makes a container with the id.
+    Such a container or volume belongs to the installation that has its project. Its next deploy makes one with the id.
     """
     return labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE and INSTALLATION_LABEL not in labels
 

@@ -58,7 +58,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 class PageLimitMiddleware:
     """Counts what a signed-in user asks of the pages, together with what they ask of the API, and as the API does.
 
-    Reads are counted as reads, by whatever method: many views of the admin answer any with their page. All else counts
+    Reads are counted as reads, by any method: many views of the admin answer each with their page. All else counts
     against the view's `throttle_scope` (`counts_as`), or as a command, and so does a form that is filled in wrongly:
     the answer to it is a whole page, too.
     """

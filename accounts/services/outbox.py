@@ -1,4 +1,4 @@
-"""The outbox: whoever has something to tell puts a row into it, and a thread of the watcher sends what is due.
+"""The outbox: what is to be told becomes a row of it, and a thread of the watcher sends what is due.
 
 A try is a conditional UPDATE, which moves the row to its next try, then the mail server, then the UPDATE that ends it.
 A process that dies in between therefore loses no mail. It sends one again only where it dies after the server has taken
@@ -122,7 +122,7 @@ def _claim(mail: OutgoingMail) -> bool:
 
 
 def _try(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> bool:
-    """Returns False where the mail server does not work. Whatever else goes wrong concerns this mail only."""
+    """Returns False where the mail server does not work. Anything else that goes wrong concerns this mail only."""
     try:
         state = _send(mail, renderers)
     except DatabaseError:

@@ -154,7 +154,7 @@ class Supervisor:
             self._start_watcher()
 
     def _end_stuck_watcher(self) -> None:
-        """Kills a watcher that lives and does not say so any more, whatever keeps it. Another one is started then."""
+        """Kills a watcher that lives and does not say so any more. Another one is started then."""
         watcher = self._children[WATCHER]
         is_overdue = watcher.is_alive() and time.monotonic() > self._due.value
         self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0

@@ -80,7 +80,7 @@ class Lookup:
             raise
 
     def find_all(self, key: str) -> list[Observation]:
-        """All of our containers of this key, whatever they are called."""
+        """All of our containers of this key, also those that somebody has renamed."""
         found = [listed for listed in self.list_key(key) if is_ours(listed.labels)]
         if not found and (named := self.find_by_name(key)):
             found = [named.observation]

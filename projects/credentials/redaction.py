@@ -103,7 +103,7 @@ def _in_base64(raw: bytes) -> Iterator[str]:
 
 
 def _inner(encoded: bytes, *, bits: int, before: int, length: int) -> str:
-    """The characters that depend on nothing but the credential, whatever stands before it and behind it."""
+    """The characters that depend on nothing but the credential: not on what stands before it or behind it."""
     return encoded[-(-8 * before // bits) : 8 * (before + length) // bits].decode()
 
 

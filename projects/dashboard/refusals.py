@@ -34,7 +34,7 @@ def refused(request: SignedInRequest, template: str, page: Mapping[str, Any], er
     if answer is None:
         raise error
     if isinstance(error, ProjectSuspendedError) and "form" in page:
-        template = "projects/suspended.html"  # what the form asks for is refused whatever it says
+        template = "projects/suspended.html"  # every such form is refused, however it is filled in
     response = render(request, template, {**page, "error": error}, status=answer.status_code)
     if "Retry-After" in answer.headers:
         response["Retry-After"] = answer.headers["Retry-After"]

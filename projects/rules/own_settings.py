@@ -1,4 +1,4 @@
-"""The settings that Berth itself reads, whatever the schema of an agent type says of them."""
+"""The settings that Berth itself reads. What it asks of them holds under every schema of an agent type."""
 
 import json
 from typing import Any

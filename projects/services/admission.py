@@ -26,7 +26,7 @@ def check_image(agent_type: AgentType) -> None:
 
 
 def check_plan_limit(*, owner: User, plan: Plan) -> None:
-    """Raises `PlanLimitReachedError`. Only under `lock_owner` the limit is certain to hold afterwards."""
+    """Raises `PlanLimitReachedError`. Only under `lock_owner` the limit is certain to hold until the row is written."""
     limit = limit_of(owner, plan)
     if limit == 0:
         raise PlanLimitReachedError(f"The {plan.slug} plan is not open to you. Choose another plan, or ask the staff.")

@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Places:
     """`total` places, of which one person gets `each` at most, and more than one only while others have some left.
 
-    The last `reserve` places are for those who have none yet: whoever takes all they can, others still get one.
+    The last `reserve` places are for those who have none yet: where somebody takes all they can, others still get one.
     """
 
     def __init__(self, *, total: int, each: int, reserve: int) -> None:

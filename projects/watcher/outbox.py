@@ -32,7 +32,7 @@ RENDERERS: dict[str, Renderer] = {
 
 
 class Outbox:
-    """One thread, which looks at the outbox whatever becomes of the rounds: it needs no engine and no leader."""
+    """One thread, which looks at the outbox also while no round succeeds: it needs no engine and no leader."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("outbox")

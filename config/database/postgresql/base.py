@@ -100,7 +100,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         with connection.cursor() as cursor:
             for name, seconds in SERVER_LIMITS.items():
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
-            # Prepared are the compiled queries only, each of which has one good plan whatever its values are.
+            # Prepared are the compiled queries only, each of which has one good plan for all values.
             cursor.execute("SET plan_cache_mode = force_generic_plan")
         return bool(changed) or not connection.autocommit
 

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Whatever of it is done already when the disk is full stays, and the next run goes on from there."""
+        """What is done by the time that the disk is full stays done, and the next run goes on from there."""
         try:
             self._prepare(is_serving=options["while_serving"])
         except OSError as error:
