@@ -1,5 +1,6 @@
 """Who has lost a bot learns nothing of the winner, and starts again with another bot only."""
 
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -36,7 +37,8 @@ def test_a_start_that_looked_before_the_bot_was_lost_does_not_count(
 
     def lose_it() -> None:
         monkeypatch.setattr(control, "learn_host_memory", learn_host_memory)
-        assert api.post("/api/projects", body).status_code == 201
+        # In a context of its own, as it has in the thread that serves it: the id of a request is kept in one.
+        assert copy_context().run(api.post, "/api/projects", body).status_code == 201
 
     monkeypatch.setattr(control, "learn_host_memory", lose_it)
     assert_problem(bobs_api.post(path, {"action": "start"}), 409, "bot_in_use")
