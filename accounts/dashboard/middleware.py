@@ -41,7 +41,8 @@ class SecondFactorRuleMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        if not settings.BERTH_REQUIRE_STAFF_MFA or request.path_info.startswith("/api/"):
+        # Requests that `config.middleware_of_pages` leads past the pages have no user of a session.
+        if not settings.BERTH_REQUIRE_STAFF_MFA or not hasattr(request, "user"):
             return None
         match = request.resolver_match
         if match is not None and match.view_name in _EXEMPT_VIEWS:
