@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.settings import api_settings
 
-from accounts.text import has_control_characters
+from accounts.text import UNSEEN, has_control_characters, hides_something
 
 _MAX_UNKNOWN = 20  # unknown fields to name; a body of 64 KiB can hold thousands
 
@@ -81,6 +81,21 @@ class StrictCharField(serializers.CharField):
         value = super().to_internal_value(data)
         if has_control_characters(value, multiline=self.multiline):
             self.fail("control")
+        return value
+
+
+class NameField(StrictCharField):
+    """What somebody is to recognise: nothing in it is invisible or changes the direction of text."""
+
+    default_error_messages = {"control": UNSEEN, "invisible": UNSEEN}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(help_text="No control characters, no invisible ones, no direction marks.", **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        value = super().to_internal_value(data)
+        if hides_something(value):
+            self.fail("invisible")
         return value
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounts.api.fields import StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.fields import NameField, StrictCharField, StrictChoiceField, StrictSerializer
 from accounts.credentials.passwords import LONGEST_PASSWORD
 from accounts.emails import LONGEST_EMAIL
 from accounts.models import ApiKey, Role, Scope
@@ -43,7 +43,7 @@ class SessionSerializer(serializers.Serializer[Any]):
 
 
 class NewKeySerializer(StrictSerializer):
-    name = StrictCharField(max_length=64)
+    name = NameField(max_length=64)
     scope = StrictChoiceField(Scope.choices)
     expires_in_days = StrictChoiceField(
         [days for days in LIFETIMES if days is not None],

@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from accounts.credentials.passwords import LONGEST_PASSWORD
@@ -17,7 +16,7 @@ from accounts.models import Scope, User
 from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
 from accounts.services.set_password_links import use_set_password_link
 from accounts.services.sign_in import authenticate, change_password
-from accounts.text import has_control_characters
+from accounts.text import check_hides_nothing
 
 
 def password_field(label: str, *, autocomplete: str, help_text: str = "") -> forms.CharField:
@@ -125,6 +124,7 @@ class NewKeyForm(forms.Form):
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     name = forms.CharField(
         max_length=64,
+        validators=[check_hides_nothing],
         help_text="What will use it, such as “deploy script”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
@@ -137,9 +137,3 @@ class NewKeyForm(forms.Form):
         empty_value=None,
         required=False,
     )
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if has_control_characters(name):
-            raise ValidationError("The name holds control characters. Type it anew.", code="control")
-        return name

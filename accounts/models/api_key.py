@@ -10,6 +10,7 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from accounts.models.user import User
+from accounts.text import check_hides_nothing
 
 
 class Scope(models.TextChoices):
@@ -31,7 +32,7 @@ class ApiKey(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
-    name = models.CharField(max_length=64)
+    name = models.CharField(max_length=64, validators=[check_hides_nothing])
     scope = models.CharField(max_length=8, choices=Scope.choices)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     hint = models.CharField(max_length=16, editable=False)

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
-from accounts.api.fields import VISIBLE, StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.fields import VISIBLE, NameField, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
 from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
 from projects.api.disk_serializer import DiskSerializer
@@ -76,7 +76,7 @@ class ValidationSerializer(serializers.Serializer[Any]):
 class ProjectFieldsSerializer(StrictSerializer):
     """What create and change have in common."""
 
-    name = StrictCharField(max_length=64)
+    name = NameField(max_length=64)
     plan = PlanField(required=False)
     telegramToken = StrictCharField(
         max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"

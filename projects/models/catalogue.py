@@ -10,6 +10,7 @@ from django.db import models
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from accounts.text import check_hides_nothing
 from projects.rules.json_documents import find_unstorable
 
 MIB = 1024 * 1024
@@ -129,8 +130,12 @@ def _references(value: Any) -> Iterator[str]:
 
 
 class AgentType(CatalogueRow):
-    title = models.CharField(max_length=80)
-    image = models.CharField(max_length=255, help_text="An image that is on the engine; images are never pulled.")
+    title = models.CharField(max_length=80, validators=[check_hides_nothing])
+    image = models.CharField(
+        max_length=255,
+        validators=[check_hides_nothing],
+        help_text="An image that is on the engine; images are never pulled.",
+    )
     needs_telegram_token = models.BooleanField(default=True)
     needs_api_key = models.BooleanField(default=True)
     settings_schema = models.JSONField(

@@ -10,6 +10,7 @@ from django.db.models import Case, OuterRef, Q, Subquery, When
 from django.utils import timezone
 
 from accounts import clock
+from accounts.text import check_hides_nothing
 from containers.identity import container_name
 from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
@@ -63,7 +64,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
-    name = models.CharField(max_length=64)
+    name = models.CharField(max_length=64, validators=[check_hides_nothing])
     agent_type = models.ForeignKey(AgentType, on_delete=models.PROTECT, related_name="projects")
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="projects")
     settings = models.JSONField(default=dict, blank=True)

@@ -10,6 +10,8 @@ from typing import Any
 
 import schemathesis
 
+from accounts.text import has_control_characters, hides_something
+
 counts: Counter[str] = Counter()
 _numbers = count()
 
@@ -35,18 +37,25 @@ def _as_patch(settings: dict[str, Any]) -> dict[str, Any]:
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _options: Any) -> None:
-    """Two things that cannot be said in a schema.
+    """Three things that cannot be said in a schema.
 
     A key is for one request: used again, it gets an answer of before, about a project that may be gone by now. And a
-    whole number is written without a point, which JSON Schema does not care about.
+    whole number is written without a point, which JSON Schema does not care about. And a name holds nothing that
+    is not seen, but for what emoji and scripts need.
     """
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and 0 < len(key) < 200:
         case.headers["Idempotency-Key"] = f"{key}{next(_numbers)}"
     body = case.body if isinstance(case.body, dict) else {}
+    if isinstance(body.get("name"), str):
+        body["name"] = "".join("x" if _is_hidden(character) else character for character in body["name"])
     users = (body.get("settings") or {}).get("allowed_users") if isinstance(body.get("settings"), dict) else None
     if isinstance(users, list):
         users[:] = [int(user) if isinstance(user, float) and user.is_integer() else user for user in users]
+
+
+def _is_hidden(character: str) -> bool:
+    return hides_something(character) and not has_control_characters(character)
 
 
 @schemathesis.hook
