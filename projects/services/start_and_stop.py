@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from accounts import clock
+from accounts.durability import keep_commits
 from containers.agent_contract import AgentState
 from containers.errors import (
     EngineError,
@@ -37,6 +38,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         if agents_are_barred():
             raise FirewallMissingError
         _ensure_user(project)
+        keep_commits()  # a database that knows less than the engine would have nothing mended
         seen = get_engine().deploy(
             build_spec(project),
             confirm=lambda: project.holds(claim),
