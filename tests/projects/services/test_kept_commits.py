@@ -23,7 +23,8 @@ class Kept:
 def test_no_container_is_made_of_a_generation_that_a_power_cut_takes_back(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, unknown = Kept(), []
+    kept = Kept()
+    unknown: list[tuple[str, int]] = []
     monkeypatch.setattr(durability, "connection", kept)
 
     def look() -> None:
