@@ -17,6 +17,7 @@ from containers.errors import EngineError
 from projects.catalogue_admin import ShowsCapacity
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
+from projects.growth_admin import ShowsGrowth
 from projects.models import Actor, Event, Project, Quarantined
 from projects.models.event import BY_STAFF
 from projects.models.snapshot import take_snapshot
@@ -49,7 +50,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity):
+class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "memory_on_disk", "created_at")

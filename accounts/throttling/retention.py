@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from accounts.models import KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
+from accounts.models import ApiKey, KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
 from accounts.models.outgoing_mail import ENDED_BADLY, ENDED_WELL, TRIED_FOR
 from accounts.models.throttle import REVOCATIONS_KEPT_FOR
 from accounts.moments import LIMITS_DIFFER, future
@@ -18,6 +18,10 @@ from accounts.throttling.rate_limits import PERIOD
 
 CLOCKS_DIFFER = LIMITS_DIFFER
 """A machine whose clock is behind still needs rows that have expired for the others."""
+
+REVOKED_KEYS_KEPT_FOR = timedelta(days=30)
+EXPIRED_KEYS_KEPT_FOR = timedelta(days=365)
+"""How long a key is still known of that lets nobody in any more. Its owner sees those that have expired."""
 
 SENT_KEPT_FOR = timedelta(days=7)
 UNSENT_KEPT_FOR = timedelta(days=30)
@@ -41,6 +45,8 @@ def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield RevokedSession.objects.filter(expires_at__lte=now - REVOCATIONS_KEPT_FOR)
     yield LoginCounter.objects.filter(future("last_attempt_at", now=now, ahead=LIMITS_DIFFER))
     yield KnownNetwork.objects.filter(future("used_at", now=now, ahead=LIMITS_DIFFER))
+    yield ApiKey.objects.filter(revoked_at__lte=now - REVOKED_KEYS_KEPT_FOR)
+    yield ApiKey.objects.filter(expires_at__lte=now - EXPIRED_KEYS_KEPT_FOR)
     yield OutgoingMail.objects.filter(state__in=ENDED_WELL, ended_at__lte=now - SENT_KEPT_FOR)
     yield OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__lte=now - UNSENT_KEPT_FOR)
     # Waiting for so long are only those of a server that sends no mails any more.

@@ -48,6 +48,7 @@ class Event(models.Model):
         ordering = ["-at", "-pk"]
         indexes = [
             models.Index(fields=["project_id", "-at", "-id"], name="event_by_project"),
+            models.Index(fields=["owner_id"], name="event_by_owner"),
             models.Index(fields=["at"], name="event_by_time"),
         ]
 

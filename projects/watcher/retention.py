@@ -7,13 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Min, QuerySet
+from django.contrib.admin.models import LogEntry
+from django.db.models import QuerySet
 
 from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.moments import over
 from accounts.throttling.retention import find_expired
-from projects.models import Event, EventCursor, IdempotencyRecord, LongRequest
+from projects.models import IdempotencyRecord, LongRequest
+from projects.models.event_bounds import find_surplus_events
 from projects.models.idempotency import KEPT_FOR
 from projects.models.long_request import HELD_FOR
 
@@ -52,10 +54,8 @@ def prune() -> Iterator[int]:
 def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
     yield LongRequest.objects.filter(over("held_until", at_most=HELD_FOR, now=now))
-    # Without a cursor nobody reads the events, and none has to wait for its reader.
-    passed = EventCursor.objects.aggregate(least=Min("last_event_id"))["least"]
-    events = Event.objects.filter(at__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
-    yield events if passed is None else events.filter(pk__lte=passed)
+    yield LogEntry.objects.filter(action_time__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
+    yield from find_surplus_events(now)
 
 
 def _delete_in_batches(rows: QuerySet[Any]) -> Iterator[int]:

@@ -5,11 +5,21 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from accounts.credentials.dashboard_sessions import digest_session_key
-from accounts.models import KnownNetwork, LoginCounter, MailState, OutgoingMail, RevokedSession, UsageCounter, User
+from accounts.models import (
+    ApiKey,
+    KnownNetwork,
+    LoginCounter,
+    MailState,
+    OutgoingMail,
+    RevokedSession,
+    UsageCounter,
+    User,
+)
 from projects.models import Event, IdempotencyRecord, LongRequest
 
 Add = Callable[[User, datetime], Any]
@@ -57,6 +67,18 @@ def event(user: User, at: datetime) -> Event:
     return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
 
 
+def staff_action(user: User, at: datetime) -> LogEntry:
+    return LogEntry.objects.create(user=user, action_flag=CHANGE, action_time=at, object_repr="x")
+
+
+def ended_key(field: str) -> Add:
+    def add(user: User, at: datetime) -> ApiKey:
+        values = {"created_at": at - timedelta(days=30), "expires_at": at + timedelta(days=3000), field: at}
+        return ApiKey.objects.create(user=user, name="k", scope="read", digest=uuid4().hex * 2, hint="h", **values)
+
+    return add
+
+
 def mail(state: MailState) -> Add:
     def add(user: User, at: datetime) -> OutgoingMail:
         values = {"give_up_at": at} if state == MailState.WAITING else {"ended_at": at}
@@ -87,5 +109,8 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "mails that the server refused": (mail(MailState.REFUSED), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
     "mails that were given up": (mail(MailState.GIVEN_UP), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
     "mails that nobody sends": (mail(MailState.WAITING), 33 * DAY + MINUTE, 33 * DAY - MINUTE),
+    "API keys that were revoked": (ended_key("revoked_at"), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
+    "API keys that have expired": (ended_key("expires_at"), 365 * DAY + MINUTE, 365 * DAY - MINUTE),
+    "what staff did in the admin": (staff_action, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
     "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
 }

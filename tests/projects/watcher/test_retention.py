@@ -93,9 +93,12 @@ def test_a_row_that_is_used_again_meanwhile_stays(alice: User) -> None:
     assert LongRequest.objects.get() == lease
 
 
-def test_an_event_that_a_reader_has_not_passed_stays_however_old(alice: User) -> None:
-    long_ago = timezone.now() - timedelta(days=4000)
-    first, second = event(alice, long_ago), event(alice, long_ago)
+def test_an_event_that_a_reader_has_not_passed_waits_for_it_a_week(alice: User, settings: Any) -> None:
+    """And no longer: a reader that is switched off would keep all events for ever."""
+    settings.BERTH_EVENTS_DAYS = 2
+    now = timezone.now()
+    first, forgotten, second = (event(alice, now - timedelta(days=days)) for days in (6, 8, 6))
+    assert forgotten.pk > first.pk
     EventCursor.objects.create(name="slow", last_event_id=first.pk)
     EventCursor.objects.create(name="quick", last_event_id=second.pk)
     list(prune())

@@ -1,0 +1,90 @@
+"""What bounds each table of the database, in a sentence for the staff. A test fails for a table that is not here."""
+
+from dataclasses import dataclass
+
+from accounts.models.outgoing_mail import TRIED_FOR
+from accounts.models.throttle import REVOCATIONS_KEPT_FOR
+from accounts.services.api_keys import LIMIT
+from accounts.services.outbox import MOST_WAITING
+from accounts.throttling.known_networks import KEPT_FOR as NETWORKS_KEPT_FOR
+from accounts.throttling.retention import (
+    EXPIRED_KEYS_KEPT_FOR,
+    MOST_ENDED,
+    REVOKED_KEYS_KEPT_FOR,
+    SENT_KEPT_FOR,
+    UNSENT_KEPT_FOR,
+)
+from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
+from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
+from projects.services.runs import KEPT_RUNS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """`since` is the column with the moment from which a row counts as old, where it has one."""
+
+    sentence: str
+    since: str = ""
+
+
+_PROGRAM = "As many as the program has; only an upgrade adds some."
+_EACH_INSTANCE = "One for each BERTH_INSTANCE."
+_STAFF = "As many as staff make."
+
+BOUNDS: dict[str, Bound] = {
+    "accounts_user": Bound(
+        since="date_joined",
+        sentence="Staff make and delete them. With BERTH_SIGNUP=open ten an hour from each network, unless the proxy "
+        "allows fewer.",
+    ),
+    "accounts_apikey": Bound(
+        since="created_at",
+        sentence=f"{LIMIT} live ones for each user. Revoked ones go after {REVOKED_KEYS_KEPT_FOR.days} days, expired "
+        f"ones after {EXPIRED_KEYS_KEPT_FOR.days}.",
+    ),
+    "accounts_secondfactor": Bound(since="enrolled_at", sentence="One for each user."),
+    "accounts_recoverycode": Bound(sentence="Ten for each second factor."),
+    "accounts_knownnetwork": Bound(since="used_at", sentence=f"Gone {NETWORKS_KEPT_FOR.days} days after the last use."),
+    "accounts_revokedsession": Bound(
+        since="expires_at", sentence=f"Gone {REVOCATIONS_KEPT_FOR.days} days after the token's own end."
+    ),
+    "accounts_logincounter": Bound(since="last_attempt_at", sentence="Gone 15 minutes after the last failed sign-in."),
+    "accounts_usagecounter": Bound(sentence="Gone when its minute, quarter of an hour, hour or day is over."),
+    "accounts_outgoingmail": Bound(
+        since="created_at",
+        sentence=f"{MOST_WAITING:,} waiting, for {TRIED_FOR.days} days, and {MOST_ENDED:,} others: sent ones go after "
+        f"{SENT_KEPT_FOR.days} days, the rest after {UNSENT_KEPT_FOR.days}.",
+    ),
+    "projects_plan": Bound(sentence=_STAFF),
+    "projects_agenttype": Bound(sentence=_STAFF),
+    "projects_allowance": Bound(sentence="One for each user and plan."),
+    "projects_enginehost": Bound(sentence=_EACH_INSTANCE),
+    "projects_event": Bound(
+        since="at",
+        sentence=f"Gone after BERTH_EVENTS_DAYS. Of each project the last {MOST_OF_A_PROJECT:,} and of each owner the "
+        f"last {MOST_OF_AN_OWNER:,} stay, and all that staff did.",
+    ),
+    "projects_eventcursor": Bound(sentence="One for each reader of events, which the program names."),
+    "projects_idempotencyrecord": Bound(
+        since="created_at", sentence=f"Gone after {ANSWERS_KEPT_FOR.total_seconds() / 3600:.0f} hours."
+    ),
+    "projects_installation": Bound(since="created_at", sentence="One."),
+    "projects_canary": Bound(sentence="One."),
+    "projects_slot": Bound(since="held_until", sentence="Gone when the request is over: a share of the threads."),
+    "projects_watch": Bound(sentence=_EACH_INSTANCE),
+    "projects_project": Bound(since="created_at", sentence="As many as plans and allowances grant each user."),
+    "projects_quarantined": Bound(
+        since="since", sentence="Kept until somebody adopts or deletes it; after 30 days staff are reminded every day."
+    ),
+    "projects_run": Bound(since="ended_at", sentence=f"The last {KEPT_RUNS} of each project, each with 128 KB of log."),
+    "django_admin_log": Bound(since="action_time", sentence="Gone after BERTH_EVENTS_DAYS."),
+    "django_session": Bound(since="expire_date", sentence="Gone within two hours of its end."),
+    "cache": Bound(sentence="300 entries; beyond that Django drops a third of them."),
+    "django_migrations": Bound(sentence=_PROGRAM),
+    "django_content_type": Bound(sentence=_PROGRAM),
+    "auth_permission": Bound(sentence=_PROGRAM),
+    "auth_group": Bound(sentence="None: roles are columns of the user."),
+    "auth_group_permissions": Bound(sentence="None, as there are no groups."),
+    "accounts_user_groups": Bound(sentence="None, as there are no groups."),
+    "accounts_user_user_permissions": Bound(sentence="None: roles are columns of the user."),
+}
