@@ -2,11 +2,13 @@
 
 import errno
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.commands import migrate
 from django.db import connection
 
 from config.management.commands import prepare
@@ -39,18 +41,29 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     assert not (tmp_path / "static.digest").exists()
 
 
-def test_a_database_that_is_full_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite's own error, of a database that may have no more pages."""
+@pytest.fixture
+def full_database() -> Iterator[Callable[..., None]]:
+    """Writes, with SQLite's own error of a database that may have no more pages."""
 
     def fill(*_: Any, **__: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA max_page_count = 1")
             cursor.execute("CREATE TABLE filler AS SELECT zeroblob(10000000) AS what")
 
-    monkeypatch.setattr(prepare, "call_command", fill)
-    try:
-        with pytest.raises(CommandError, match=r"no room left|disk of the database is full"):
-            call_command("prepare")
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA max_page_count = 1073741823")
+    yield fill
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA max_page_count = 1073741823")
+
+
+def test_a_database_that_is_full_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(prepare, "call_command", full_database)
+    with pytest.raises(CommandError, match=r"no room left|disk of the database is full"):
+        call_command("prepare")
+
+
+def test_so_it_is_for_migrate_alone(monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]) -> None:
+    monkeypatch.setattr(migrate.Command, "handle", full_database)
+    with pytest.raises(CommandError, match="The disk of the database is full"):
+        call_command("migrate")

@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
-from config.database.faults import Fault, find_fault
+from config.database.faults import find_fault
+from config.management.full_disk import told_in_a_sentence
 from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
 
@@ -24,16 +25,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """What is done by the time that the disk is full stays done, and the next run goes on from there."""
-        try:
+        with told_in_a_sentence():
             self._prepare(is_serving=options["while_serving"])
-        except OSError as error:
-            where, reason = error.filename or settings.BERTH_DATA_DIR, error.strerror or type(error).__name__
-            raise CommandError(f"{where} cannot be written: {reason}. Make room, then run this again.") from None
-        except DatabaseError as error:
-            if find_fault(error) is not Fault.FULL:
-                raise
-            raise CommandError("The disk of the database is full. Make room, then run this again.") from None
 
     def _prepare(self, *, is_serving: bool) -> None:
         require_no_restore()
