@@ -37,6 +37,7 @@ ASKED_BY_DJANGO = {"delete_selected"}
 BUTTONS = {
     "accounts_user_link": "makes a link and takes nothing away",
     "accounts_user_reset": "asks first",
+    "growth": "reads only",
 }
 """The routes that our admins add to Django's, and why no confirmation is missing."""
 
