@@ -1,14 +1,18 @@
-"""A connection to a server that takes none keeps the time limit of its call."""
+"""Every step of a call keeps its limits: look-up, connect, handshake, read and write, in the clear and over TLS."""
 
 import socket
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
 from containers import call_limits
-from containers.call_limits import connect, time_limit
+from containers.bounded_http import bounded_tls
+from containers.call_limits import AnswerTooLargeError, connect, size_limit, time_limit
+from tests.certificates import make_authority
 
 pytestmark = pytest.mark.one_database
 
@@ -40,4 +44,124 @@ def test_without_one_it_has_its_own(full_port: int, monkeypatch: pytest.MonkeyPa
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         connect("127.0.0.1", full_port)
+    assert LIMIT <= time.monotonic() - began < GUARD
+
+
+@pytest.fixture
+def peer() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Our end, which keeps the limits, and the other one, which says nothing and reads nothing by itself."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = connect(*listener.getsockname())
+        theirs, _ = listener.accept()
+        ours.settimeout(2 * GUARD)  # what HTTP libraries set: it is no limit for all steps together
+        theirs.settimeout(2 * GUARD)
+        with ours, theirs:
+            yield ours, theirs
+
+
+@pytest.fixture
+def tls_peer(
+    peer: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """The same over TLS, once both have shaken hands."""
+    authority = make_authority(tmp_path)
+    ours, theirs = peer
+    context = bounded_tls()
+    context.load_verify_locations(authority.certificate)
+    secured: list[socket.socket] = []
+    server = threading.Thread(
+        target=lambda: secured.append(authority.server_context().wrap_socket(theirs, server_side=True))
+    )
+    server.start()
+    client = context.wrap_socket(ours, server_hostname="localhost")
+    server.join()
+    with client, secured[0]:
+        yield client, secured[0]
+
+
+def read_all(sock: socket.socket) -> None:
+    until = time.monotonic() + GUARD
+    while time.monotonic() < until and sock.recv_into(bytearray(40)):
+        pass
+
+
+STEPS: dict[str, Callable[[socket.socket], object]] = {
+    "a read": lambda sock: sock.recv_into(bytearray(1)),
+    "a write": lambda sock: sock.sendall(bytes(64 * 1024 * 1024)),
+}
+"""What waits for a peer that is silent, or does not read: more than the kernel keeps for both."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", ["peer", "tls_peer"])
+def test_every_step_keeps_the_time_limit(request: pytest.FixtureRequest, kind: str, step: str) -> None:
+    ours, _ = request.getfixturevalue(kind)
+    began = time.monotonic()
+    with time_limit(LIMIT), pytest.raises(TimeoutError):
+        STEPS[step](ours)
+    assert LIMIT <= time.monotonic() - began < GUARD
+
+
+def test_a_handshake_keeps_it_too(peer: tuple[socket.socket, socket.socket]) -> None:
+    ours, _ = peer
+    began = time.monotonic()
+    with time_limit(LIMIT), pytest.raises(TimeoutError):
+        bounded_tls().wrap_socket(ours, server_hostname="localhost")
+    assert LIMIT <= time.monotonic() - began < GUARD
+
+
+def test_a_byte_now_and_then_prolongs_nothing(peer: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = peer
+    over = threading.Event()
+
+    def drip() -> None:
+        with suppress(OSError):
+            while not over.wait(LIMIT / 10):
+                theirs.sendall(b"x")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    began = time.monotonic()
+    try:
+        with time_limit(LIMIT), pytest.raises(TimeoutError):
+            read_all(ours)
+    finally:
+        over.set()
+        thread.join()
+    assert time.monotonic() - began < GUARD
+
+
+@pytest.mark.parametrize("kind", ["peer", "tls_peer"])
+def test_every_byte_of_an_answer_is_counted(request: pytest.FixtureRequest, kind: str) -> None:
+    ours, theirs = request.getfixturevalue(kind)
+    theirs.sendall(bytes(100))
+    with size_limit(99), pytest.raises(AnswerTooLargeError):
+        read_all(ours)
+
+
+def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+
+    def look_up(*_: object, **__: object) -> list[object]:
+        answered.wait(2 * GUARD)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    began = time.monotonic()
+    try:
+        with time_limit(LIMIT), pytest.raises(TimeoutError):
+            connect("localhost", 443)
+    finally:
+        answered.set()
+        for left_behind in [each for each in threading.enumerate() if each.name == "look-up"]:
+            left_behind.join()
+    assert LIMIT <= time.monotonic() - began < GUARD
+
+
+def test_neither_do_many_look_ups_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_limits, "_lookups", threading.BoundedSemaphore(1))
+    call_limits._lookups.acquire()
+    began = time.monotonic()
+    with time_limit(LIMIT), pytest.raises(TimeoutError):
+        connect("localhost", 443)
     assert LIMIT <= time.monotonic() - began < GUARD
