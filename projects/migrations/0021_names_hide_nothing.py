@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0019_firewall_bars_agents'),
+        ('projects', '0020_rows_not_at_rest'),
     ]
 
     operations = [
