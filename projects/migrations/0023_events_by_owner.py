@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0021_names_hide_nothing'),
+        ('projects', '0022_names_hide_nothing'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0020_rows_not_at_rest'),
+        ('projects', '0021_disk'),
     ]
 
     operations = [
