@@ -15,7 +15,6 @@ from django.utils.html import escape
 from accounts.models import User
 from projects.models import Event, EventCursor, event_bounds
 from projects.models.event import BY_STAFF
-from projects.services import growth
 from projects.services.growth import UNKNOWN, measure_disk, measure_tables
 from projects.services.growth_bounds import BOUNDS
 from projects.watcher.retention import prune
@@ -142,5 +141,5 @@ def test_a_disk_that_cannot_be_asked_keeps_nobody_from_the_page(sam: User, monke
     def fail(_: Any) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(growth.shutil, "disk_usage", fail)
+    monkeypatch.setattr(shutil, "disk_usage", fail)
     assert "cannot be asked: Input/output error" in browser_of(sam).get(PAGE).content.decode()
