@@ -103,7 +103,7 @@ class Upgrade:
             within=WITHIN,
             what=lambda: f"{self.rounds} of {wanted}",
         )
-        assert self.errors == []
+        assert self.errors == [], self.errors
 
     def close(self) -> None:
         self._stopped.set()

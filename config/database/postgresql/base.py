@@ -14,6 +14,7 @@ from config.database.gate import Gate
 from config.database.limits import LOCK, MIGRATION_LOCK, STATEMENT, seconds_left, time_limit, waiting
 from config.database.noting import NotesFaults
 from config.database.postgresql.connection import BoundedConnection, HangingError
+from config.database.postgresql.schema import DatabaseSchemaEditor
 
 T = TypeVar("T")
 
@@ -44,7 +45,11 @@ _SET = (
 
 
 class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
+    SchemaEditorClass = DatabaseSchemaEditor
     _gates: ClassVar[dict[str, Gate]] = defaultdict(Gate)
+
+    is_migrating = False
+    """Whether `migration_limits` hold."""
     _is_trusting = False
 
     def __init__(self, settings_dict: dict[str, Any], *args: Any, **options: Any) -> None:
@@ -113,7 +118,11 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         limits = {"lock_timeout": str(int(MIGRATION_LOCK * 1000)), "statement_timeout": "0"}
         with self.cursor() as cursor:
             kept = {name: _set_config(cursor, name, value) for name, value in limits.items()}
-        yield
+        self.is_migrating = True
+        try:
+            yield
+        finally:
+            self.is_migrating = False
         with self.cursor() as cursor:
             for name, value in kept.items():
                 _set_config(cursor, name, value)
