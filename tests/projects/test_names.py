@@ -1,14 +1,10 @@
 """What somebody types as a name holds nothing that is not seen: every column, every door, every such character."""
 
-import unicodedata
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db.models import CharField, TextField
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -17,33 +13,8 @@ from accounts.text import UNSEEN, hides_something
 from projects.models import AgentType, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
-
-CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-NEWER_EMOJI = range(0x1F000, 0x1FB00)
-DRAWN_AS_NOTHING = (
-    *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0",
-    *map(chr, range(0xFE00, 0xFE10)),
-    *map(chr, range(0xE0100, 0xE01F0)),
-)
-
-
-def hidden() -> Iterator[str]:
-    for number in range(0x110000):
-        category = unicodedata.category(chr(number))
-        if category in CATEGORIES and not (category == "Cn" and number in NEWER_EMOJI):
-            yield chr(number)
-    yield from DRAWN_AS_NOTHING
-
-
-def sample() -> list[str]:
-    """All control and format characters, and of the others the ends of each row of neighbours."""
-    every = sorted(set(hidden()))
-    ends = {each for pair in pairwise(every) if ord(pair[1]) - ord(pair[0]) > 1 for each in pair}
-    return sorted(ends | {each for each in every if unicodedata.category(each) in CATEGORIES - {"Co", "Cn", "Cs"}})
-
-
-SAMPLE = sample()
-BESIDE = ("a{}b", "{}", "a{}", "7{}8", "א{}ב", "{0}{0}")
+from tests.projects.hidden_characters import BESIDE, SAMPLE, hidden
+from tests.projects.name_columns import NAMES, TYPED_BY_NOBODY, text_columns
 
 NEEDED = {
     "family": "👩‍👩‍👧‍👦",
@@ -63,6 +34,7 @@ NEEDED = {
     "Greek accents": "ἄνδρα",
     "combining marks": "e\u0301",
 }
+
 
 MISPLACED = {
     "joiner of letters": "a\u200db",
@@ -88,52 +60,6 @@ MISPLACED = {
     "soft hyphen": "pay\u00adpal",
     "noncharacter of the emoji": "\U0001fffe",
 }
-
-TYPED_BY_NOBODY = {
-    "accounts.user.password": "a hash",
-    "accounts.user.email": "has a stricter check of its own: tests/accounts/test_hostile_emails.py",
-    "accounts.knownnetwork.network": "an address",
-    "accounts.revokedsession.jti": "drawn by lot",
-    "accounts.logincounter.account": "a digest",
-    "accounts.logincounter.address": "an address",
-    "accounts.usagecounter.subject": "an id or an address",
-    "accounts.usagecounter.scope": "one of ours",
-    "accounts.outgoingmail.kind": "one of ours",
-    "accounts.outgoingmail.last_error": "made from what the mail server said, cleaned",
-    "projects.event.actor": "an email or one of ours",
-    "projects.event.source": "the session, the name of a key, or one of ours",
-    "projects.event.action": "one of ours",
-    "projects.event.outcome": "one of ours",
-    "projects.event.detail": "a sentence of ours",
-    "projects.quarantined.key": "an id",
-    "projects.quarantined.instance": "BERTH_INSTANCE",
-    "projects.quarantined.owner_key": "an id",
-    "projects.quarantined.container_name": "the engine's",
-    "projects.idempotencyrecord.key": "printable ASCII only: projects/api/parameters.py",
-    "projects.idempotencyrecord.digest": "a digest",
-    "projects.idempotencyrecord.answer": "our own answer",
-    "projects.eventcursor.name": "one of ours",
-    "projects.keycheck.ciphertext": "encrypted",
-    "projects.run.container_id": "the engine's",
-    "projects.run.log": "the agent's output, cleaned",
-    "projects.watch.instance": "BERTH_INSTANCE",
-    "projects.watch.holder": "one of ours",
-    "projects.watch.firewall_warning": "a sentence of ours",
-    "projects.enginehost.instance": "BERTH_INSTANCE",
-}
-"""Every other column of text that a form could offer, and why it needs no such check."""
-
-
-def text_columns() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for model in (*apps.get_app_config("accounts").get_models(), *apps.get_app_config("projects").get_models()):
-        for field in model._meta.get_fields():
-            if isinstance(field, CharField | TextField) and field.editable and not field.choices:
-                found[f"{model._meta.label_lower}.{field.name}"] = field
-    return found
-
-
-NAMES = sorted(text_columns().keys() - TYPED_BY_NOBODY.keys())
 
 
 def refuses(field: Any, text: str) -> bool:
