@@ -73,6 +73,10 @@ API: dict[str, tuple[str, Send]] = {
     "stop and wait": ("stop", control("stop", "?wait=30")),
     "restart": ("deploy", control("restart")),
     "delete": ("stop", lambda scene, index: scene.api.delete(f"/api/projects/{scene.project(index).pk}")),
+    "clear the memory": (
+        "stop",
+        lambda scene, index: scene.api.delete(f"/api/projects/{scene.project(index).pk}/memory"),
+    ),
     "change": (
         "deploy",
         lambda scene, index: scene.api.patch(f"/api/projects/{scene.project(index).pk}?restart=true", {"name": "New"}),
@@ -100,6 +104,7 @@ ADMIN: dict[str, tuple[str, Send]] = {
         "stop": "stop",
         "restart": "deploy",
         "suspend": "stop",
+        "clear_memories": "stop",
         "delete_projects": "stop",
     }.items()
 }
