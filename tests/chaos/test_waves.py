@@ -27,7 +27,6 @@ pytestmark = [
     pytest.mark.docker,
     pytest.mark.timeout(3600),
     pytest.mark.django_db(transaction=True),
-    pytest.mark.one_database("postgresql"),
 ]
 
 MANY = 60
