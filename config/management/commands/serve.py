@@ -24,8 +24,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         require_no_restore()
         predecessors = Predecessors.read()
-        listener = bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener)
-        check_keys()
-        if options["announce"]:
-            threading.Thread(target=write_welcome, args=(self.stdout.write,), daemon=True).start()
-        sys.exit(Supervisor(listener, predecessors, PidFile()).run())
+        with bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener) as listener:
+            check_keys()
+            if options["announce"]:
+                threading.Thread(target=write_welcome, args=(self.stdout.write,), daemon=True).start()
+            sys.exit(Supervisor(listener, predecessors, PidFile()).run())
