@@ -17,10 +17,11 @@ LOCK = "10s"
 @contextmanager
 def snapshot(connection: Any) -> Iterator[None]:
     """All that is read inside is of one moment. Nobody is held up meanwhile."""
-    with without_limits(), connection.without_server_limits(), transaction.atomic():
+    with without_limits(), transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            _take_time(cursor)
+            cursor.execute("SET LOCAL lock_timeout = 0")
         yield
 
 
@@ -31,9 +32,9 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
     All of it is one transaction: where the block raises or the process is killed, everything stays as it was. Raises
     `InUseError`.
     """
-    with without_limits(), connection.without_server_limits(), transaction.atomic():
+    with without_limits(), transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            _take_time(cursor)
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK}'")
         try:
             _clear(connection, tables, keep_schema=keep_schema)
@@ -57,6 +58,12 @@ def pass_over(connection: Any, table: str, column: str, value: int) -> None:
     """The table gives out no number up to this one any more."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, value])
+
+
+def _take_time(cursor: Any) -> None:
+    """For this transaction, however large the database is."""
+    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    cursor.execute("SET LOCAL statement_timeout = 0")
 
 
 def _clear(connection: Any, tables: Collection[str], *, keep_schema: bool) -> None:
