@@ -129,7 +129,8 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
 
 
 def _is_trusted(connection: BoundedConnection) -> bool:
-    return time.monotonic() - connection.answered_at < TRUSTED and connection.is_quiet()
+    is_recent = time.monotonic() - connection.answered_at < TRUSTED
+    return is_recent and connection.autocommit and connection.is_quiet()
 
 
 def _set_config(cursor: Any, name: str, value: str) -> str:

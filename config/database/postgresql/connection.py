@@ -58,8 +58,11 @@ class BoundedConnection(psycopg.Connection[Any]):
             return False
 
     def answers(self) -> bool:
-        """Asks the server for an empty answer."""
+        """Asks the server for an empty answer. Ends the transaction in which somebody has left the connection."""
         try:
+            if not self.autocommit:
+                self.rollback()
+                self.autocommit = True
             self.execute("")
         except psycopg.Error:
             return False

@@ -178,3 +178,19 @@ def test_the_command_migrates_within_a_transaction_too() -> None:
     with transaction.atomic():
         call_command("migrate", verbosity=0, interactive=False)
         assert server_setting("lock_timeout") == "8s"
+
+
+@pytest.mark.parametrize("trusted", [0.0, 60.0])
+def test_a_connection_that_was_left_in_a_transaction_is_good_again(
+    trusted: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "TRUSTED", trusted)
+    left = connection.copy()
+    left.set_autocommit(False)
+    with left.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    left.close()
+    connection.close()
+    for _ in range(2):
+        assert connection.run_read(EventCursor.objects.count) == 0
+        connection.close()
