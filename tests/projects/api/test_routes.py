@@ -9,6 +9,7 @@ EXPECTED = {
     "AgentTypeViewSet": {"list"},
     "PlanViewSet": {"list"},
     "ProjectLogsView": {"logs"},
+    "ProjectMemoryViewSet": {"destroy"},
     "ProjectReportsViewSet": {"events", "runs", "stats"},
     "ProjectViewSet": {"list", "create", "validate", "retrieve", "partial_update", "destroy", "control"},
 }
