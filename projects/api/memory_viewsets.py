@@ -5,13 +5,13 @@ from rest_framework.response import Response
 
 from accounts.api.openapi import problems
 from accounts.http import AuthenticatedRequest
+from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.api.parameters import WAIT, read_wait
 from projects.api.serializers import ProjectDetailSerializer
-from projects.api.viewsets import ProjectViewSet, find_actor, show_detail
 from projects.services import clear_memory
 
 
-class ProjectMemoryViewSet(ProjectViewSet):
+class ProjectMemoryViewSet(OwnProjectsViewSet):
     @extend_schema(
         operation_id="clear_project_memory",
         tags=["projects"],

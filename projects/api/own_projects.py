@@ -10,11 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from accounts.http import AuthenticatedRequest
+from accounts.http import AuthenticatedRequest, client_address
 from projects.api.pagination import LinkPagination
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import ProjectDetailSerializer
-from projects.models import Project
+from projects.api.wait import wait_until_settled
+from projects.models import Actor, Project
+from projects.models.snapshot import Snapshot, take_snapshot
 
 
 class OwnProjectsViewSet(GenericViewSet[Project]):
@@ -67,3 +69,20 @@ class OwnProjectsViewSet(GenericViewSet[Project]):
         if str(project_id) != text.lower():
             raise Http404
         return project_id
+
+    def settle(self, project: Project, wait: int) -> Snapshot:
+        """The project as it is now, or when its status has settled, at most `wait` seconds later."""
+        if not wait:
+            return take_snapshot(project)
+        revalidation = self.revalidation or Revalidation(self.request)
+        return take_snapshot(wait_until_settled(project, seconds=wait, revalidation=revalidation))
+
+
+def show_detail(snapshot: Snapshot) -> dict[str, Any]:
+    return dict(ProjectDetailSerializer(snapshot).data)
+
+
+def find_actor(request: AuthenticatedRequest) -> Actor:
+    credential = request.auth
+    source = credential.label if credential.is_session else f"key {credential.label}"
+    return Actor(label=request.user.email, source=source, address=client_address(request))

@@ -12,14 +12,13 @@ from rest_framework.response import Response
 
 from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.openapi import problems
-from accounts.http import AuthenticatedRequest, client_address
+from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_detail
 from projects.api.idempotency import answer_once
-from projects.api.own_projects import OwnProjectsViewSet
+from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.api.pagination import LinkPagination
 from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
 from projects.api.polled_list import PolledList
-from projects.api.revalidation import Revalidation
 from projects.api.serializers import (
     ControlSerializer,
     NewProjectSerializer,
@@ -28,10 +27,8 @@ from projects.api.serializers import (
     ProjectSerializer,
     ValidationSerializer,
 )
-from projects.api.wait import wait_until_settled
-from projects.models import Actor, Project
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
-from projects.models.snapshot import Snapshot, take_snapshot
+from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
@@ -178,20 +175,3 @@ class ProjectViewSet(OwnProjectsViewSet):
         source: Any = own_rows(request.user.pk) if "cursor" in request.query_params else OwnRows(request.user.pk)
         page: Sequence[Any] = pages.paginate_queryset(source, request, view=self) or []
         return [ProjectRow._make(row) for row in page], pages.get_headers()
-
-    def settle(self, project: Project, wait: int) -> Snapshot:
-        """The project as it is now, or when its status has settled, at most `wait` seconds later."""
-        if not wait:
-            return take_snapshot(project)
-        revalidation = self.revalidation or Revalidation(self.request)
-        return take_snapshot(wait_until_settled(project, seconds=wait, revalidation=revalidation))
-
-
-def show_detail(snapshot: Snapshot) -> dict[str, Any]:
-    return dict(ProjectDetailSerializer(snapshot).data)
-
-
-def find_actor(request: AuthenticatedRequest) -> Actor:
-    credential = request.auth
-    source = credential.label if credential.is_session else f"key {credential.label}"
-    return Actor(label=request.user.email, source=source, address=client_address(request))
