@@ -1,6 +1,5 @@
 """Each migration since a release leaves what its servers use: they may run on while it is carried out."""
 
-import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -11,7 +10,6 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.models.functions import Lower
 
-from tests.paths import ROOT
 from tests.upgrade.expanding import Judge, complaints_since, operations_since
 from tests.upgrade.releases import APPS, RELEASES, Release
 
@@ -159,7 +157,6 @@ def test_each_column_that_the_release_names_is_there_and_each_that_it_does_not_n
 
 @pytest.mark.one_database
 def test_the_commits_are_in_the_history() -> None:
-    asked = ["git", "rev-parse", "--is-shallow-repository"]
-    if subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() != "false":
-        pytest.skip("this checkout has no history")
+    if not any(release.is_here for release in RELEASES):
+        pytest.skip("this checkout has no history, or another one")
     assert [release.version for release in RELEASES if not release.is_here] == []
