@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -11,10 +12,16 @@ from containers.docker.rules_container import LABEL
 from containers.firewall.iptables import remove_rules
 from containers.vocabulary import INSTANCE_LABEL
 
+USUAL = "unix:///var/run/docker.sock"
+
 
 def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClient:
-    """`address` is that of another engine than the usual."""
+    """`address` is that of another engine than the usual. Raises `DockerException` where no engine answers."""
     options = {"base_url": address} if address else kwargs_from_env()
+    place = str(options.get("base_url") or USUAL)
+    # docker-py leaves a socket open that it cannot connect.
+    if place.startswith("unix://") and not Path(place.removeprefix("unix://")).exists():
+        raise docker.errors.DockerException(f"There is no engine at {place}.")
     return docker.APIClient(version="auto", timeout=timeout, **options)
 
 
