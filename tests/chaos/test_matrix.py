@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +16,8 @@ from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.relay import Relay
 from tests.chaos.matrix.trial import Outcome
 from tests.chaos.matrix.verbs import VERBS
-from tests.paths import ROOT
+from tests.chaos.sampling import try_sample
 from tests.waiting import wait_until
-
-GUARD = 540.0
-TO_END = 60.0
-PATIENT = 90.0
-"""Seconds for an answer. The long version demands the 30 of the promise; here it must only not hang for ever."""
 
 PROCESSES = ("web worker", "watcher", "serve", "database", "engine", "mail", "telegram", "provider")
 
@@ -36,20 +29,7 @@ PROCESSES = ("web worker", "watcher", "serve", "database", "engine", "mail", "te
 def test_everything_survives_some_faults(tmp_path: Path) -> None:
     """The seed is in the output: `python -m tests.chaos.matrix --sample 2 --seed …` takes the same ones."""
     record = tmp_path / "record"
-    command = [sys.executable, "-m", "tests.chaos.matrix", "--sample", "2", "--within", str(PATIENT)]
-    with subprocess.Popen(
-        [*command, "--record", str(record)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
-        try:
-            output, _ = running.communicate(timeout=GUARD)
-        finally:
-            if running.poll() is None:
-                running.terminate()
-                try:
-                    running.wait(TO_END)
-                except subprocess.TimeoutExpired:
-                    running.kill()
-    assert running.returncode == 0, output
+    try_sample("tests.chaos.matrix", "--record", str(record))
     assert len(Record(record).outcomes()) == 2
 
 
