@@ -52,6 +52,9 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             (middleware, "DATABASE_WITHIN"),
         ):
             monkeypatch.setattr(module, name, PATIENCE)
+        if connection.vendor == "postgresql":
+            # A test may have more threads than a server, so that some of them wait for a connection.
+            monkeypatch.setattr(connection.pool, "timeout", PATIENCE)
 
 
 @pytest.fixture(autouse=True)
