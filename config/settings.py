@@ -81,6 +81,8 @@ BERTH_STREAMS = 32
 # Seconds after which a process of the web server that does nothing any more is replaced. How long a request takes does
 # not matter: threads answer it, and the process shows each second that it lives.
 BERTH_WORKER_TIMEOUT = 30
+# Seconds that a request waits for Telegram, and again for a provider, from the look-up of the name to the last byte.
+BERTH_OUTSIDE_LIMIT = 5.0
 # Seconds that requests in flight get once the server is told to stop: as long as any may take.
 BERTH_GRACE = 30
 
@@ -181,7 +183,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _cache = env.url("BERTH_CACHE_URL", ("redis", "rediss"))
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _cache}
+    "default": {"BACKEND": "config.cache_backend.DeadlineRedisCache", "LOCATION": _cache}
     if _cache
     else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
 }

@@ -93,7 +93,13 @@ def _count(received: int) -> int:
 
 
 class BoundedSocket(socket.socket):
-    """A socket that keeps the limits. http.client reads and writes through these two methods only."""
+    """A socket that keeps the limits. http.client and Redis's client read and write through these methods only."""
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:
+        with _within_time_limit(self):
+            data = super().recv(bufsize, flags)
+        _count(len(data))
+        return data
 
     def recv_into(self, buffer: "WriteableBuffer", nbytes: int = 0, flags: int = 0) -> int:
         with _within_time_limit(self):
@@ -110,6 +116,12 @@ class BoundedTLSSocket(ssl.SSLSocket):
     def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - the signature of ssl
         with _within_time_limit(self):
             super().do_handshake(block)
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        with _within_time_limit(self):
+            data = super().recv(buflen, flags)
+        _count(len(data))
+        return data
 
     def recv_into(self, buffer: "WriteableBuffer", nbytes: int | None = None, flags: int = 0) -> int:
         with _within_time_limit(self):

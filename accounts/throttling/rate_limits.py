@@ -111,7 +111,12 @@ def _take_from_cache(subject: str, scope: str, window: int, limit: int) -> tuple
     """Always takes one permit: Redis counts so cheaply that there is no need for batches."""
     key = f"limit:{scope}:{subject}:{window}"
     cache.add(key, 0, timeout=2 * PERIOD)
-    count = cache.incr(key)
+    try:
+        count = cache.incr(key)
+    except ValueError as error:
+        raise RedisError("Redis has lost the count that was just made.") from error
+    if not isinstance(count, int):
+        raise RedisError("Redis has counted to what is no number.")
     return int(count <= limit), max(0, limit - count)
 
 

@@ -19,10 +19,10 @@ from projects.credentials.outside import ask
 from projects.errors import InvalidFieldError
 from projects.rules.bot import Bot, describe_bot
 
-TELEGRAM_LIMIT = 5.0
+TELEGRAM_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """Seconds for all questions to Telegram together, from the look-up of its name to the last byte."""
 
-PROVIDER_LIMIT = 5.0
+PROVIDER_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """The same for the provider."""
 
 TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")

@@ -45,6 +45,8 @@ class Site:
     servers: list["Server"] = field(default_factory=list)
     root: Path = ROOT
     """The checkout whose program is run from now on."""
+    prepared_by: str = "tests.chaos.inside.prepare"
+    """Makes the database, and prints the key."""
 
     def __post_init__(self) -> None:
         database = make_database()
@@ -61,7 +63,7 @@ class Site:
             "BERTH_INSTANCE": self.docker_instance.name,
             "BERTH_VERIFY_CREDENTIALS": "off",
         }
-        prepared = self.run("tests.chaos.inside.prepare", self.docker_instance.image)
+        prepared = self.run(self.prepared_by, self.docker_instance.image)
         assert prepared.returncode == 0, prepared.stderr
         self.key = prepared.stdout.strip()
 

@@ -83,7 +83,7 @@ def test_counts_move_to_redis_where_there_is_one(tmp_path: Path) -> None:
     names = ("BERTH_COUNT_IN_CACHE", "CACHES")
     in_cache, caches = read_settings(tmp_path, *names, BERTH_CACHE_URL="redis://localhost:6379/1")
     assert in_cache is True
-    assert caches["default"]["BACKEND"] == "django.core.cache.backends.redis.RedisCache"
+    assert caches["default"]["BACKEND"] == "config.cache_backend.DeadlineRedisCache"
 
 
 @pytest.mark.parametrize(("variables", "required"), [({}, False), ({"BERTH_REQUIRE_STAFF_MFA": "on"}, True)])

@@ -32,7 +32,7 @@ def redis_server(tmp_path: Path, settings: Any) -> Iterator["subprocess.Popen[by
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]})
     settings.CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "config.cache_backend.DeadlineRedisCache",
             "LOCATION": f"redis://127.0.0.1:{port}",
         }
     }

@@ -7,6 +7,10 @@ import django
 
 def main(image: str) -> None:
     django.setup()
+    add_bot_type(image)
+
+
+def add_bot_type(image: str) -> None:
     from projects.models import AgentType
 
     AgentType.objects.create(

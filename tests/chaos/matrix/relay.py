@@ -19,9 +19,12 @@ class Relay:
     answer comes a byte at a time. half: an answer ends in its middle.
     """
 
-    def __init__(self, upstream: int) -> None:
+    def __init__(self, upstream: int, *, drip_every: float = DRIP_EVERY) -> None:
         self.port = reserve_port()
+        self.accepted = self.most_open = 0
+        """Connections until now, and the most that there were at a time."""
         self._upstream = upstream
+        self._drip_every = drip_every
         self._mode = ""
         self._healed = threading.Event()
         self._healed.set()
@@ -81,6 +84,8 @@ class Relay:
         with client, server:
             with self._lock:
                 self._open |= {client, server}
+                self.accepted += 1
+                self.most_open = max(self.most_open, len(self._open) // 2)
             questions = threading.Thread(target=self._pass_questions, args=(client, server), daemon=True)
             questions.start()
             self._pass_answers(server, client)
@@ -114,7 +119,7 @@ class Relay:
         """Sends the piece byte by byte until the relay is healed. Returns what is left of it."""
         for sent, byte in enumerate(piece):
             client.sendall(bytes([byte]))
-            if self._healed.wait(DRIP_EVERY):
+            if self._healed.wait(self._drip_every):
                 return piece[sent + 1 :]
         return b""
 

@@ -38,7 +38,7 @@ def is_alive(pid: int) -> bool:
 
 
 @cache
-def _prepared() -> Path:
+def prepared() -> Path:
     """A data directory as `prepare` leaves it, to be copied: to make one takes seconds."""
     folder = Path(mkdtemp(prefix="berth-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -85,7 +85,7 @@ class Served(Installed):
         if any(name.startswith(("BERTH_", "DATABASE_")) for name in environment):
             self.prepare()
         else:
-            shutil.copytree(_prepared(), data, dirs_exist_ok=True)
+            shutil.copytree(prepared(), data, dirs_exist_ok=True)
         self.log = data / "serve.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(

@@ -1,0 +1,124 @@
+"""Redis as Django's cache: each command has one deadline, and a Redis that does not answer is left alone."""
+
+import socket
+import threading
+import time
+from typing import Any
+
+import redis
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+
+from containers import call_limits
+
+WITHIN = 1.0
+"""Seconds for a command, with all that it takes to connect. Redis takes a thousandth of it."""
+
+ANSWER_SIZE = 64 * 1024
+"""Bytes. Only numbers are kept there."""
+
+PAUSE = 10.0
+"""Seconds for which nobody asks a Redis that has failed: every request would wait for it."""
+
+_FOREIGN = (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
+"""What the client raises over an answer that Redis would never give."""
+
+
+class _Patience:
+    """Until when nobody asks a server, for all threads of this process. After that, one of them tries."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._again_at: dict[str, float] = {}
+
+    def check(self, server: str) -> None:
+        """Raises `ConnectionError` where the server is left alone."""
+        with self._lock:
+            again_at = self._again_at.get(server)
+            if again_at is None:
+                return
+            now = time.monotonic()
+            if now < again_at:
+                raise redis.ConnectionError("Redis has not answered, and is asked again in a few seconds.")
+            self._again_at[server] = now + PAUSE
+
+    def note(self, server: str, *, answers: bool) -> None:
+        with self._lock:
+            if answers:
+                self._again_at.pop(server, None)
+            else:
+                self._again_at[server] = time.monotonic() + PAUSE
+
+
+patience = _Patience()
+
+
+class DeadlineConnection(redis.Connection):
+    """Over TCP."""
+
+    def _connect(self) -> socket.socket:
+        return _keep_alive(call_limits.connect(self.host, self.port))
+
+
+class DeadlineTLSConnection(redis.SSLConnection):
+    """Over TLS. The context of the client makes sockets of its own, so they become ours afterwards."""
+
+    def _connect(self) -> socket.socket:
+        plain = _keep_alive(call_limits.connect(self.host, self.port))
+        try:
+            wrapped: Any = self._wrap_socket_with_ssl(plain)  # type: ignore[no-untyped-call]  # the client has no types
+        except BaseException:
+            plain.close()
+            raise
+        wrapped.__class__ = call_limits.BoundedTLSSocket
+        found: socket.socket = wrapped
+        return found
+
+
+def _keep_alive(sock: socket.socket) -> socket.socket:
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.settimeout(WITHIN)
+    return sock
+
+
+class DeadlinePool(redis.ConnectionPool):
+    """Connections of ours, whichever of the two an address needs."""
+
+    def __init__(self, connection_class: Any = redis.Connection, **options: Any) -> None:
+        is_tls = issubclass(connection_class, redis.SSLConnection)
+        super().__init__(connection_class=DeadlineTLSConnection if is_tls else DeadlineConnection, **options)
+
+
+class DeadlineRedis(redis.Redis):
+    """Raises nothing but `RedisError`, and that in time."""
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        place = self.connection_pool.connection_kwargs
+        server = f"{place.get('host')}:{place.get('port')}/{place.get('db', 0)}"
+        patience.check(server)
+        try:
+            with call_limits.time_limit(WITHIN), call_limits.size_limit(ANSWER_SIZE):
+                found = super().execute_command(*args, **options)  # type: ignore[no-untyped-call]  # no types
+        except redis.ResponseError:
+            raise  # it has answered
+        except redis.RedisError:
+            patience.note(server, answers=False)
+            raise
+        except _FOREIGN as error:
+            patience.note(server, answers=False)
+            raise redis.ConnectionError(f"Redis gave an answer that cannot be read: {type(error).__name__}") from None
+        patience.note(server, answers=True)
+        return found
+
+
+class DeadlineClient(RedisCacheClient):
+    def __init__(self, servers: list[str], **options: Any) -> None:
+        super().__init__(servers, **{**options, "pool_class": DeadlinePool})
+        self._client = DeadlineRedis
+
+
+class DeadlineRedisCache(RedisCache):
+    """Django's, with the client above."""
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = DeadlineClient
