@@ -17,6 +17,7 @@ from tests.chaos.matrix.installation import Installation, new_installation
 from tests.chaos.own_network import enter_own_network
 from tests.chaos.soak.curves import Measuring
 from tests.chaos.soak.picture import draw
+from tests.chaos.soak.users import PAUSE as USER_PAUSE
 from tests.chaos.soak.users import SoakUser
 from tests.paths import ROOT
 from tests.waiting import wait_until
@@ -32,6 +33,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--users", type=int, default=5)
     parser.add_argument("--agents", type=int, default=60)
+    parser.add_argument("--pause", type=float, default=USER_PAUSE, help="seconds between two commands of a user")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--picture", type=Path, default=ROOT / "var" / "soak.svg")
     options = parser.parse_args()
@@ -48,7 +50,13 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
     made = installation.service.site.run("tests.chaos.soak.people", str(options.users))
     assert made.returncode == 0, made.stderr
     users = [
-        SoakUser(installation, key, agents=options.agents // options.users, seed=f"{options.seed} {number}")
+        SoakUser(
+            installation,
+            key,
+            agents=options.agents // options.users,
+            seed=f"{options.seed} {number}",
+            pause=options.pause,
+        )
         for number, key in enumerate(json.loads(made.stdout))
     ]
     for user in users:

@@ -33,10 +33,11 @@ COMMANDS = {
 class SoakUser:
     """Keeps about `agents` projects. `wrong` is what was answered that never may be."""
 
-    def __init__(self, installation: Installation, key: str, *, agents: int, seed: str) -> None:
+    def __init__(self, installation: Installation, key: str, *, agents: int, seed: str, pause: float = PAUSE) -> None:
         self._installation = installation
         self._client = Client(port=installation.service.port, key=key, cookies={})
         self._agents = agents
+        self._pause = pause
         self._chance = random.Random(seed)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True)
@@ -54,7 +55,7 @@ class SoakUser:
         self._thread.join(120)
 
     def _live(self) -> None:
-        while not self._ended.wait(self._chance.uniform(0, 2 * PAUSE)):
+        while not self._ended.wait(self._chance.uniform(0, 2 * self._pause)):
             try:
                 self._act()
             except Exception as error:  # noqa: BLE001 - the tool's own faults belong to the report
