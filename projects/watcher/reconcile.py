@@ -7,6 +7,7 @@ acts only on projects that it has claimed.
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
 from projects.models.watched_row import WatchedRow, compare_all, find_watched
 from projects.services.agent_users import learn_users
-from projects.services.installation import find_conflicts, hold, observe_instance
+from projects.services.installation import Conflicts, find_conflicts, hold, observe_instance
 from projects.services.quarantine import as_uuid
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.ends import FindEnd
@@ -47,7 +48,7 @@ def reconcile(
     well. What it does is the same, and costs nothing for projects that are down and are to be.
 
     Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
-    nobody. Whatever goes wrong at a single project is noted in its row, and later rounds skip it for a while.
+    nobody. What goes wrong at a single project is noted in its row, and later rounds skip it for a while.
     `barred`: no agent may run, so that those that do are stopped and none is started.
     `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
@@ -57,36 +58,18 @@ def reconcile(
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
-    forget_installation_id()  # an operator may have adopted another one
-    observed = observe_instance(unless_busy=True)
-    keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
-    rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
-    conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
-    hold(conflicts)
-    result.held = conflicts.describe()
-    mend = repair and not conflicts
-    found = group_by_key(seen for seen in observed if is_ours(seen.labels))
-    result.seen = sum(map(len, found.values()))
-    result.running = {each.container_id: key for key, group in found.items() for each in group if _runs(each)}
-    groups = {pk: found.pop(str(pk), []) for pk in rows}
+    listed = _list_containers(changed_keys, result, narrow=narrow)
+    hold(listed.conflicts)
+    may_repair = repair and not listed.conflicts
+    options = Options(repair=may_repair, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
+    rows = _find_rows_with_work(listed, changed_keys, result.at) if narrow and not barred else listed.rows
     confinement = Confinement(result.failed)
-    if narrow and not barred:
-        closely = _ids_of(changed_keys) | locked_rows.ids()
-        rows = {pk: row for pk, row in rows.items() if pk in closely or not _is_well(row, groups[pk], result.at)}
-        confinement.count(len(groups) - len(rows))
-    options = Options(repair=mend, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
+    confinement.count(len(listed.rows) - len(rows))
     for some in _in_order(rows.values()):
-        reconcile_some(some, groups, changed_keys, confinement, result, options)
+        reconcile_some(some, listed.groups, changed_keys, confinement, result, options)
     before_each()
     confinement.settle()
-    if include_volumes:
-        with _going_on(result, "learn users", "The users of agents could not be learnt"):
-            learn_users()
-    if mend:
-        with _going_on(result, "quarantine", "What belongs to no project could not be put into quarantine"):
-            repaired, failed = put_away(find_orphans(found, include_volumes=include_volumes, now=result.at))
-            result.repaired += repaired
-            result.failed += failed
+    _look_after_the_rest(listed, result, repair=may_repair, include_volumes=include_volumes)
     if repair:
         queue_crash_mails(cursor)
     return result
@@ -110,6 +93,50 @@ def look_at(
     reconcile_some(list(_ids_of(keys)), {}, keys, confinement, result, options)
     confinement.settle()
     return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """The containers that the engine lists, beside the rows that they belong to. `groups` has an entry for each row."""
+
+    rows: dict[UUID, WatchedRow]
+    groups: dict[UUID, list[Observation]]
+    without_row: dict[str, list[Observation]]
+    conflicts: Conflicts
+
+
+def _list_containers(changed_keys: Iterable[str], result: Round, *, narrow: bool) -> _Listed:
+    """Asks the engine for its list, then reads the rows, and notes in the round what was seen."""
+    forget_installation_id()  # an operator may have adopted another one
+    observed = observe_instance(unless_busy=True)
+    keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
+    rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
+    conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
+    found = group_by_key(seen for seen in observed if is_ours(seen.labels))
+    result.held = conflicts.describe()
+    result.seen = sum(map(len, found.values()))
+    result.running = {each.container_id: key for key, group in found.items() for each in group if _runs(each)}
+    groups = {pk: found.pop(str(pk), []) for pk in rows}
+    return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts)
+
+
+def _find_rows_with_work(listed: _Listed, changed_keys: Iterable[str], now: datetime) -> dict[UUID, WatchedRow]:
+    """Leaves out the rows that are well, unless an event was about them or they could not be written."""
+    inspected = _ids_of(changed_keys) | locked_rows.ids()
+    return {pk: row for pk, row in listed.rows.items() if pk in inspected or not _is_well(row, listed.groups[pk], now)}
+
+
+def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, include_volumes: bool) -> None:
+    """What the engine has beside the projects: users of agents, and containers and volumes that belong to none."""
+    if include_volumes:
+        with _going_on(result, "learn users", "The users of agents could not be learnt"):
+            learn_users()
+    if repair:
+        with _going_on(result, "quarantine", "What belongs to no project could not be put into quarantine"):
+            orphans = find_orphans(listed.without_row, include_volumes=include_volumes, now=result.at)
+            repaired, failed = put_away(orphans)
+            result.repaired += repaired
+            result.failed += failed
 
 
 def _ids_of(keys: Iterable[str]) -> set[UUID]:

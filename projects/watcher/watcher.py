@@ -32,6 +32,7 @@ from projects.watcher.reconcile import look_at, reconcile
 from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
+from projects.watcher.round import Round
 
 log = logging.getLogger(__name__)
 
@@ -142,15 +143,7 @@ class Watcher:
         now = time.monotonic()
         include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
         with self._taking_changed() as changed_keys:
-            result = reconcile(
-                changed_keys=changed_keys,
-                barred=self._protection.barred,
-                include_volumes=include_volumes,
-                hand_over=self._background.hand_over,
-                before_each=partial(self._pulse.expect, STEP),
-                find_end=self._ends.find,
-                narrow=narrow,
-            )
+            result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_mend = True, not result.held
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
@@ -164,6 +157,17 @@ class Watcher:
             remind()
         self._retention.step()
         self._bot_claims.step()
+
+    def _reconcile(self, changed_keys: set[str], *, include_volumes: bool, narrow: bool) -> Round:
+        return reconcile(
+            changed_keys=changed_keys,
+            barred=self._protection.barred,
+            include_volumes=include_volumes,
+            hand_over=self._background.hand_over,
+            before_each=partial(self._pulse.expect, STEP),
+            find_end=self._ends.find,
+            narrow=narrow,
+        )
 
     @contextmanager
     def _taking_changed(self) -> Iterator[set[str]]:
