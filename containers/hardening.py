@@ -88,15 +88,10 @@ def container_payload(
             **confinement(spec.user),
             **limits(spec),
             "Init": True,
-            "Mounts": [
-                _volume(state or data_volume(spec.name), DATA_PATH, spec, **_sized(quota)),
-                # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
-                _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
-            ],
+            "Mounts": _mounts(spec, state=state, quota=quota),
             "NetworkMode": network,
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
-            **({"Dns": list(name_servers)} if name_servers else {}),
-            **({"Runtime": runtime} if runtime else {}),
+            **{name: value for name, value in (("Dns", list(name_servers)), ("Runtime", runtime)) if value},
         },
     }
 
@@ -138,6 +133,14 @@ def limits(spec: ContainerSpec) -> dict[str, Any]:
             "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
         },
     }
+
+
+def _mounts(spec: ContainerSpec, *, state: str, quota: int) -> list[dict[str, Any]]:
+    return [
+        _volume(state or data_volume(spec.name), DATA_PATH, spec, **_sized(quota)),
+        # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
+        _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
+    ]
 
 
 def _sized(quota: int) -> dict[str, Any]:

@@ -141,15 +141,16 @@ def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str
             "NanoCpus": 500_000_000,
             "PidsLimit": 128,
             "LogConfig": {"Type": "local", "Config": {"max-size": "1m", "max-file": "2"}},
-            "Mounts": [
-                {
-                    "Type": "volume",
-                    "Source": name,
-                    "Target": f"/v/{place}",
-                    "ReadOnly": True,
-                    "VolumeOptions": {"NoCopy": True, "Labels": dict(labels)},
-                }
-                for place, (name, labels) in enumerate(volumes)
-            ],
+            "Mounts": [_mount(place, name, labels) for place, (name, labels) in enumerate(volumes)],
         },
+    }
+
+
+def _mount(place: int, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "Type": "volume",
+        "Source": name,
+        "Target": f"/v/{place}",
+        "ReadOnly": True,
+        "VolumeOptions": {"NoCopy": True, "Labels": dict(labels)},
     }

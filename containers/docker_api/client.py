@@ -134,7 +134,13 @@ class _ProcessState:
     def __init__(self) -> None:
         self.breaker = Breaker()
         self.read_breaker = Breaker()
-        self.client: DockerClient | None = None
+        self._client: DockerClient | None = None
+
+    def get_client(self) -> DockerClient:
+        """No lock, as none is safe after a fork: where two threads both make a client, the later one stays."""
+        if self._client is None:
+            self._client = DockerClient()
+        return self._client
 
 
 class Connection:
@@ -179,10 +185,7 @@ class Connection:
         is_cut_short = not is_reading and left is not None and left < min(limit, FAIR_TIME)
         try:
             with translate_errors(), time_limit(limit), size_limit(size):
-                if state.client is None:
-                    # No lock, as none is safe after a fork: where two threads both make a client, the later one stays.
-                    state.client = DockerClient()
-                yield state.client
+                yield state.get_client()
         except EngineError as error:
             has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
             if not (has_timed_out and (is_cut_short or about_one)):

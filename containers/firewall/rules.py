@@ -119,20 +119,7 @@ def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
 def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
     names_of_chains = ("FORWARD", "HOST", "LIMITS", "REFUSE")
     forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
-    # Matched is the address that the agent asked for, not the one to which Docker redirects a published port.
-    allowed = [
-        f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
-        if port
-        else f"-m conntrack --ctorigdst {cidr} -j ACCEPT"
-        for cidr, port in allow
-        if ip_network(cidr).version == version
-    ]
-    names = [
-        f"-d {address} -p {protocol} --dport 53 -j ACCEPT"
-        for address in resolvers
-        if ip_address(address).version == version
-        for protocol in ("udp", "tcp")
-    ]
+    allowed = [*_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
     return RuleSet(
         program=PROGRAMS[version],
         bridge=bridge,
@@ -144,12 +131,11 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
                 f"-o {bridge} -j {refused}",  # other agents, even if an exception covers their address
                 f"-j {limits}",
                 *allowed,
-                *names,
                 f"-p udp --dport {_GATEWAY_CONTROL} -j {refused}",
                 *(f"-d {network} -j RETURN" for network in PUBLIC_NETWORKS[version]),
                 *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
             ],
-            to_host: [f"-j {limits}", *allowed, *names, f"-j {refused}"],
+            to_host: [f"-j {limits}", *allowed, f"-j {refused}"],
         },
         hooks=[
             Hook(bridge=bridge, parents=("DOCKER-USER", "FORWARD"), chain=forwarded),
@@ -157,6 +143,26 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
         ],
         opening=f"-i {bridge} -j RETURN",
     )
+
+
+def _accept_exceptions(version: int, allow: Exceptions) -> list[str]:
+    """They match the address that the agent asked for, not the one to which Docker redirects a published port."""
+    return [
+        f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
+        if port
+        else f"-m conntrack --ctorigdst {cidr} -j ACCEPT"
+        for cidr, port in allow
+        if ip_network(cidr).version == version
+    ]
+
+
+def _accept_name_servers(version: int, resolvers: Iterable[str]) -> list[str]:
+    return [
+        f"-d {address} -p {protocol} --dport 53 -j ACCEPT"
+        for address in resolvers
+        if ip_address(address).version == version
+        for protocol in ("udp", "tcp")
+    ]
 
 
 def _limits(version: int, bridge: str, refused: str) -> list[str]:

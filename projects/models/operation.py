@@ -74,13 +74,7 @@ class Claimable(models.Model):
             "generation": F("generation") + int(renew),
             "updated_at": now,
         }
-        rows = self._row()
-        if operation != Operation.DELETE:
-            rows = rows.exclude(desired=Desired.DELETED)
-        if unchanged:
-            rows = rows.filter(generation=self.generation)
-        if unless_suspended:
-            rows = rows.filter(suspended_at=None)
+        rows = self._claimable_row(operation, unchanged=unchanged, unless_suspended=unless_suspended)
         contested = _seize(rows, values, over=_expired(now) | Q(operation__in=preempting))
         if contested is None:
             return None
@@ -88,6 +82,19 @@ class Claimable(models.Model):
         if self.operation_id != claim_id:
             return None  # taken away again at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
+
+    def _claimable_row(
+        self, operation: Operation, *, unchanged: bool, unless_suspended: bool
+    ) -> "models.QuerySet[Any]":
+        """The row, if nothing but an operation in flight stands in the way of this one."""
+        rows = self._row()
+        if operation != Operation.DELETE:
+            rows = rows.exclude(desired=Desired.DELETED)
+        if unchanged:
+            rows = rows.filter(generation=self.generation)
+        if unless_suspended:
+            rows = rows.filter(suspended_at=None)
+        return rows
 
     def want(self, **values: Any) -> bool:
         """Writes what is wanted and leaves it to the operation in flight, or to the watcher, to bring it about.

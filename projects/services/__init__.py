@@ -6,8 +6,9 @@ under the claim's id, so that a slow loser can never overwrite the winner.
 
 from projects.services.clearing import clear_memory
 from projects.services.control import control_project
-from projects.services.creation import NewProject, check_creation, create_project
+from projects.services.creation import check_creation, create_project
 from projects.services.deletion import delete_project
+from projects.services.new_project import NewProject
 from projects.services.suspension import lift_suspension, suspend_project
 from projects.services.update import ProjectChange, update_project
 

@@ -1,28 +1,25 @@
 """A new project, from the request to a running container."""
 
 import logging
-from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import clock
 from accounts.models import User
 from containers.errors import EngineError
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
-from projects.models import Actor, AgentType, Event, IdempotencyRecord, Plan, Project
+from projects.models import Actor, Event, IdempotencyRecord, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.lifecycle import Desired
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.agent_users import learn_users
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.new_project import NewProject, make_row
 from projects.services.operations import (
     ForeseenError,
     Outcome,
@@ -30,25 +27,11 @@ from projects.services.operations import (
     failure_code,
     operation_in_progress,
     record_outcome,
-    time_allowed,
 )
 from projects.services.places import COMMANDS, takes_place
 from projects.services.start_and_stop import bring_up
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewProject:
-    """What an owner asks for, checked for its shape."""
-
-    project_id: UUID = field(default_factory=uuid4)
-    name: str
-    agent_type: AgentType
-    plan: Plan
-    settings: dict[str, Any] = field(default_factory=dict)
-    telegram_token: str = field(default="", repr=False)
-    api_key: str = field(default="", repr=False)
 
 
 @takes_place
@@ -126,27 +109,8 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
 @sensitive_variables("wanted")
 def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) -> tuple[Project, Claim]:
     """Inserts the row, already claimed by the deploy."""
-    claim, now = Claim(id=uuid4(), generation=1, contested=False), clock.now()
-    project = Project(
-        id=wanted.project_id,
-        owner=owner,
-        instance=settings.BERTH_INSTANCE,
-        name=wanted.name,
-        agent_type=wanted.agent_type,
-        plan=wanted.plan,
-        settings=wanted.settings,
-        bot_id=check.bot_id,
-        bot_unconfirmed_at=check.unconfirmed_at,
-        bot_username=check.bot_username,
-        provider=check.provider,
-        generation=claim.generation,
-        operation=Operation.DEPLOY,
-        operation_id=claim.id,
-        operation_deadline=now + time_allowed(),
-        created_at=now,
-        updated_at=now,
-    )
-    project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    claim = Claim(id=uuid4(), generation=1, contested=False)
+    project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
     build_spec(project)  # a row whose container cannot be described must never be written
     try:
         with transaction.atomic():

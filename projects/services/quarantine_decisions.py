@@ -31,18 +31,7 @@ def adopt_from_quarantine(
     """
     if has_project(entry.key):
         raise CannotAdoptError(f"There is a project {entry.key} again. It keeps what is its own.")
-    owner = owner or _owner_of(entry)
-    project = Project(
-        id=_project_id(entry),
-        owner=owner,
-        instance=settings.BERTH_INSTANCE,
-        name=f"Recovered {entry.key[:8]}",
-        agent_type=agent_type or _default(AgentType),
-        plan=plan or _default(Plan),
-        desired=Desired.STOPPED,
-        generation=entry.generation + 1,
-        observed_at=clock.now(),
-    )
+    project = _make_stopped(entry, owner=owner or _owner_of(entry), plan=plan, agent_type=agent_type)
     # The next start makes a container. Where this fails, the entry stays, and so does the state.
     get_engine().stop(entry.key, timeout=STOP_TIMEOUT)
     get_engine().remove(entry.key)
@@ -84,6 +73,21 @@ def find_owner(entry: Quarantined) -> User | None:
     """The owner whom the labels name, or None where there is no such user here."""
     owner_id = as_uuid(entry.owner_key)
     return User.objects.filter(pk=owner_id).first() if owner_id else None
+
+
+def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_type: AgentType | None) -> Project:
+    """The project, which is not saved yet. Its next deploy has a higher number than the one that is in quarantine."""
+    return Project(
+        id=_project_id(entry),
+        owner=owner,
+        instance=settings.BERTH_INSTANCE,
+        name=f"Recovered {entry.key[:8]}",
+        agent_type=agent_type or _default(AgentType),
+        plan=plan or _default(Plan),
+        desired=Desired.STOPPED,
+        generation=entry.generation + 1,
+        observed_at=clock.now(),
+    )
 
 
 def _hand_over_log(entry: Quarantined, project: Project) -> None:

@@ -1,5 +1,6 @@
-"""Modules are short enough to be read at once, and say why they need an exemption from a check."""
+"""Modules and functions are short enough to be read at once, and say why they need an exemption from a check."""
 
+import ast
 import io
 import re
 import tokenize
@@ -13,11 +14,14 @@ from tests.paths import ROOT
 LONGEST = 200
 """Lines of a module. Beyond them a reader looks for two subjects, and finds them."""
 
+LONGEST_FUNCTION = 30
+"""Lines of a function of the product, without its docstring: what a reader has to hold in mind."""
+
 HOUSE = ("accounts", "config", "containers", "projects", "tests")
 MODULES = [*ROOT.glob("*.py"), *(module for part in HOUSE for module in sorted((ROOT / part).rglob("*.py")))]
 
 MAY_BE_LONGER = {
-    "config/settings.py": "Whoever runs Berth looks for all settings in one place, by the reader of each.",
+    "config/settings.py": "Operators look for all settings in one place, by the reader of each.",
 }
 """Modules that may have more lines, with the reason. So may migrations, which Django writes."""
 
@@ -36,6 +40,15 @@ ARGUMENTS = re.compile(
 
 def name_of(module: Path) -> str:
     return module.relative_to(ROOT).as_posix()
+
+
+def functions_of(module: Path) -> Iterator[tuple[str, int]]:
+    """Each function with its lines: from `def` to its end, without its docstring."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            documented = (first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(node) is not None else 0
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - documented
 
 
 def comments_of(source: str) -> Iterator[tuple[int, str]]:
@@ -61,6 +74,25 @@ def test_no_module_is_longer_than_a_reader_likes() -> None:
     lengths = {name_of(module): module.read_text().count("\n") for module in read}
     too_long = {name: length for name, length in lengths.items() if length > LONGEST}
     assert sorted(too_long) == sorted(MAY_BE_LONGER), f"Split by subject what has more than {LONGEST} lines: {too_long}"
+
+
+def test_no_function_of_the_product_is_longer_than_a_reader_likes() -> None:
+    product = [module for module in MODULES if not {"migrations", "tests"} & set(module.relative_to(ROOT).parts)]
+    too_long = {
+        f"{name_of(module)} {name}": length
+        for module in product
+        for name, length in functions_of(module)
+        if length > LONGEST_FUNCTION
+    }
+    assert too_long == {}, f"Split what has more than {LONGEST_FUNCTION} lines by what its parts are for."
+
+
+def test_a_function_counts_from_its_name_to_its_end_without_its_docstring(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        'def outer():\n    """Says\n\n    much."""\n\n    async def inner(\n        a,\n    ):\n        return a\n'
+    )
+    assert dict(functions_of(module)) == {"outer": 6, "inner": 4}
 
 
 def test_every_exemption_from_a_check_says_why() -> None:

@@ -40,11 +40,7 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
     name = str(connection.settings_dict["NAME"])
     path, draft = Path(name), Path(name + DRAFT)
     connection.close()
-    _remove(draft)
-    draft.touch(mode=0o600)
-    owner = path.parent.stat()
-    if os.geteuid() == 0:  # an operator may be root where Berth is not
-        os.chown(draft, owner.st_uid, owner.st_gid)
+    _make_draft(draft)
     if keep_schema:
         _copy_schema(path, draft)
     connection.settings_dict["NAME"] = str(draft)
@@ -59,16 +55,7 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
     finally:
         connection.close()
         connection.settings_dict["NAME"] = name
-    try:
-        _settle(draft)
-        with suppress(sqlite3.DatabaseError):  # the old one is damaged: nobody needs what its journal has
-            _settle(path)
-        for ending in _BESIDE:
-            Path(name + ending).unlink(missing_ok=True)
-        draft.replace(path)
-    finally:
-        _remove(draft)
-    _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    _put_in_place(draft, path)
 
 
 def last_value(connection: Any, table: str, _column: str) -> int | None:
@@ -85,6 +72,29 @@ def pass_over(connection: Any, table: str, _column: str, value: int) -> None:
         cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [value, table])
         if cursor.rowcount == 0:
             cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, value])
+
+
+def _make_draft(draft: Path) -> None:
+    """An empty file that nobody else may read, in place of what a killed process has left."""
+    _remove(draft)
+    draft.touch(mode=0o600)
+    owner = draft.parent.stat()
+    if os.geteuid() == 0:  # an operator may be root where Berth is not
+        os.chown(draft, owner.st_uid, owner.st_gid)
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
+    """Replaces the database by the draft, in one step that outlasts a loss of power."""
+    try:
+        _settle(draft)
+        with suppress(sqlite3.DatabaseError):  # the old one is damaged: nobody needs what its journal has
+            _settle(path)
+        for ending in _BESIDE:
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        draft.replace(path)
+    finally:
+        _remove(draft)
+    _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _copy_schema(source: Path, target: Path) -> None:

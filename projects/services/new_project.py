@@ -1,0 +1,56 @@
+"""What an owner asks for, and the row that it becomes."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from accounts.models import User
+from projects.credentials.verification import CredentialCheck
+from projects.models import AgentType, Plan, Project
+from projects.models.operation import Claim
+from projects.rules.lifecycle import Operation
+from projects.services.operations import time_allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProject:
+    """What an owner asks for, checked for its shape."""
+
+    project_id: UUID = field(default_factory=uuid4)
+    name: str
+    agent_type: AgentType
+    plan: Plan
+    settings: dict[str, Any] = field(default_factory=dict)
+    telegram_token: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+
+
+@sensitive_variables("wanted")
+def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: Claim) -> Project:
+    """The project with its encrypted credentials, which is not saved yet."""
+    now = clock.now()
+    project = Project(
+        id=wanted.project_id,
+        owner=owner,
+        instance=settings.BERTH_INSTANCE,
+        name=wanted.name,
+        agent_type=wanted.agent_type,
+        plan=wanted.plan,
+        settings=wanted.settings,
+        bot_id=check.bot_id,
+        bot_unconfirmed_at=check.unconfirmed_at,
+        bot_username=check.bot_username,
+        provider=check.provider,
+        generation=claim.generation,
+        operation=Operation.DEPLOY,
+        operation_id=claim.id,
+        operation_deadline=now + time_allowed(),
+        created_at=now,
+        updated_at=now,
+    )
+    project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    return project
