@@ -34,6 +34,24 @@ def layers_contracts() -> dict[str, dict[str, Any]]:
     return {contract["containers"][0]: contract for contract in settings["contracts"] if "containers" in contract}
 
 
+def floors_of(contract: dict[str, Any]) -> list[set[str]]:
+    """The names on each floor, from the highest."""
+    return [{name.strip() for name in layer.split("|")} for layer in contract["layers"]]
+
+
+def drawn_floors() -> dict[str, list[set[str]]]:
+    """The same by app, as the picture in CONTRIBUTING.md has it. The name of a package ends with a slash there."""
+    picture = (ROOT / "CONTRIBUTING.md").read_text().partition("## The floor plan")[2].split("```")[1]
+    drawn: dict[str, list[set[str]]] = {}
+    for line in picture.splitlines():
+        if title := re.match(r"(\w+)/ ", line):
+            app = title[1]
+            drawn[app] = []
+        elif floor := re.fullmatch(r"  (\w+/?(?: · \w+/?)*)(?:   .*)?", line):
+            drawn[app].append(set(floor[1].split(" · ")))
+    return drawn
+
+
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
 def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
     """A first line that ends with a full stop, and an empty line before anything more."""
@@ -45,7 +63,14 @@ def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
 @pytest.mark.parametrize("app", APPS)
 def test_every_module_has_its_floor(app: str) -> None:
     contract = layers_contracts()[app]
-    named = [name.strip() for layer in contract["layers"] for name in layer.split("|")]
+    named = [name for floor in floors_of(contract) for name in floor]
     assert contract["type"] == "layers"
     assert contract["exhaustive"] is True
     assert sorted(named) == sorted(modules_of(app))
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_floor_plan_in_the_document_is_that_of_the_contract(app: str) -> None:
+    floors = floors_of(layers_contracts()[app])
+    rooms = {name for name in modules_of(app) if (ROOT / app / name).is_dir()}
+    assert drawn_floors()[app] == [{f"{name}/" if name in rooms else name for name in floor} for floor in floors]
