@@ -1,7 +1,12 @@
 """GET /api/projects/{id}/stats."""
 
+from dataclasses import fields
+
+import pytest
 from rest_framework.test import APIClient
 
+from containers.vocabulary import Usage
+from projects.api.serializers import UsageSerializer
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 
@@ -17,3 +22,8 @@ def test_stats_tell_what_it_uses(api: APIClient, project: Project, engine: Memor
     }
     engine.exit(project.container_name)
     assert set(api.get(f"/api/projects/{project.id}/stats").json().values()) == {None}
+
+
+@pytest.mark.one_database
+def test_the_answer_has_all_that_an_engine_measures() -> None:
+    assert set(UsageSerializer().fields) == {field.name for field in fields(Usage)}

@@ -115,7 +115,7 @@ def test_whatever_happened_is_explained_in_words_of_ours(
         oom_killed=oom_killed,
         crash_count=crash_count,
     )
-    needed = {Status.CRASHED, Status.FAILED, Status.DEGRADED, Status.SUSPENDED, Status.UNKNOWN}
+    needed = {each for each in Status if each.traits.reason_level != "info"} - {Status.RESTARTING}
     if known.kept_down and known.desired == Desired.RUNNING and not known.suspended and failure_code in SENTENCES:
         needed |= {Status.STOPPING}
     if not known.operation:
