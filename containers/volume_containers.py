@@ -89,7 +89,7 @@ def carrier_payload(name: str, *, image: str, volume: str, labels: Mapping[str, 
     """The body of POST /containers/create for a container through which a volume is read or filled. It never starts.
 
     `image` is any image that the engine has. The volume is made with these labels where there is none. Its name and
-    label are those of a handover, so that whatever removes what a handover has left removes it as well.
+    label are those of a handover, so that a clean-up of what handovers have left removes it as well.
     """
     options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {})}
     return {

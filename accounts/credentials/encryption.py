@@ -53,7 +53,7 @@ def uses_first_key(ciphertext: str) -> bool:
 
 @sensitive_variables("keys")
 def opens(ciphertext: str, *, keys: Iterable[str]) -> bool:
-    """Whether one of these keys decrypts it, whatever it holds."""
+    """Whether one of these keys decrypts it. What it holds does not matter."""
     try:
         MultiFernet([Fernet(key) for key in keys]).decrypt(ciphertext.encode())
     except InvalidToken:

@@ -18,7 +18,7 @@ from projects.models import Installation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RestoreOptions:
     """What the operator asked for. `keys_path` is the key file; without one the keys of this process are used."""
 
     archive: Path
@@ -44,22 +44,22 @@ class Plan:
 
 
 @sensitive_variables("keys")
-def make_plan(wish: Wish, reader: ArchiveReader, manifest: Manifest, keys: Keys) -> Plan:
+def make_plan(options: RestoreOptions, reader: ArchiveReader, manifest: Manifest, keys: Keys) -> Plan:
     check_version(manifest)
-    if wish.with_memory and manifest.memory is None:
+    if options.with_memory and manifest.memory is None:
         raise BackupError("The archive holds no memory: it was made without --with-memory. Restore without it.")
     marker, is_again = _read_marker(manifest)
-    held = check_empty(replace=wish.replace or is_again)
+    held = check_empty(replace=options.replace or is_again)
     has_begun = is_again and not marker.finished
     plan = Plan(manifest=manifest, keys=keys, marker=marker, held=held, has_begun=has_begun)
-    if held and marker.finished and not wish.replace:
+    if held and marker.finished and not options.replace:
         plan.is_done = True
         return plan
     require_installable(keys)
     require_known(read_present(), what="The database")
     check_nothing_runs()
     plan.closed = check_contents(reader, manifest, keys=encryption_keys(keys))
-    if wish.with_memory:
+    if options.with_memory:
         check_memories(reader, manifest)
     return plan
 

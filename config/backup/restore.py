@@ -16,7 +16,7 @@ from config.backup.keys import current_keys, encryption_keys, install_keys, read
 from config.backup.manifest import Table, read_manifest
 from config.backup.marker import only_one
 from config.backup.memory import restore_memories
-from config.backup.plan import Plan, Wish, make_plan, read_present
+from config.backup.plan import Plan, RestoreOptions, make_plan, read_present
 from config.backup.rows import ROWS_TOLD, parse_rows, write_rows
 from config.backup.schema import (
     Migration,
@@ -36,17 +36,17 @@ Say = Callable[[str], None]
 
 @contextmanager
 @sensitive_variables("keys")
-def planned_restore(wish: Wish) -> Iterator["Restore"]:
+def planned_restore(options: RestoreOptions) -> Iterator["Restore"]:
     """Checks all that can be checked, and writes nothing. Raises `BackupError`."""
-    keys = read_key_file(wish.keys_path) if wish.keys_path else current_keys()
-    with only_one(), ArchiveReader.open(wish.archive) as reader:
+    keys = read_key_file(options.keys_path) if options.keys_path else current_keys()
+    with only_one(), ArchiveReader.open(options.archive) as reader:
         manifest = read_manifest(reader, keys=encryption_keys(keys))
-        yield Restore(wish, reader, make_plan(wish, reader, manifest, keys))
+        yield Restore(options, reader, make_plan(options, reader, manifest, keys))
 
 
 class Restore:
-    def __init__(self, wish: Wish, reader: ArchiveReader, plan: Plan) -> None:
-        self._wish = wish
+    def __init__(self, options: RestoreOptions, reader: ArchiveReader, plan: Plan) -> None:
+        self._options = options
         self._reader = reader
         self._has_changed_anything = plan.has_begun
         self.plan = plan
@@ -97,7 +97,7 @@ class Restore:
         migrate_to(say=say)
         settle_rows()
         forget_installation_id()
-        if self._wish.with_memory:
+        if self._options.with_memory:
             self._has_changed_anything = True
             restore_memories(
                 self._reader, self.plan.manifest, done=self.plan.marker.memory, note=self._note_memory, say=say

@@ -33,7 +33,7 @@ def read_applied() -> set[Migration]:
 
 @cache
 def _loader() -> MigrationLoader:
-    """The migrations of this version, whatever a database has."""
+    """The migrations of this version. No database is asked which it has."""
     return MigrationLoader(None)
 
 

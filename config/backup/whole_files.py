@@ -19,8 +19,8 @@ DRAFT = ".draft"
 def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
     """A file with mode 0600 that takes the place of `path` at the end; where anything fails, that stays as it was.
 
-    What a killed process has left of the same file is written over. With `for_owner` it is the directory's owner's,
-    whoever runs this. Raises `BackupError`.
+    What a killed process has left of the same file is written over. With `for_owner` the file belongs to the owner of
+    the directory, also where root runs this. Raises `BackupError`.
     """
     draft = path.with_name(f".{path.name}{DRAFT}")
     try:

@@ -11,7 +11,7 @@ from config.database.faults import Fault, find_fault
 
 
 @contextmanager
-def told_in_a_sentence() -> Iterator[None]:
+def explain_full_disk() -> Iterator[None]:
     """Raises `CommandError` for a file that cannot be written, or a database that has no room left.
 
     What is done by then stays done, and the next run of the command goes on from there.

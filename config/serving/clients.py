@@ -1,6 +1,6 @@
 """The clients of a worker: reads their requests, hands whole ones to threads, and sends the rest of their answers.
 
-Everything here happens in the worker's loop. Of clients that keep it waiting too long, it takes leave.
+Everything here happens in the worker's loop, which closes the connections of clients that keep it waiting too long.
 """
 
 import socket

@@ -43,7 +43,7 @@ class Predecessors:
             self._lifeline, self._until = None, time.monotonic() + grace
 
     def reap(self) -> None:
-        """Takes leave of those that have ended. Kills those that should have."""
+        """Reaps those that have ended. Kills those that should have."""
         is_over = self._until is not None and time.monotonic() > self._until
         for pid in tuple(self._pids):
             with suppress(ProcessLookupError):
@@ -73,7 +73,7 @@ class Predecessors:
         return self._pids
 
 
-def become_anew(listener: socket.socket, lifeline: int, children: set[int], environment: dict[str, str]) -> None:
+def execute_again(listener: socket.socket, lifeline: int, children: set[int], environment: dict[str, str]) -> None:
     """Executes the command of this process again. Returns only if that cannot be done, which raises `OSError`."""
     helper = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else reaps it
     pids = children | ({helper} if helper else set())

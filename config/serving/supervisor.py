@@ -13,7 +13,7 @@ from types import FrameType
 from django.conf import settings
 
 from config.serving.children import KILL_AFTER, has_terminal, run_child, run_watcher, run_web
-from config.serving.handover import Predecessors, become_anew
+from config.serving.handover import Predecessors, execute_again
 from config.serving.pid_file import PidFile
 from config.serving.systemd import READY, STOPPING, Systemd
 
@@ -131,7 +131,7 @@ class Supervisor:
         self._systemd.reloading()
         pids = {child.pid for child in self._children.values() if child.pid and child.is_alive()}
         try:
-            become_anew(self._listener, self._lifeline_in.fileno(), pids, self._systemd.environment())
+            execute_again(self._listener, self._lifeline_in.fileno(), pids, self._systemd.environment())
         except OSError as error:
             logger.error("It cannot be started, so this one goes on: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
@@ -173,7 +173,7 @@ class Supervisor:
     def _end(self) -> int:
         self._systemd.say(STOPPING)
         if self._listener is not None:
-            self._listener.close()  # whoever comes now is refused
+            self._listener.close()  # new connections are refused from now on
         self._predecessors.release(KILL_AFTER + 2)
         self._end_children()
         self._predecessors.end(KILL_AFTER + 2)

@@ -1,4 +1,4 @@
-"""What the FROM lines of a Dockerfile begin with."""
+"""The base images that the FROM lines of a Dockerfile name."""
 
 import re
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ _PINNED = re.compile(r"\S*@sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginnings:
-    """`ends_on_base`: whether the image that comes of it begins with BASE_IMAGE. `loose`: images that nothing fixes."""
+class BaseImages:
+    """`uses_base_image`: whether the image is built on BASE_IMAGE. `unpinned`: other images that no digest fixes."""
 
-    ends_on_base: bool
-    loose: tuple[str, ...]
+    uses_base_image: bool
+    unpinned: tuple[str, ...]
 
 
-def read_beginnings(dockerfile: str) -> Beginnings:
+def read_base_images(dockerfile: str) -> BaseImages:
     """Follows the FROM lines through their stages."""
-    on_base, loose, stages = False, [], {"scratch": False}
+    on_base, unpinned, stages = False, [], {"scratch": False}
     for image, stage in _FROM.findall(dockerfile.replace("\\\n", " ")):
         known = stages.get(image.lower())
         on_base = bool(_BASE.fullmatch(image)) if known is None else known
         if known is None and not on_base and not _PINNED.fullmatch(image):
-            loose.append(image)
+            unpinned.append(image)
         if stage:
             stages[stage.lower()] = on_base
-    return Beginnings(ends_on_base=on_base, loose=tuple(loose))
+    return BaseImages(uses_base_image=on_base, unpinned=tuple(unpinned))

@@ -15,7 +15,7 @@ from docker.utils import exclude_paths
 
 from containers import agent_contract
 from containers.docker_api.client import Connection
-from containers.docker_api.dockerfile import Beginnings, read_beginnings
+from containers.docker_api.dockerfile import BaseImages, read_base_images
 from containers.docker_api.errors import GARBLED
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError
 
@@ -67,8 +67,8 @@ class BuildContext:
         own = {name: path for name in sorted(names) if (path := self.folder / name).is_file()}
         return {**own, CONTRACT.name: CONTRACT}
 
-    def beginnings(self) -> Beginnings:
-        return read_beginnings((self.folder / "Dockerfile").read_text())
+    def base_images(self) -> BaseImages:
+        return read_base_images((self.folder / "Dockerfile").read_text())
 
     def digest(self, base: str) -> str:
         """A digest of everything that goes into the image, which the certificates do not. `base` is the base's own."""

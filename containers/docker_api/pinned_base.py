@@ -88,7 +88,7 @@ def fetch_base(connection: Connection, pin: PinnedBase, *, pull: bool = True) ->
 def describe_build(context: BuildContext, pin: PinnedBase) -> dict[str, str]:
     """The labels of an image that is built of this context on this base."""
     labels = {CONTEXT_LABEL: context.digest(pin.digest)}
-    if context.beginnings().ends_on_base:
+    if context.base_images().uses_base_image:
         labels |= {BASE_NAME_LABEL: pin.name.partition("@")[0], BASE_DIGEST_LABEL: pin.digest}
     return labels
 

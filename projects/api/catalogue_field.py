@@ -18,7 +18,7 @@ class CatalogueField(StrictCharField):
         self.queryset = queryset
         super().__init__(max_length=40, **kwargs)
 
-    def offers(self) -> QuerySet[Any]:
+    def available_rows(self) -> QuerySet[Any]:
         return self.queryset.all().filter(available=True)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
@@ -30,13 +30,13 @@ class CatalogueField(StrictCharField):
         return row
 
     def find(self, slug: str) -> Any:
-        return self.offers().filter(slug=slug).first()
+        return self.available_rows().filter(slug=slug).first()
 
     def to_representation(self, value: Any) -> str:
         return str(value.pk)
 
     def get_default_row(self) -> Any:
-        row = self.offers().filter(is_default=True).first()
+        row = self.available_rows().filter(is_default=True).first()
         if row is None:
             raise serializers.ValidationError({str(self.field_name): [self._required()]})
         return row
@@ -45,7 +45,7 @@ class CatalogueField(StrictCharField):
         return serializers.ErrorDetail(f"There is no default. {self._choices()}", code="required")
 
     def _choices(self) -> str:
-        slugs = ", ".join(self.offers().values_list("slug", flat=True))
+        slugs = ", ".join(self.available_rows().values_list("slug", flat=True))
         return f"Choose one of: {slugs}." if slugs else "None is open to you. Ask the staff."
 
 
@@ -58,7 +58,7 @@ class PlanField(CatalogueField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(queryset=Plan.objects.all(), **kwargs)
 
-    def offers(self) -> QuerySet[Plan]:
+    def available_rows(self) -> QuerySet[Plan]:
         project = self._project
         return plans_offered_to(project.owner if project else self.context["owner"])
 

@@ -19,7 +19,7 @@ from projects.rules.lifecycle import Desired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Turn:
+class _Decision:
     """What this request has to do: send `answer`, or make the project where that is None.
 
     `project_id` is the id for the project. An earlier request that died before it could answer may have made it.
@@ -37,17 +37,17 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     request is under way, and `ProjectGoneError` once the project that it made is deleted. Where `make` raises an error
     and has left no project, nothing is stored, and a retry calls it again.
     """
-    turn = _take_turn(owner=owner, key=key, body=body)
-    if turn.answer is not None:
-        return turn.answer
+    decision = _decide(owner=owner, key=key, body=body)
+    if decision.answer is not None:
+        return decision.answer
     try:
-        answer = make(turn.project_id)
+        answer = make(decision.project_id)
     except BaseException:
         # A retry after a request that made its project, and was cut off after that, must not make another.
-        if not Project.objects.live().filter(pk=turn.project_id).exists():
-            IdempotencyRecord.objects.filter(pk=turn.record_id, answer__in=("", GONE)).delete()
+        if not Project.objects.live().filter(pk=decision.project_id).exists():
+            IdempotencyRecord.objects.filter(pk=decision.record_id, answer__in=("", GONE)).delete()
         raise
-    record = IdempotencyRecord.objects.filter(pk=turn.record_id)
+    record = IdempotencyRecord.objects.filter(pk=decision.record_id)
     if not record.filter(answer="").update(answer=json.dumps(answer)):
         # Another request with this key has answered since the project was there.
         stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
@@ -55,7 +55,7 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     return answer
 
 
-def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
+def _decide(*, owner: User, key: str, body: Any) -> _Decision:
     """Records the key for this request, or finds what an earlier request with it has left."""
     digest = _digest(owner, body)
     now = clock.now()
@@ -66,21 +66,21 @@ def _take_turn(*, owner: User, key: str, body: Any) -> _Turn:
             record = IdempotencyRecord.objects.create(
                 owner=owner, key=key, digest=digest, project_id=uuid4(), created_at=now
             )
-        return _Turn(record_id=record.pk, project_id=record.project_id)
+        return _Decision(record_id=record.pk, project_id=record.project_id)
     except IntegrityError:
         earlier = mine.first()
     if earlier is None:
-        return _take_turn(owner=owner, key=key, body=body)
+        return _decide(owner=owner, key=key, body=body)
     if earlier.digest != digest:
         raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
     if earlier.answer == GONE:
         raise ProjectGoneError
     if earlier.answer:
-        return _Turn(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
+        return _Decision(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
     return _follow(earlier)
 
 
-def _follow(record: IdempotencyRecord) -> _Turn:
+def _follow(record: IdempotencyRecord) -> _Decision:
     """Goes on where a first request without an answer is, or was when it was killed. Its project tells where that is.
 
     Raises `OperationInProgressError` while the project is being made, or may still come.
@@ -92,15 +92,15 @@ def _follow(record: IdempotencyRecord) -> _Turn:
         raise ProjectGoneError
     if project.operation_in_flight(clock.now()):
         raise _under_way()
-    return _Turn(record_id=record.pk, project_id=record.project_id)
+    return _Decision(record_id=record.pk, project_id=record.project_id)
 
 
-def _take_over(record: IdempotencyRecord) -> _Turn:
+def _take_over(record: IdempotencyRecord) -> _Decision:
     """Continues a first request that has made nothing and is too old to answer any more."""
     now = clock.now()
     abandoned = not_recent("created_at", within=PENDING_FOR, now=now)
     if IdempotencyRecord.objects.filter(abandoned, pk=record.pk, answer="").update(created_at=now):
-        return _Turn(record_id=record.pk, project_id=record.project_id)
+        return _Decision(record_id=record.pk, project_id=record.project_id)
     raise _under_way()
 
 

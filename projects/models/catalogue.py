@@ -93,7 +93,7 @@ class Plan(CatalogueRow):
 
 
 def disk_ceiling() -> int:
-    """Bytes that no agent may keep, whatever its plan: a tenth more than the largest plan gives.
+    """Bytes that no agent of any plan may keep: a tenth more than the largest plan gives.
 
     A volume keeps the size with which it was made, and its agent may get a larger plan later. What is more than its
     plan gives is measured; that tenth is for the agent to be found full before the disk says so.

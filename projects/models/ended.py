@@ -27,7 +27,7 @@ class Ended(models.Model):
     class Meta:
         abstract = True
 
-    def told_end(self) -> dict[str, Any]:
+    def last_end(self) -> dict[str, Any]:
         """The observed fields that tell how a run ended, with the values of the last one that ended by itself."""
         return {
             "exit_code": self.ended_exit_code,

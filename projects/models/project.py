@@ -149,7 +149,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
         if self.ended_at is not None or self.exit_code is not None:
             for field in ENDING:
                 values.pop(field, None)
-        return values | (self.told_end() if self.ended_at is not None else {})
+        return values | (self.last_end() if self.ended_at is not None else {})
 
     @property
     def bot(self) -> Bot | None:

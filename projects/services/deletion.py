@@ -95,8 +95,8 @@ def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events:
     Returns whether the row was deleted. Raises the outcome's error, but for a silent engine.
     """
     if outcome.error is None:
-        told = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]
-        return project.record_deletion(claim, events=told)
+        recorded = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]
+        return project.record_deletion(claim, events=recorded)
     project.record(claim, events=events)
     if not isinstance(outcome.error, EngineUnavailableError | StillStoppingError):
         raise outcome.error

@@ -36,12 +36,12 @@ def is_fresh(facts: Facts) -> bool:
 def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project, Facts]]:
     """Returns each row with its facts. Those that are not fresh are read whole, and the engine is asked about them."""
     now = clock.now()
-    told: list[tuple[ProjectRow | Project, Facts]] = [(row, row.facts(now)) for row in rows]
-    stale = [row.id for row, facts in told if not is_fresh(facts)]
+    known: list[tuple[ProjectRow | Project, Facts]] = [(row, row.facts(now)) for row in rows]
+    stale = [row.id for row, facts in known if not is_fresh(facts)]
     if not stale:
-        return told
+        return known
     whole = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").in_bulk(stale)
-    refresh(list(whole.values()), busy={str(row.id) for row, facts in told if facts.operation})
+    refresh(list(whole.values()), busy={str(row.id) for row, facts in known if facts.operation})
     now = clock.now()
     return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
 

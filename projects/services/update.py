@@ -149,9 +149,9 @@ def _events(project: Project, check: CredentialCheck | None, values: dict[str, A
 def _list_changes(names: list[str]) -> str:
     """Names as many as an event has room for, and counts the others."""
     shown = names
-    while len(said := _sentence(shown, left_out=len(names) - len(shown))) > DETAIL_LENGTH:
+    while len(sentence := _sentence(shown, left_out=len(names) - len(shown))) > DETAIL_LENGTH:
         shown = shown[:-1]
-    return said
+    return sentence
 
 
 def _sentence(shown: list[str], *, left_out: int) -> str:

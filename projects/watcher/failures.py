@@ -133,15 +133,15 @@ def note_failure(project: Project, error: Exception, failed: list[str], *, doing
         return
     values = project.trouble_after(error, now=clock.now())
     Project.objects.filter(pk=project.pk).update(**values)
-    said = str(error) if isinstance(error, FORESEEN) else type(error).__name__
-    failed.append(f"{doing}: {project.container_name}: {said}")
+    description = str(error) if isinstance(error, FORESEEN) else type(error).__name__
+    failed.append(f"{doing}: {project.container_name}: {description}")
     log.warning(
         "Could not %s %s (%d times in a row). It is tried again at %s: %s",
         doing,
         project.container_name,
         values["reconcile_failures"],
         values["reconcile_again_at"].isoformat(timespec="seconds"),
-        said,
+        description,
         exc_info=None if isinstance(error, FORESEEN) else error,
     )
 

@@ -129,10 +129,12 @@ def _find_rows_with_work(listed: _Listed, changed_keys: Iterable[str], now: date
 def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, include_volumes: bool) -> None:
     """What the engine has beside the projects: users of agents, and containers and volumes that belong to none."""
     if include_volumes:
-        with _going_on(result, "learn users", "The users of agents could not be learnt"):
+        with _continue_after_errors(result, "learn users", "The users of agents could not be learnt"):
             learn_users()
     if repair:
-        with _going_on(result, "quarantine", "What belongs to no project could not be put into quarantine"):
+        with _continue_after_errors(
+            result, "quarantine", "What belongs to no project could not be put into quarantine"
+        ):
             orphans = find_orphans(listed.without_row, include_volumes=include_volumes, now=result.at)
             repaired, failed = put_away(orphans)
             result.repaired += repaired
@@ -159,7 +161,7 @@ def _runs(seen: Observation) -> bool:
 
 
 @contextmanager
-def _going_on(result: Round, doing: str, sentence: str) -> Iterator[None]:
+def _continue_after_errors(result: Round, doing: str, sentence: str) -> Iterator[None]:
     """Notes and logs an error of what is inside, unless the engine or the database answers nobody."""
     try:
         yield

@@ -44,7 +44,7 @@ COMPARE_EVERY = 60.0
 SETTLE = 0.02
 """Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
 
-HERALDS = frozenset({"create", "kill", "oom"})
+IGNORED_EVENTS = frozenset({"create", "kill", "oom"})
 """Events that tell of what is about to happen, and of nothing that a look would see."""
 
 
@@ -52,7 +52,7 @@ class Watcher:
     """`stop()` may be called from a signal handler or another thread."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
-        """`pulse` tells whoever looks after this process that it lives."""
+        """`pulse` shows the process that has started this one that it lives."""
         self._pulse = pulse or Pulse()
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._wake = threading.Event()
@@ -61,7 +61,7 @@ class Watcher:
         self._failing = self._hung = False
         self._ends = Ends()
         self._volumes_again_at = self._compare_again_at = 0.0
-        self._may_look = self._may_mend = False  # as the last round found
+        self._may_look = self._may_repair = False  # as the last round found
         self._listener = Listener(self._hear, self._pulse)
         self._protection = Protection(self._pulse)
         self._retention = Retention()
@@ -128,7 +128,7 @@ class Watcher:
         with self._taking_changed() as changed_keys:
             look_at(
                 changed_keys,
-                repair=self._may_mend,
+                repair=self._may_repair,
                 barred=self._protection.barred,
                 hand_over=self._background.hand_over,
                 find_end=self._ends.find,
@@ -144,7 +144,7 @@ class Watcher:
         include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
         with self._taking_changed() as changed_keys:
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
-        self._may_look, self._may_mend = True, not result.held
+        self._may_look, self._may_repair = True, not result.held
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         if not narrow:
@@ -193,5 +193,5 @@ class Watcher:
 
     def _hear(self, event: EngineEvent) -> None:
         self._ends.note(event)
-        if event.action not in HERALDS:
+        if event.action not in IGNORED_EVENTS:
             self._look_soon_at(event.key)

@@ -111,7 +111,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
 
     @contextmanager
     def migration_limits(self) -> Iterator[None]:
-        """Gives statements all the time they need, and locks little: whoever needs the table waits behind them.
+        """Gives statements all the time they need, and locks little, because others who need the table wait.
 
         After an error these limits stay, and the connection is to be closed.
         """

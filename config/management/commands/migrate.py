@@ -16,7 +16,7 @@ from config.database.faults import Fault, find_fault
 from config.database.limits import without_limits
 from config.database.migration_lock import migration_lock
 from config.database.versions import refuse_newer_database
-from config.management.full_disk import told_in_a_sentence
+from config.management.full_disk import explain_full_disk
 
 TRIES_FOR = 600.0
 """Seconds after which a migration that does not get its locks is given up."""
@@ -28,7 +28,7 @@ PAUSES = (0.5, 1.0, 2.0, 4.0)
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         connection: Any = connections[options["database"]]
-        with told_in_a_sentence(), migration_lock(connection):
+        with explain_full_disk(), migration_lock(connection):
             if not options["app_label"]:
                 refuse_newer_database(connection)
             self._migrate_patiently(connection, args, options)

@@ -11,7 +11,7 @@ from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
 from config.database.faults import find_fault
-from config.management.full_disk import told_in_a_sentence
+from config.management.full_disk import explain_full_disk
 from config.serving.port import require_free_port
 from projects.services.key_rotation import check_keys
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with told_in_a_sentence():
+        with explain_full_disk():
             self._prepare(is_serving=options["while_serving"])
 
     def _prepare(self, *, is_serving: bool) -> None:

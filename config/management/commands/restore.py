@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config.backup.plan import Plan, Wish
+from config.backup.plan import Plan, RestoreOptions
 from config.backup.restore import planned_restore
 from config.backup.schema import known
 from config.backup.words import count_kinds, counted
@@ -26,21 +26,21 @@ class Command(BaseCommand):
         parser.add_argument("--replace", action="store_true", help="lose what the database holds now")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        wish = Wish(
+        wanted = RestoreOptions(
             archive=options["archive"].absolute(),
             keys_path=options["keys"],
             with_memory=options["with_memory"],
             replace=options["replace"],
         )
-        with planned_restore(wish) as restore:
-            self._describe(restore.plan, wish)
+        with planned_restore(wanted) as restore:
+            self._describe(restore.plan, wanted)
             if restore.plan.is_done or options["dry_run"]:
                 return
             restore.carry_out(self.stdout.write)
         self.stdout.write(self.style.SUCCESS("Restored. Start Berth: it makes the agents' containers as the rows say."))
         self._describe_engine()
 
-    def _describe(self, plan: Plan, wish: Wish) -> None:
+    def _describe(self, plan: Plan, wanted: RestoreOptions) -> None:
         manifest = plan.manifest
         made = f"{manifest.made_at:%Y-%m-%d %H:%M} UTC by version {manifest.version} ({manifest.database})"
         self.stdout.write(f"The archive was made {made}. It holds {count_kinds(manifest)}.")
@@ -51,9 +51,9 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(f"The keys do not open {plan.closed} credentials. Enter those anew."))
         lines = [
             f"The database, which holds {plan.held}, is replaced." if plan.held else "The database is filled.",
-            *(["The key files are those of --keys."] if wish.keys_path else []),
+            *(["The key files are those of --keys."] if wanted.keys_path else []),
             *([f"{later} migrations follow."] if (later := len(known()) - len(manifest.migrations)) else []),
-            *(["The agents' memory is replaced; those that run are stopped."] if wish.with_memory else []),
+            *(["The agents' memory is replaced; those that run are stopped."] if wanted.with_memory else []),
             "Everybody signs in anew. API keys work again that were revoked since the backup: revoke them again.",
         ]
         self.stdout.write("\n".join(lines))

@@ -81,7 +81,7 @@ class Command(BaseCommand):
             return
         base = fetch_base(connection, pin, pull=pull)
         self._tell(f"Building {context.image} on {pin}")
-        for image in context.beginnings().loose:
+        for image in context.base_images().unpinned:
             self._tell(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
         self._run(build_image(connection, context, base=base, labels=labels))
         self._tell(f"{context.image} is built.")

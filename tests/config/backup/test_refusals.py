@@ -22,7 +22,7 @@ from pytest_django import Settings
 from accounts import clock
 from config.backup.archive import BLOCK, ArchiveReader, ArchiveWriter
 from config.backup.manifest import Manifest, read_manifest, write_manifest
-from config.backup.plan import Wish
+from config.backup.plan import RestoreOptions
 from config.backup.restore import planned_restore
 from projects.models import Project, Watch
 from tests.config.backup.conftest import Run
@@ -59,7 +59,7 @@ def refused(run: Run, folder: Path) -> Callable[..., str]:
 
 def planned(archive: Path) -> AbstractContextManager[object]:
     """All checks of a restore, and nothing else."""
-    return planned_restore(Wish(archive=archive, replace=True))
+    return planned_restore(RestoreOptions(archive=archive, replace=True))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.docker_api.dockerfile import read_beginnings
+from containers.docker_api.dockerfile import read_base_images
 from containers.docker_api.image_build import FIREWALL, find_contexts
 
 DIGEST = "sha256:" + "a" * 64
@@ -11,13 +11,13 @@ DIGEST = "sha256:" + "a" * 64
 @pytest.mark.one_database
 def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> None:
     for context in (*find_contexts(), FIREWALL):
-        assert context.beginnings().ends_on_base
-        assert context.beginnings().loose == ()
+        assert context.base_images().uses_base_image
+        assert context.base_images().unpinned == ()
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize(
-    ("dockerfile", "ends_on_base", "loose"),
+    ("dockerfile", "uses_base_image", "unpinned"),
     [
         ("FROM ${BASE_IMAGE}", True, ()),
         ("from $BASE_IMAGE as x\nfrom X", True, ()),
@@ -32,6 +32,8 @@ def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> Non
         ("", False, ()),
     ],
 )
-def test_from_lines_are_followed_through_the_stages(dockerfile: str, ends_on_base: bool, loose: tuple[str]) -> None:
-    found = read_beginnings(dockerfile)
-    assert (found.ends_on_base, found.loose) == (ends_on_base, loose)
+def test_from_lines_are_followed_through_the_stages(
+    dockerfile: str, uses_base_image: bool, unpinned: tuple[str]
+) -> None:
+    found = read_base_images(dockerfile)
+    assert (found.uses_base_image, found.unpinned) == (uses_base_image, unpinned)
