@@ -1,7 +1,7 @@
 """The page of a form that was refused: the same form once more, and the sentence that says why."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -17,7 +17,35 @@ REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
 """What a service may say no with. Everything else is a fault of ours."""
 
 
-def ask(
+class RefusableForm(Protocol):
+    """A form that can show why a service has refused what it asks for."""
+
+    def is_valid(self) -> bool: ...
+
+    def refuse(self, error: Exception) -> None: ...
+
+
+def act_on_form(
+    request: SignedInRequest,
+    template: str,
+    project: Project,
+    form: RefusableForm,
+    *,
+    check: Callable[[Project], None],
+    act: Callable[[], HttpResponse],
+) -> HttpResponse:
+    """The answer of `act` to a valid form. Otherwise, and where a service refuses, the form once more."""
+    page = {"project": project, "form": form}
+    if not form.is_valid():
+        return _ask(request, template, page, check)
+    try:
+        return act()
+    except REFUSALS as error:
+        form.refuse(error)
+        return refused(request, template, page, error)
+
+
+def _ask(
     request: SignedInRequest, template: str, page: Mapping[str, Any], check: Callable[[Project], None]
 ) -> HttpResponse:
     """The form, empty or with what is wrong, or the sentence that says why nobody may fill it in now."""

@@ -16,7 +16,7 @@ from projects.api.idempotency import answer_once
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
 from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
 from projects.dashboard.project_page import describe_project
-from projects.dashboard.refusals import REFUSALS, ask, refused
+from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.errors import UnknownRunError
 from projects.models import Event, Project
 from projects.models.snapshot import take_snapshot
@@ -104,16 +104,14 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = own_project(request, project_id)
     form = ChangeProjectForm(project, request.POST if request.method == "POST" else None)
-    page = {"project": project, "form": form}
-    if not form.is_valid():
-        return ask(request, "projects/change.html", page, check_may_be_changed)
-    try:
+
+    def change() -> HttpResponse:
+        changed = project
         if form.changes_something:
-            project = update_project(project=project, change=form.build(), actor=actor(request))
-    except REFUSALS as error:
-        form.refuse(error)
-        return refused(request, "projects/change.html", page, error)
-    return _after_change(request, project, form)
+            changed = update_project(project=project, change=form.build(), actor=actor(request))
+        return _after_change(request, changed, form)
+
+    return act_on_form(request, "projects/change.html", project, form, check=check_may_be_changed, act=change)
 
 
 @login_required
@@ -121,19 +119,16 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = own_project(request, project_id)
     form = DeleteProjectForm(project, request.POST if request.method == "POST" else None)
-    page = {"project": project, "form": form}
-    if not form.is_valid():
-        return ask(request, "projects/delete.html", page, check_may_be_deleted)
-    try:
-        gone = delete_project(project=project, actor=actor(request))
-    except REFUSALS as error:
-        form.refuse(error)
-        return refused(request, "projects/delete.html", page, error)
-    if gone:
-        messages.success(request, f"“{project.name}” is deleted.")
-    else:
-        messages.warning(request, f"“{project.name}” is being deleted. It is gone when the engine has confirmed it.")
-    return redirect("projects:list")
+
+    def delete() -> HttpResponse:
+        if delete_project(project=project, actor=actor(request)):
+            messages.success(request, f"“{project.name}” is deleted.")
+        else:
+            sentence = f"“{project.name}” is being deleted. It is gone when the engine has confirmed it."
+            messages.warning(request, sentence)
+        return redirect("projects:list")
+
+    return act_on_form(request, "projects/delete.html", project, form, check=check_may_be_deleted, act=delete)
 
 
 def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
