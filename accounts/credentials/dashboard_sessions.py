@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
@@ -47,6 +48,18 @@ class SessionStore(db.SessionStore):
         row = super().create_model_instance(data)
         row.session_key = digest_session_key(row.session_key)
         return row
+
+    def cycle_key(self) -> None:
+        """Gives the session another key, unless it was ended meanwhile: then what it held does not come back.
+
+        Django's own makes the new row before it looks for the old one, and so makes one of a session that is gone.
+        """
+        held, key = self._session, self.session_key
+        with transaction.atomic():
+            if key and not Session.objects.filter(session_key=digest_session_key(key)).delete()[0]:
+                held = {}
+            self._session_cache = held
+            self.create()
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key

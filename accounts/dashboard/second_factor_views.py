@@ -16,7 +16,12 @@ from accounts.dashboard.decorators import for_signed_in
 from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
 from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
-from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
+from accounts.errors import (
+    InvalidTokenError,
+    SecondFactorExistsError,
+    SecondFactorUnreadableError,
+    WrongCodeError,
+)
 from accounts.http import SignedInRequest, client_address
 from accounts.services.second_factor import (
     disable_second_factor,
@@ -59,6 +64,8 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
             )
         except WrongCodeError as error:
             form.add_error("code", str(error))
+        except InvalidTokenError:
+            return redirect("accounts:settings")  # which leads to the sign-in
         except SecondFactorExistsError as error:
             messages.info(request, str(error))
             return redirect("accounts:settings")

@@ -20,7 +20,7 @@ from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, SignInForm
 from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
-from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
+from accounts.errors import InvalidTokenError, KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, Scope, SecondFactor, User
 from accounts.services.api_keys import issue_api_key, revoke_api_key
@@ -122,6 +122,8 @@ def make_key(request: SignedInRequest) -> HttpResponse:
             scope=Scope(form.cleaned_data["scope"]),
             lifetime_days=form.cleaned_data["lifetime"],
         )
+    except InvalidTokenError:
+        return redirect("accounts:settings")  # which leads to the sign-in
     except KeyExistsError as error:
         messages.info(request, str(error))
         return redirect("accounts:settings")

@@ -11,6 +11,7 @@ from accounts import audit
 from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.models import ApiKey, Scope, User
+from accounts.services.still_signed_in import lock_if_still_signed_in
 
 LIMIT = 25
 LIFETIMES = (30, 90, 365, None)
@@ -22,7 +23,8 @@ ROTATION_GRACE = timedelta(hours=24)
 def issue_api_key(
     *, user: User, name: str, scope: Scope, lifetime_days: int | None, key_id: uuid.UUID | None = None
 ) -> tuple[ApiKey, str]:
-    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError.
+    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError, and InvalidTokenError where all
+    sessions of the user have been ended since `user` was read: keys outlive sessions.
 
     A caller that chooses `key_id` cannot make two keys by repeating the call: the second raises KeyExistsError.
     """
@@ -51,7 +53,8 @@ def issue_api_key(
 def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
     """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
 
-    Raises UnknownKeyError, and KeyLimitReachedError: during that day both keys are live and count.
+    Raises UnknownKeyError, what `issue_api_key` raises, and KeyLimitReachedError: during that day both keys are live
+    and count.
     """
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
@@ -75,11 +78,11 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
 
 
 def _check_key_limit(user: User) -> None:
-    """Raises KeyLimitReachedError. Locks the user's row, so that two requests cannot both make the last key.
+    """Raises KeyLimitReachedError and InvalidTokenError. Locks the user's row, so that two requests cannot both make the last key.
 
     SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """
-    User.objects.select_for_update().get(pk=user.pk)
+    lock_if_still_signed_in(user)
     if user.api_keys.live().count() >= LIMIT:
         raise KeyLimitReachedError(LIMIT)
 

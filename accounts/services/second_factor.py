@@ -15,6 +15,7 @@ from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_s
 from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.models import RecoveryCode, SecondFactor, User
 from accounts.services.code_alarm import send_code_alarm
+from accounts.services.still_signed_in import lock_if_still_signed_in
 from accounts.throttling.known_networks import forget_networks, remember_network
 from accounts.throttling.login_attempts import are_codes_used_up, check_code_limit, reset_code_attempts
 
@@ -29,13 +30,14 @@ def has_second_factor(user: User) -> bool:
 def enrol_second_factor(*, user: User, secret: str, code: str, address: str | None = None) -> list[str]:
     """Returns the recovery codes, which are not stored. Ends all sessions; the caller keeps its own by renewing it.
 
-    Raises WrongCodeError if the code does not prove that the app has the secret, and SecondFactorExistsError.
+    Raises WrongCodeError if the code does not prove that the app has the secret, SecondFactorExistsError, and
+    InvalidTokenError where all sessions of the user have been ended since `user` was read: none of them comes back.
     """
     step = matching_step(secret=secret, code=code)
     if step is None:
         raise WrongCodeError
     with transaction.atomic():
-        locked = User.objects.select_for_update().get(pk=user.pk)
+        locked = lock_if_still_signed_in(user)
         if has_second_factor(locked):
             raise SecondFactorExistsError
         ciphertext = encrypt_secret(secret, user_id=locked.pk)

@@ -76,18 +76,20 @@ def sign_out_everywhere(*, user: User) -> None:
     audit.record("signed_out", user=user.pk, of="everywhere")
 
 
-@sensitive_variables("current", "new")
+@sensitive_variables("current", "new", "encoded")
 def change_password(*, user: User, current: str, new: str, address: str | None) -> None:
     """Sets the password `new`, which has passed the password validators, and ends all sessions.
 
-    The caller keeps its own session by renewing it. Raises what `authenticate` raises: somebody who found an open
-    browser gets no more attempts than anyone else.
+    The caller keeps its own session by renewing it, unless that was ended since `user` was read. Raises what
+    `authenticate` raises: somebody who found an open browser gets no more attempts than anyone else.
     """
     checked = authenticate(email=user.email, password=current, address=address)
-    unchanged = User.objects.filter(pk=checked.pk, password=checked.password, session_version=checked.session_version)
-    if not unchanged.update(password=make_password(new), session_version=F("session_version") + 1):
-        raise InvalidCredentialsError  # somebody else was faster, with the same current password
-    user.refresh_from_db(fields=["password", "session_version"])
+    encoded, version = make_password(new), user.session_version
+    unchanged = User.objects.filter(pk=user.pk, password=checked.password, session_version=version)
+    if not unchanged.update(password=encoded, session_version=version + 1):
+        raise InvalidCredentialsError  # somebody else was faster: with the same password, or by ending all sessions
+    # As it was written, and not as it may be by now: whoever ends all sessions at this moment ends this one, too.
+    user.password, user.session_version = encoded, version + 1
     audit.record("password_set", user=user.pk)
 
 

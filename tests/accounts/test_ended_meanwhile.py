@@ -1,0 +1,146 @@
+"""A session that ends while one of its requests is being answered: no request brings it back, or makes a new way in."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.credentials.session_tokens import issue_session
+from accounts.dashboard import middleware
+from accounts.models import ApiKey, SecondFactor, User
+from accounts.services import api_keys
+from accounts.services.set_password_links import make_set_password_link
+from accounts.services.sign_in import set_password, sign_out_everywhere
+from tests.accounts.dashboard.signing_in import is_in
+from tests.accounts.phone import Phone
+from tests.canaries import CANARY_PASSWORD
+from tests.factories import ApiKeyFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+NEW = "a passphrase, entirely new"
+COOKIE = "__Host-berth-session"
+
+
+def change_password(client: Client, _phone: Phone, _user: User) -> Any:
+    return client.post("/settings/password", {"current": CANARY_PASSWORD, "new": NEW, "again": NEW})
+
+
+def turn_on_second_factor(client: Client, phone: Phone, _user: User) -> Any:
+    return client.post("/settings/second-factor/confirm", {"code": phone.code()})
+
+
+def open_own_link(client: Client, _phone: Phone, user: User) -> Any:
+    return client.get(make_set_password_link(user=User.objects.get(pk=user.pk), by=user).partition("8000")[2])
+
+
+def open_anothers_link(client: Client, _phone: Phone, user: User) -> Any:
+    other = UserFactory.create(email="other@example.com", password=None)
+    return client.get(make_set_password_link(user=other, by=user).partition("8000")[2])
+
+
+def make_key(client: Client, _phone: Phone, _user: User) -> Any:
+    return client.post("/settings/keys", {"id": "7f7c4ab9-4a0e-4a55-8d4c-000000000001", "name": "x", "scope": "write"})
+
+
+def look(client: Client, _phone: Phone, _user: User) -> Any:
+    return client.get("/settings")
+
+
+REQUESTS: dict[str, Callable[[Client, Phone, User], Any]] = {
+    act.__name__: act
+    for act in (change_password, turn_on_second_factor, open_own_link, open_anothers_link, make_key, look)
+}
+
+
+def sign_out(user: User, cookie: str) -> None:
+    """By its owner, whose cookie somebody else has, too."""
+    client = Client()
+    client.cookies[COOKIE] = cookie
+    assert client.post("/sign-out").status_code == 302
+    assert not Session.objects.exists()
+
+
+ENDS: dict[str, Callable[[User, str], object]] = {
+    "signed out": sign_out,
+    "signed out everywhere": lambda user, _: sign_out_everywhere(user=User.objects.get(pk=user.pk)),
+    "password set": lambda user, _: set_password(user=User.objects.get(pk=user.pk), password="set by the owner, 1234"),
+    "password hash is the same": lambda user, _: set_password(
+        user=User.objects.get(pk=user.pk), password=CANARY_PASSWORD
+    ),
+    "deactivated": lambda user, _: User.objects.filter(pk=user.pk).update(is_active=False),
+    "made staff": lambda user, _: User.objects.filter(pk=user.pk).update(is_staff=True),
+}
+
+
+@pytest.fixture
+def phone_of_the_thief(client: Client, alice: User, phone: Phone) -> Phone:
+    """It has the secret that is being set up in this browser."""
+    client.force_login(alice)
+    page = client.post("/settings/second-factor", {"password": CANARY_PASSWORD}, follow=True).content.decode()
+    found = re.search(r'id="second-factor-key">([A-Z2-7 ]+)<', page)
+    assert found is not None
+    phone.scan(found[1])
+    return phone
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("request_of", REQUESTS)
+def test_no_request_brings_an_ended_session_back(
+    client: Client,
+    alice: User,
+    phone_of_the_thief: Phone,
+    monkeypatch: pytest.MonkeyPatch,
+    request_of: str,
+    end: str,
+) -> None:
+    """It ends when the request has been found to be Alice's, and before anything is done."""
+    count, ended = middleware.count_request, []
+
+    def count_and_end(meta: Any, *, user: User, scope: str) -> Any:
+        if not ended:
+            ended.append(user.pk)
+            ENDS[end](alice, client.cookies[COOKIE].value)
+        return count(meta, user=user, scope=scope)
+
+    monkeypatch.setattr(middleware, "count_request", count_and_end)
+    answer = REQUESTS[request_of](client, phone_of_the_thief, alice)
+    assert answer.status_code < 500
+    assert ended == [alice.pk]
+    assert not is_in(client)
+    if end != "signed out":
+        assert not ApiKey.objects.exists()
+        assert not SecondFactor.objects.exists()
+
+
+def test_undisturbed_they_all_keep_theirs(client: Client, alice: User, phone_of_the_thief: Phone) -> None:
+    for act in REQUESTS.values():
+        assert act(client, phone_of_the_thief, alice).status_code < 400
+        assert is_in(client), act.__name__
+    assert ApiKey.objects.exists()
+    assert SecondFactor.objects.exists()
+
+
+@pytest.mark.parametrize("end", [name for name in ENDS if name != "signed out"])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_no_ended_session_of_the_api_makes_a_key(
+    alice: User, monkeypatch: pytest.MonkeyPatch, end: str, rotated: bool
+) -> None:
+    old = ApiKeyFactory.create(user=alice)
+    api = APIClient()
+    api.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
+    make = api_keys.make_key
+
+    def end_first() -> str:
+        ENDS[end](alice, "")
+        return make()
+
+    monkeypatch.setattr(api_keys, "make_key", end_first)
+    path = f"/api/auth/keys/{old.pk}/rotate" if rotated else "/api/auth/keys"
+    answer = api.post(path, None if rotated else {"name": "new", "scope": "write"})
+    assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
+    assert [key.expires_at for key in ApiKey.objects.all()] == [old.expires_at]
