@@ -24,6 +24,7 @@ from projects.services.operations import (
     Outcome,
     command_deadline,
     operation_in_progress,
+    operation_lost,
     record_outcome,
     released_if_broken,
     time_allowed,
@@ -67,7 +68,7 @@ def _clear(project: Project, actor: Actor) -> ForeseenError | None:
         project.refresh_from_db()
         raise operation_in_progress(project)
     with released_if_broken(project, claim):
-        outcome = _remove_memory(project)
+        outcome = _remove_memory(project, claim)
         if outcome.error is None:
             outcome = _begin_anew(project, claim, outcome, starts=starts)
     event = project.event(actor, CLEAR, "failed" if outcome.error else "done")
@@ -80,9 +81,7 @@ def check_may_be_cleared(project: Project) -> None:
     facts = project.facts()
     match judge_action(Action.RESTART, status=project.status, operation=facts.operation, suspended=facts.suspended):
         case Verdict.SUSPENDED:
-            raise ProjectSuspendedError(
-                f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."
-            )
+            raise _suspended(project)
         case Verdict.CONFLICT:
             raise operation_in_progress(project)
 
@@ -100,10 +99,11 @@ def _claim(project: Project, *, starts: bool) -> Claim | None:
         )
 
 
-def _remove_memory(project: Project) -> Outcome:
+def _remove_memory(project: Project, claim: Claim) -> Outcome:
     engine = get_engine()
     try:
         engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        _check_still_wanted(project, claim)
         ended = engine.inspect(project.container_key)
         if ended is not None and ended.state is not ContainerState.CREATED:
             keep_run(project, ended)
@@ -112,6 +112,23 @@ def _remove_memory(project: Project) -> Outcome:
         return Outcome(error=error)
     now = clock.now()
     return Outcome(values={**emptied(now), **project.observed_values(None), "observed_at": now})
+
+
+def _check_still_wanted(project: Project, claim: Claim) -> None:
+    """Raises where somebody has taken the project over while its agent ended, for which an agent may take long: what
+    staff suspend is kept as it is, and what was started since is not what was to be cleared.
+    """
+    row = Project.objects.select_related("owner").filter(pk=project.pk).first()
+    if row is not None and row.is_suspended:
+        raise _suspended(project)
+    if row is None or row.operation_id != claim.id:
+        raise operation_lost(project)
+
+
+def _suspended(project: Project) -> ProjectSuspendedError:
+    return ProjectSuspendedError(
+        f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."
+    )
 
 
 def _begin_anew(project: Project, claim: Claim, cleared: Outcome, *, starts: bool) -> Outcome:
