@@ -130,6 +130,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.dashboard.still_signed_in.StillSignedInMiddleware",
     "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
     "accounts.dashboard.middleware.PageLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -20,6 +20,7 @@ from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.fields import StrictSerializer
 from accounts.api.openapi import problems
 from accounts.api.permissions import SessionOnly
+from accounts.api.revalidation import RevalidatedView
 from accounts.api.serializers import (
     ApiKeySerializer,
     IssuedKeySerializer,
@@ -96,7 +97,7 @@ class LogoutView(APIView):
         return Response(status=204)
 
 
-class ApiKeyViewSet(ViewSet):
+class ApiKeyViewSet(RevalidatedView, ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
     throttle_scope = "commands"
 

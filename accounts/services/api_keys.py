@@ -78,7 +78,7 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
 
 
 def _check_key_limit(user: User) -> None:
-    """Raises KeyLimitReachedError and InvalidTokenError. Locks the user's row, so that two requests cannot both make the last key.
+    """Raises KeyLimitReachedError and InvalidTokenError. Locks the user's row: two requests cannot both make the last.
 
     SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """

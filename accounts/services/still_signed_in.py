@@ -1,7 +1,10 @@
-"""What a session must not do once it has been ended, even by a request that began before: make another way in."""
+"""A session that is ended while its request is being answered makes no other way in."""
 
 from accounts.errors import InvalidTokenError
 from accounts.models import User
+
+ASK_AGAIN_AFTER = 2.0
+"""Seconds for which an answer that is being made need not ask whether who gets it is still let in."""
 
 
 def lock_if_still_signed_in(user: User) -> User:

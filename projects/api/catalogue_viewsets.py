@@ -5,12 +5,13 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from accounts.api.openapi import problems
+from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
 from projects.api.catalogue_serializers import AgentTypeSerializer, PlanSerializer
 from projects.models import AgentType, plans_offered_to
 
 
-class PlanViewSet(ViewSet):
+class PlanViewSet(RevalidatedView, ViewSet):
     throttle_scope = "commands"
 
     @extend_schema(
@@ -21,7 +22,7 @@ class PlanViewSet(ViewSet):
         return Response(PlanSerializer(plans_offered_to(request.user), many=True).data)
 
 
-class AgentTypeViewSet(ViewSet):
+class AgentTypeViewSet(RevalidatedView, ViewSet):
     throttle_scope = "commands"
 
     @extend_schema(

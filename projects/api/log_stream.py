@@ -35,7 +35,7 @@ class AnyAccept(BaseContentNegotiation):
 def follow(project: Project, lines: Generator[str, None, None], *, revalidation: Revalidation) -> HttpResponseBase:
     """Returns a stream that ends with the lines, the token or the project.
 
-    Raises `TooManyStreamsError` or `EngineError` before it begins.
+    Raises `TooManyStreamsError`, `EngineError` or `AuthenticationFailed` before it begins.
     """
     response = StreamingHttpResponse(
         EventStream(project, lines, revalidation=revalidation),
@@ -60,6 +60,8 @@ class EventStream:
             self._lines = lines
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)
+            if revalidation.is_due:
+                revalidation.check_token()  # raises, and gives back what is held
             self._resources = stack.pop_all()
         self._events = self._make_events()
 

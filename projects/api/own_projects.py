@@ -5,11 +5,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
 from projects.api.pagination import LinkPagination
 from projects.api.revalidation import Revalidation
@@ -19,27 +17,17 @@ from projects.models import Actor, Project
 from projects.models.snapshot import Snapshot, take_snapshot
 
 
-class OwnProjectsViewSet(GenericViewSet[Project]):
+class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
 
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
     pagination_class = LinkPagination
     lookup_field = "id"
     request: AuthenticatedRequest
-    revalidation: Revalidation | None = None
+    revalidation: Revalidation | None = None  # what `make_revalidation` has made
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        self.revalidation = Revalidation(self.request)
-
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """What took long is not told to somebody whose token was revoked meanwhile."""
-        if self.revalidation is not None and self.revalidation.is_due:
-            try:
-                self.revalidation.check_token()
-            except AuthenticationFailed as error:
-                response = self.handle_exception(error)
-        return super().finalize_response(request, response, *args, **kwargs)
+    def make_revalidation(self, request: AuthenticatedRequest) -> Revalidation:
+        return Revalidation(request)
 
     @property
     def throttle_scope(self) -> str:

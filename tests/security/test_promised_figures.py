@@ -5,7 +5,7 @@ import re
 import pytest
 from django.conf import settings
 
-from accounts.services import api_keys, code_alarm
+from accounts.services import api_keys, code_alarm, still_signed_in
 from accounts.throttling import login_attempts
 from config import settings as real_settings
 from config.serving import clients, framing
@@ -13,7 +13,6 @@ from containers.docker import egress
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import rules
-from projects.api import revalidation
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import operations, places
 from projects.watcher import disk, protection, retention
@@ -36,7 +35,7 @@ SENTENCES = [
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
     f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
-    f"answer of the projects API that took {WORDS[int(revalidation.EVERY)]} seconds to make is not told any more",
+    f"each page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds to make is not told any more",
     (
         f"Heads have {clients.HEAD_WITHIN:.0f} seconds and {framing.HEAD_LIMIT // KIB} KiB, "
         f"bodies {clients.BODY_WITHIN:.0f} seconds and {settings.DATA_UPLOAD_MAX_MEMORY_SIZE // KIB} KiB on every path"
@@ -66,7 +65,7 @@ def test_a_figure_is_the_programs(sentence: str) -> None:
 def test_a_followed_log_ends_within_five_seconds_of_its_token() -> None:
     """The token is checked with a line or, while there is none, after a silence. A second is left to open it again."""
     assert "within five seconds for a log that is followed" in TEXT
-    assert revalidation.EVERY + engine_logs.SILENCE <= 4
+    assert still_signed_in.ASK_AGAIN_AFTER + engine_logs.SILENCE <= 4
 
 
 def test_expired_sessions_are_deleted_within_an_hour_or_two() -> None:

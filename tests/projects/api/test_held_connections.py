@@ -6,7 +6,8 @@ import pytest
 from django.db import connection
 from rest_framework.test import APIClient
 
-from projects.api import revalidation, wait
+from accounts.services import still_signed_in
+from projects.api import wait
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import events_of, hang_up
@@ -31,7 +32,7 @@ def test_a_followed_log_holds_no_connection_to_the_database(
     for _ in range(3):
         next(events)
         held.append(is_held())
-    monkeypatch.setattr(revalidation, "EVERY", 0.0)  # from now on it asks the database before each part
+    monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)  # from now on it asks the database before each part
     for _ in range(3):
         assert next(events) == ": still here"
         held.append(is_held())

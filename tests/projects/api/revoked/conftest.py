@@ -7,14 +7,14 @@ from rest_framework.test import APIClient
 
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from projects.api import revalidation
+from accounts.services import still_signed_in
 from tests.factories import ApiKeyFactory, plain_key
 from tests.projects.api.revoked.revoking import SESSION
 
 
 @pytest.fixture(autouse=True)
 def _checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revalidation, "EVERY", 0.0)
+    monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)
 
 
 @pytest.fixture

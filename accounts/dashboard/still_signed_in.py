@@ -1,0 +1,38 @@
+"""A page that took long is not shown to somebody whose session was ended meanwhile."""
+
+import time
+from collections.abc import Callable
+
+from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+
+from accounts.models import User
+from accounts.services import still_signed_in
+
+
+class StillSignedInMiddleware:
+    """Asks the database again where the answer took so long that its session may have been ended since.
+
+    What was done stays done: the answer is the sign-in page, as it would be to the next request.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
+        response = self.get_response(request)
+        if time.monotonic() < again_at or not isinstance(request.user, User) or _is_still_in(request, request.user):
+            return response
+        return redirect_to_login(request.get_full_path())
+
+
+def _is_still_in(request: HttpRequest, user: User) -> bool:
+    """Whether the session is there, and is one of this user as they are now. It may have got another key meanwhile."""
+    now = User.objects.filter(pk=user.pk, is_active=True).first()
+    key = request.session.session_key
+    if now is None or not key or not request.session.exists(key):
+        return False
+    return constant_time_compare(request.session.get(HASH_SESSION_KEY, ""), now.get_session_auth_hash())
