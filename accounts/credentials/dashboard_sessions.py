@@ -54,7 +54,7 @@ class SessionStore(db.SessionStore):
 
         Django's own makes the new row before it looks for the old one, and so makes one of a session that is gone.
         """
-        held, key = self._session, self.session_key
+        held, key = dict(self.items()), self.session_key
         with transaction.atomic():
             if key and not Session.objects.filter(session_key=digest_session_key(key)).delete()[0]:
                 held = {}

@@ -9,12 +9,12 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from rest_framework.test import APIClient
 
+from accounts.credentials import api_keys as credentials
 from accounts.credentials.session_tokens import issue_session
-from accounts.dashboard import middleware
 from accounts.models import ApiKey, SecondFactor, User
-from accounts.services import api_keys
 from accounts.services.set_password_links import make_set_password_link
 from accounts.services.sign_in import set_password, sign_out_everywhere
+from accounts.throttling.rate_limits import count_request
 from tests.accounts.dashboard.signing_in import is_in
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
@@ -99,15 +99,15 @@ def test_no_request_brings_an_ended_session_back(
     end: str,
 ) -> None:
     """It ends when the request has been found to be Alice's, and before anything is done."""
-    count, ended = middleware.count_request, []
+    ended: list[Any] = []
 
     def count_and_end(meta: Any, *, user: User, scope: str) -> Any:
         if not ended:
             ended.append(user.pk)
             ENDS[end](alice, client.cookies[COOKIE].value)
-        return count(meta, user=user, scope=scope)
+        return count_request(meta, user=user, scope=scope)
 
-    monkeypatch.setattr(middleware, "count_request", count_and_end)
+    monkeypatch.setattr("accounts.dashboard.middleware.count_request", count_and_end)
     answer = REQUESTS[request_of](client, phone_of_the_thief, alice)
     assert answer.status_code < 500
     assert ended == [alice.pk]
@@ -133,13 +133,12 @@ def test_no_ended_session_of_the_api_makes_a_key(
     old = ApiKeyFactory.create(user=alice)
     api = APIClient()
     api.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
-    make = api_keys.make_key
 
     def end_first() -> str:
         ENDS[end](alice, "")
-        return make()
+        return credentials.make_key()
 
-    monkeypatch.setattr(api_keys, "make_key", end_first)
+    monkeypatch.setattr("accounts.services.api_keys.make_key", end_first)
     path = f"/api/auth/keys/{old.pk}/rotate" if rotated else "/api/auth/keys"
     answer = api.post(path, None if rotated else {"name": "new", "scope": "write"})
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")

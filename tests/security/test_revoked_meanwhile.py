@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from rest_framework.views import APIView
 
 from accounts.credentials.session_tokens import issue_session
-from accounts.dashboard import middleware
 from accounts.services import still_signed_in
+from accounts.throttling.rate_limits import count_request
 from projects.models import LongRequest
 from projects.services.places import STREAMS
 from tests.accounts.test_ended_meanwhile import COOKIE, ENDS
@@ -38,7 +38,7 @@ def _checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _send_and_revoke(service: PopulatedService, monkeypatch: pytest.MonkeyPatch, kind: str, end: str, send: Any) -> Any:
     """The token ends as soon as the request is let in. Nothing that it does stays."""
-    initial, ended = APIView.initial, []
+    initial, ended = APIView.initial, list[str]()
 
     def begin_and_end(view: APIView, *arguments: Any, **named: Any) -> None:
         initial(view, *arguments, **named)
@@ -98,8 +98,7 @@ def test_no_page_shows_anything_to_a_session_that_was_ended_meanwhile(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each page by each method, and in turn every way to end a session."""
-    wrong, ended = [], []
-    count = middleware.count_request
+    wrong, ended = list[str](), list[Any]()
     ends = cycle(end for name, end in ENDS.items() if name != "made staff")  # the admin is that already
     for request, end in zip(product(page_routes(), ("GET", "POST")), ends, strict=False):
         route, method = request
@@ -113,9 +112,9 @@ def test_no_page_shows_anything_to_a_session_that_was_ended_meanwhile(
                 if ended[-1:] != [request]:
                     ended.append(request)
                     end(service.admin, browser.cookies[COOKIE].value)
-                return count(*arguments, **named)
+                return count_request(*arguments, **named)
 
-            patched.setattr(middleware, "count_request", count_and_end)
+            patched.setattr("accounts.dashboard.middleware.count_request", count_and_end)
             answer = browser.generic(method, address_of(route, service.route_parameters))
             is_away = answer.status_code == 302 and answer["Location"].startswith("/sign-in")
             if ended[-1:] == [request] and not is_away:
