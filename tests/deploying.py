@@ -20,6 +20,11 @@ PROJECT = {
 """A good request."""
 
 
+def token_of_bot(number: int) -> str:
+    """A bot token with a canary in it, as that of any other bot."""
+    return f"{number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}"
+
+
 def deploy_project(api: APIClient, **fields: Any) -> Project:
     """Deploys `PROJECT` with other values for the given fields. Returns the row that was made.
 

@@ -48,7 +48,7 @@ def main() -> None:
         raw.client.close()
 
 
-def deploy(client: Client, number: int) -> str:
+def create_numbered(client: Client, number: int) -> str:
     token = f"{uuid4().int % 10**15}:{number}"
     body = {"name": f"bench {number}", "type": "stub", "plan": "bench", "telegramToken": token, "apiKey": "sk-bench"}
     status, project = client.call("POST", "/api/projects", body)
@@ -73,7 +73,7 @@ def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
     told: list[float] = []
     visible: list[float] = []
     for number in range(crashes):
-        project = deploy(client, number)
+        project = create_numbered(client, number)
         path = f"/api/projects/{project}"
 
         def status(path: str = path) -> str:
@@ -99,7 +99,7 @@ def measure_crashes(server: Server, engine: Any, crashes: int) -> None:
 def measure_returns(server: Server, raw: Raw, many: int, rounds: int) -> None:
     client = server.connect()
     for number in range(many):
-        deploy(client, number)
+        create_numbered(client, number)
     print_row("removed", "raw s", "Berth s", "ratio")
     for _ in range(rounds):
         by_hand, _ = timed(lambda: make_by_hand(raw, many))

@@ -100,6 +100,21 @@ def sign_in(page: Page) -> Callable[[User], None]:
     return through_the_page
 
 
+@pytest.fixture(params=[(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], ids="{0[0]}-{0[1]}".format)
+def look(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Callable[[str], None]:
+    """Sees on a screen of this width and colour scheme that nothing of the page sticks out, and takes its picture."""
+    width, scheme = request.param
+    pictures = Path(os.environ.get("BERTH_TEST_PICTURES") or tmp_path)
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+
+    def take_picture(name: str) -> None:
+        page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    return take_picture
+
+
 @pytest.fixture
 def home(page: Page, alice: User, sign_in: Callable[[User], None]) -> Page:
     """Alice's list of projects, with a clock that the test moves on."""

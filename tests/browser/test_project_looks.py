@@ -3,10 +3,8 @@
 The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
 """
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,8 @@ from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Actor, AgentType, Plan, Project
 from projects.services import NewProject, create_project
-from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.canaries import CANARY_API_KEY
+from tests.deploying import token_of_bot
 from tests.fakes.engine import MemoryEngine
 
 BOT = 4_000_000_000
@@ -37,7 +36,7 @@ def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Projec
         agent_type=AgentType.objects.get(slug="assistant"),
         plan=Plan.objects.get(slug="pro"),
         settings=settings,
-        telegram_token=f"{BOT + number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}",
+        telegram_token=token_of_bot(BOT + number),
         api_key=CANARY_API_KEY,
     )
     project = create_project(
@@ -68,26 +67,14 @@ def stir(fleet: dict[str, Project], engine: MemoryEngine) -> Project:
     return watch
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
 def test_every_page_fits_its_screen(
     page: Page,
     alice: User,
     sign_in: Callable[[User], None],
     engine: MemoryEngine,
     fleet: dict[str, Project],
-    tmp_path: Path,
-    width: int,
-    scheme: str,
+    look: Callable[[str], None],
 ) -> None:
-    pictures = Path(os.environ.get("BERTH_TEST_PICTURES") or tmp_path)
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.set_viewport_size({"width": width, "height": 844})
-
-    def look(name: str) -> None:
-        page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
     sign_in(alice)
     page.goto("/projects/new")
     look("new")

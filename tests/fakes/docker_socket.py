@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.fakes.hostile_answers import SHAPES
 from tests.fakes.hostile_server import send
+from tests.fakes.listening import accept_each, stop_listening
 
 HEAD = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 VERSION = b'{"ApiVersion": "1.41", "Version": "20.10"}'
@@ -35,7 +36,7 @@ class FaultySocket:
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.bind(str(path))
         self._server.listen(64)
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread = threading.Thread(target=accept_each, args=(self._server, self._serve), daemon=True)
         self._thread.start()
 
     @property
@@ -44,18 +45,8 @@ class FaultySocket:
 
     def close(self) -> None:
         self._stopped.set()
-        with suppress(OSError):
-            self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
+        stop_listening(self._server)
         self._thread.join(10)
-
-    def _accept(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                connection, _ = self._server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.fakes.listening import accept_each, stop_listening
 from tests.fakes.raw_http import PIECE, as_answer, read_request
 
 MODES = ("refuse", "hang", "hang in mid-body", "drip", "lost", "500", "404", "409", "bad json", "delay")
@@ -71,23 +72,13 @@ class FaultyDocker:
         listener.bind(str(self.path))
         listener.listen(128)
         self._listener = listener
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        threading.Thread(target=accept_each, args=(listener, self._serve), daemon=True).start()
 
     def _refuse(self) -> None:
         """The socket stays, and nobody listens."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            stop_listening(listener)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.fakes.hostile_answers import HEAD, Pieces, Shape, with_length
+from tests.fakes.listening import accept_each, stop_listening
 from tests.fakes.raw_http import read_request
 
 PAUSE = 0.05
@@ -33,24 +34,14 @@ class HostileServer:
         return f"{scheme}://localhost:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=accept_each, args=(self._listener, self._serve), daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped.set()
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        stop_listening(self._listener)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):

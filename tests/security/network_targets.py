@@ -8,11 +8,12 @@ namespace at the end of a virtual cable.
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from tests.child_servers import child_server
 from tests.paths import ROOT
 from tests.security.inside import doors
 from tests.security.inside.doors import GREETING, PORT
@@ -43,19 +44,9 @@ class Namespace:
     def reaches(self, address: str, port: int = PORT, kind: str = "tcp") -> bool:
         return self.knock(address, port, kind) == GREETING.decode()
 
-    @contextmanager
-    def open_door(self, port: int = PORT) -> Iterator[None]:
+    def open_door(self, port: int = PORT) -> AbstractContextManager[None]:
         """Greets every caller of this port, at any address of the namespace."""
-        command = self.command(sys.executable, "-m", doors.__name__, str(port))
-        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-            assert server.stdin
-            assert server.stdout
-            assert server.stdout.readline() == b"open\n"
-            try:
-                yield
-            finally:
-                server.stdin.close()
-                server.wait(60)
+        return child_server(self.command(sys.executable, "-m", doors.__name__, str(port)))
 
 
 THIS_MACHINE = Namespace()

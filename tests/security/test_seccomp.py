@@ -69,12 +69,9 @@ CALLS = calls_to_refuse() if platform.machine() in COLUMNS else {}
 @pytest.fixture(scope="module")
 def agent(agents: Agents) -> Iterator[Any]:
     """What an agent is answered, deployed by the service's own engine."""
-    yield agents.found_by(deploy(agents), seconds=180)
+    deployed = agents.deploy("syscalls", environment={"CALLS": json.dumps(CALLS)}, nano_cpus=10**9)
+    yield agents.found_by(deployed.name, seconds=180)
     agents.remove_all()
-
-
-def deploy(agents: Agents) -> str:
-    return agents.deploy("syscalls", environment={"CALLS": json.dumps(CALLS)}, nano_cpus=10**9).name
 
 
 def run_with(agents: Agents, seccomp: str) -> Any:

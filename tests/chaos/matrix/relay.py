@@ -4,6 +4,7 @@ import socket
 import threading
 from contextlib import suppress
 
+from tests.fakes.listening import accept_each, stop_listening
 from tests.ports import reserve_port
 
 MODES = ("refuse", "hang", "drip", "half")
@@ -53,26 +54,16 @@ class Relay:
     def _listen(self) -> None:
         listener = socket.create_server(("127.0.0.1", self.port), backlog=128)
         self._listener = listener
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        threading.Thread(target=accept_each, args=(listener, self._serve), daemon=True).start()
 
     def _refuse(self) -> None:
         listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
+            stop_listening(listener)
         with self._lock:
             connections = list(self._open)
         for connection in connections:
             hang_up(connection)
-
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
         try:

@@ -25,7 +25,7 @@ from tests.containers.docker.scripted_engine import (
 from tests.fakes.docker_socket import FaultySocket
 
 
-def deploy() -> ContainerState:
+def deploy_again() -> ContainerState:
     return DockerEngine().deploy(SPEC, confirm=lambda: True).state
 
 
@@ -48,28 +48,28 @@ BEFORE = [GONE, GONE]  # the two looks before a container is made
 def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script["POST /containers/create"] = [fault]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created"), container("running")]
-    assert deploy() is ContainerState.RUNNING
+    assert deploy_again() is ContainerState.RUNNING
     assert not was_removed(daemon)
 
 
 def test_a_container_that_could_not_be_made_is_refused(daemon: FaultySocket) -> None:
     daemon.script["POST /containers/create"] = [FAILED]
     with pytest.raises(EngineRefusedError, match="no luck"):
-        deploy()
+        deploy_again()
     assert lost_volumes(daemon)
 
 
 def test_a_container_of_which_nobody_knows_is_unavailable(daemon: FaultySocket) -> None:
     daemon.script["POST /containers/create"] = [LOST]
     with pytest.raises(EngineUnavailableError):
-        deploy()
+        deploy_again()
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
 def test_a_container_that_started_all_the_same_is_kept(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"POST /containers/{ID}/start"] = [fault]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("running")]
-    assert deploy() is ContainerState.RUNNING
+    assert deploy_again() is ContainerState.RUNNING
     assert not was_removed(daemon)
 
 
@@ -78,7 +78,7 @@ def test_a_container_that_did_not_start_is_removed(daemon: FaultySocket, fault: 
     daemon.script[f"POST /containers/{ID}/start"] = [fault]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
     with pytest.raises(error):
-        deploy()
+        deploy_again()
     assert was_removed(daemon)
     assert lost_volumes(daemon)
 
@@ -88,7 +88,7 @@ def test_state_that_was_there_before_outlives_a_failed_deploy(daemon: FaultySock
     daemon.script[f"POST /containers/{ID}/start"] = [FAILED]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
     with pytest.raises(EngineRefusedError):
-        deploy()
+        deploy_again()
     assert was_removed(daemon)
     assert not lost_volumes(daemon)
 
@@ -97,7 +97,7 @@ def test_secrets_that_cannot_be_delivered_start_nothing(daemon: FaultySocket) ->
     daemon.script[f"PUT /containers/{ID}/archive"] = [FAILED]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
     with pytest.raises(EngineUnavailableError):
-        deploy()
+        deploy_again()
     assert not asked(daemon, f"POST /containers/{ID}/start")
     assert was_removed(daemon)
 

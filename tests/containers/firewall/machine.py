@@ -20,8 +20,8 @@ from containers.identity import container_name, own_labels
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 from tests.busybox import pack_root
 from tests.chaos.private_engine import PrivateEngine
+from tests.child_servers import child_server
 from tests.engines import connect
-from tests.paths import ROOT
 from tests.security.inside import doors
 from tests.waiting import wait_until
 
@@ -119,13 +119,7 @@ class Machine:
 
     def _open_door(self, *prefix: str) -> None:
         command = [*prefix, sys.executable, "-m", doors.__name__, str(doors.PORT)]
-        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert server.stdin
-        assert server.stdout
-        self._stack.callback(server.wait, 10)
-        self._stack.callback(server.stdout.close)
-        self._stack.callback(server.stdin.close)
-        assert server.stdout.readline() == b"open\n"
+        self._stack.enter_context(child_server(command))
 
 
 def run(*command: str) -> None:

@@ -4,13 +4,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from containers.firewall.rules import RuleSet, make_rules
 from containers.firewall.script import as_script
+from tests.child_servers import child_server
 from tests.containers.firewall import inside_router
 from tests.containers.firewall.inside_router import NAME_SERVERS
 from tests.paths import ROOT
@@ -120,18 +121,9 @@ def _give_addresses(router: Router) -> None:
             subprocess.run(router.on(place, "sh", "-c", f"echo {value} > /proc/sys/net/{path}"), check=True)
 
 
-@contextmanager
-def _answering(router: Router) -> Iterator[None]:
+def _answering(router: Router) -> AbstractContextManager[None]:
     command = router.on("world", sys.executable, "-m", inside_router.__name__, "answer", json.dumps({"port": PORT}))
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdin
-        assert server.stdout
-        assert server.stdout.readline() == b"open\n"
-        try:
-            yield
-        finally:
-            server.stdin.close()
-            server.wait(60)
+    return child_server(command)
 
 
 def run(line: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from projects.models import Project
-from tests.canaries import CANARY_TELEGRAM_TOKEN
+from tests.deploying import token_of_bot
 from tests.fakes.engine import MemoryEngine
 
 BASE = 20_000
@@ -11,7 +11,7 @@ Deploy = Callable[..., Project]
 
 
 def token(number: int) -> str:
-    return CANARY_TELEGRAM_TOKEN.replace(CANARY_TELEGRAM_TOKEN.partition(":")[0], str(700_000_000 + number))
+    return token_of_bot(700_000_000 + number)
 
 
 def user_in(engine: MemoryEngine, project: Project) -> int:

@@ -10,17 +10,15 @@ from containers.vocabulary import INSTALLATION_LABEL, USER_LABEL
 from projects.models import Event, Installation, Project
 from projects.models.agent_user import take_uid
 from projects.watcher.reconcile import reconcile
-from tests.canaries import CANARY_TELEGRAM_TOKEN
-from tests.deploying import PROJECT, create_project
+from tests.deploying import PROJECT, create_project, token_of_bot
 from tests.fakes.engine import MemoryEngine
 
 BASE = 20_000
 Stage = Callable[[MemoryEngine, list[Project]], object]
 
 
-def deploy(api: APIClient, number: int) -> Project:
-    token = CANARY_TELEGRAM_TOKEN.replace(CANARY_TELEGRAM_TOKEN.partition(":")[0], str(800_000_000 + number))
-    return create_project(api, PROJECT | {"telegramToken": token, "plan": "pro"})
+def create_numbered(api: APIClient, number: int) -> Project:
+    return create_project(api, PROJECT | {"telegramToken": token_of_bot(800_000_000 + number), "plan": "pro"})
 
 
 def as_they_are(engine: MemoryEngine, newer: list[Project]) -> None:
@@ -72,7 +70,7 @@ def look(api: APIClient) -> int:
 
 def create(api: APIClient) -> int:
     """Before the watcher has looked, and before anybody has adopted anything."""
-    uid = deploy(api, 99).uid
+    uid = create_numbered(api, 99).uid
     assert uid is not None
     return uid
 

@@ -15,7 +15,7 @@ from projects.models.installation import read_installation_id
 from projects.watcher.reconcile import reconcile
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
-from tests.projects.services.restored import BASE, STATES, WAYS, as_they_are, create, deploy, restore, users_on
+from tests.projects.services.restored import BASE, STATES, WAYS, as_they_are, create, create_numbered, restore, users_on
 from tests.projects.watcher.other_databases import grow_old
 
 
@@ -30,9 +30,9 @@ def test_no_number_on_the_engine_is_given_again(
         engine.reset()
         restore(next_uid=None, without=list(Project.objects.all()))
         Quarantined.objects.all().delete()
-        deploy(api, 1)
+        create_numbered(api, 1)
         backup = Installation.objects.get().next_uid
-        newer = [deploy(api, 2 + index) for index in range(number)]
+        newer = [create_numbered(api, 2 + index) for index in range(number)]
         stage(engine, newer)
         grow_old(engine)
         restore(next_uid=backup, without=newer)
@@ -46,7 +46,7 @@ def test_no_number_on_the_engine_is_given_again(
 def test_the_first_number_of_all_counts(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
     """An empty database under the id of one that has deployed a single project."""
     settings.BERTH_UID_BASE = BASE
-    lost = deploy(api, 1)
+    lost = create_numbered(api, 1)
     assert lost.uid == BASE
     restore(next_uid=None, without=[lost])
     assert create(api) == BASE + 1
@@ -54,7 +54,7 @@ def test_the_first_number_of_all_counts(api: APIClient, engine: MemoryEngine, se
 
 def test_numbers_of_a_lower_base_push_nothing_up(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
     settings.BERTH_UID_BASE = BASE
-    lost = deploy(api, 1)
+    lost = create_numbered(api, 1)
     restore(next_uid=None, without=[lost])
     settings.BERTH_UID_BASE = BASE + 1000
     assert create(api) == BASE + 1000
@@ -62,7 +62,7 @@ def test_numbers_of_a_lower_base_push_nothing_up(api: APIClient, engine: MemoryE
 
 def test_what_is_deleted_from_quarantine_keeps_its_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
     settings.BERTH_UID_BASE = BASE
-    lost = [deploy(api, number) for number in range(3)]
+    lost = [create_numbered(api, number) for number in range(3)]
     restore(next_uid=BASE, without=lost)
     call_command("adopt", "--yes", verbosity=0)
     call_command("quarantine", "delete", "--yes", *(str(project.pk) for project in lost), verbosity=0)
@@ -72,7 +72,7 @@ def test_what_is_deleted_from_quarantine_keeps_its_number(api: APIClient, engine
 
 def test_a_dry_run_changes_no_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
     settings.BERTH_UID_BASE = BASE
-    lost = deploy(api, 1)
+    lost = create_numbered(api, 1)
     restore(next_uid=BASE, without=[lost])
     call_command("adopt", "--dry-run", verbosity=0)
     assert Installation.objects.get().next_uid == BASE
@@ -83,7 +83,7 @@ def test_an_old_project_that_gets_a_user_gets_one_that_nobody_has(
 ) -> None:
     """The backup is from before it had one, and its container from a later deploy, as the user that it then got."""
     settings.BERTH_UID_BASE = BASE
-    old, lost = deploy(api, 1), deploy(api, 2)
+    old, lost = create_numbered(api, 1), create_numbered(api, 2)
     restore(next_uid=None, without=[lost])
     Project.objects.filter(pk=old.pk).update(uid=None)
     for container in engine.containers.values():
@@ -113,7 +113,7 @@ def test_a_round_goes_on_without_them(error: type[EngineError], project: Project
 
 
 def test_two_owners_of_a_restored_database_get_two_numbers(api: APIClient, bob: Any, engine: MemoryEngine) -> None:
-    lost = deploy(api, 1)
+    lost = create_numbered(api, 1)
     restore(next_uid=None, without=[lost])
-    mine, his = deploy(api, 2), deploy(api_of(bob), 3)
+    mine, his = create_numbered(api, 2), create_numbered(api_of(bob), 3)
     assert len({lost.uid, mine.uid, his.uid}) == 3
