@@ -14,7 +14,7 @@ from config.middleware import Next, is_api_path
 
 
 class ForAll:
-    """Ends what is for pages only."""
+    """The middleware after this one is for all requests."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -24,7 +24,7 @@ class ForAll:
 
 
 class ForPages:
-    """Begins it."""
+    """The middleware after this one, up to `ForAll`, is for pages only."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response

@@ -17,4 +17,4 @@ class ReportStreams(Protocol):
         """
 
     def close(self) -> None:
-        """Ends it."""
+        """Stops following all containers, and closes their logs."""

@@ -26,7 +26,7 @@ from projects.services.quarantine_decisions import (
 
 
 class WarnsOfHold(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Says above the list why nothing is mended, where that is so."""
+    """Says above the list why nothing is repaired, where that is so."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         because = read_hold()

@@ -13,7 +13,7 @@ def make_identifier() -> str:
 class Installation(models.Model):
     """One row. A new database gets a new id, so it never takes what an older one has made for its own.
 
-    `held_because` says in one sentence why nothing is mended until an operator decides; empty where all is well.
+    `held_because` says in one sentence why nothing is repaired until an operator decides; empty where all is well.
     `reminded_at` is when the log last reminded of what waits for a decision.
     """
 
@@ -35,7 +35,7 @@ def read_installation() -> Installation:
 
 
 def read_hold() -> str:
-    """Why nothing is mended, in a sentence, or an empty text. Writes nothing."""
+    """Why nothing is repaired, in a sentence, or an empty text. Writes nothing."""
     return Installation.objects.filter(pk=1).values_list("held_because", flat=True).first() or ""
 
 

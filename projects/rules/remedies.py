@@ -41,7 +41,7 @@ def choose_remedy(
 
 
 def _instead(remedy: Remedy | None, facts: Facts) -> Remedy | None:
-    """What is done where no agent may run. Who is to be down anyway, or gone, is that for another reason."""
+    """What to do where no agent may run. A project that is to be stopped or deleted anyway keeps its own remedy."""
     if facts.operation or remedy not in {None, Remedy.REALIGN, Remedy.BRING_BACK, Remedy.RECREATE}:
         return remedy
     return Remedy.STOP_UNPROTECTED if facts.is_up else None

@@ -81,7 +81,7 @@ def let_run(project: Project) -> bool:
 
 
 def _keep_down(project: Project, now: datetime) -> bool:
-    """Of who was stopped, or has lost its bot, that stays told: it does not run, and a start is refused."""
+    """A project that was stopped or has lost its bot keeps that as its reason: it is down, and a start is refused."""
     wanted = Q(desired=Desired.RUNNING, suspended_at=None, operation="", generation=project.generation)
     wanted &= ~Q(failure_code__in=BOT_DENIED | {DISK_FULL})
     return _change(project, FULL, wanted, failure_code=DISK_FULL, failed_at=now)

@@ -2,7 +2,7 @@
 
 A restored older backup knows less than the containers: it lacks projects, or the last deploys of some. A restored
 backup of the time before an upgrade may have another id than the containers of its projects. As long as that is so
-nothing is mended, because every remedy could destroy what the newer database knew.
+nothing is repaired, because every remedy could destroy what the newer database knew.
 """
 
 import logging
@@ -86,7 +86,7 @@ def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, in
 
 
 def hold(conflicts: Conflicts) -> None:
-    """Notes why nothing is mended, or that all is well again, where staff see it."""
+    """Notes why nothing is repaired, or that all is well again, where staff see it."""
     because = conflicts.describe()
     installation = read_installation()
     if installation.held_because == because:

@@ -9,8 +9,8 @@ class Round:
     """What a round saw and did. Every change on the engine up to `at` is in the rows, but for those of the projects in
     `unwritten`, whose rows are locked.
 
-    `held` says in a sentence why nothing was mended; empty where all is well. `running` are the keys of the agents that
-    run, by the ids of their containers.
+    `held` says in a sentence why nothing was repaired; empty where all is well. `running` are the keys of the agents
+    that run, by the ids of their containers.
     """
 
     at: datetime

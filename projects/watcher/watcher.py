@@ -180,7 +180,7 @@ class Watcher:
             raise
 
     def _has_hung(self) -> bool:
-        """Whether another thread hangs. Then the heart stops, for the staff to see and for `/readyz` to say."""
+        """Whether another thread hangs. Then no heartbeat is written, which the staff and `/readyz` see."""
         names = self._pulse.overdue()
         if names and not self._hung:
             log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))

@@ -21,7 +21,7 @@ LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT
 
 
 @pytest.fixture
-def corner(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Agents, list[str]]]:
+def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Agents, list[str]]]:
     """Agents on an engine behind a proxy, and what the proxy is asked."""
     image, probed = make_images(agents.client, f"{agents.instance}-proxied")
     with faulty_docker(tmp_path) as proxy:
@@ -35,8 +35,8 @@ def corner(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
                 agents.client.remove_image(name, force=True)
 
 
-def test_what_berth_asks_of_the_engine_is_what_the_document_lists(corner: tuple[Agents, list[str]]) -> None:
-    agents, asked = corner
+def test_what_berth_asks_of_the_engine_is_what_the_document_lists(behind_proxy: tuple[Agents, list[str]]) -> None:
+    agents, asked = behind_proxy
     live_a_life(agents)
     assert {shape_of(request) for request in asked} == LISTED
 
