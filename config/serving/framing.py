@@ -1,7 +1,8 @@
 """Finds the end of a request in what a client has sent so far, so that no thread ever waits for the rest of one.
 
 It judges nothing: gunicorn's parser gets exactly these bytes and says whether they are a request. What cannot be
-understood here counts as complete, so that the parser refuses it at once.
+understood here counts as complete, so that the parser refuses it at once. Should it take it, the connection ends with
+the answer all the same: where the two differ, the rest of a request must not be taken for another one.
 """
 
 import re
@@ -15,7 +16,8 @@ CHUNK_LINE_LIMIT = 256
 _END = b"\r\n\r\n"
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
-_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,19})[ \t]*(?=\r\n)", re.IGNORECASE)
+_ANY_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*0*(\d{1,19})[ \t]*(?=\r\n)", re.IGNORECASE)
 _EXPECT = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
 
@@ -36,7 +38,9 @@ class Framing:
         self.awaits_continue = False
         """The client sends no body before it is told to go on (RFC 9110, section 10.1.1)."""
         self.is_refused = False
-        """The declared body is over the limit. It is not waited for, and the connection cannot be used again."""
+        """The connection cannot be used again: the declared body is over the limit, and not waited for, or it is not
+        certain where the request ends.
+        """
         self._body_limit = body_limit
         self._searched = 0
         self._end = 0
@@ -49,14 +53,16 @@ class Framing:
             if not self.has_head:
                 return None
         if self._chunks is not None:
-            return self._chunks.find_end(received)
+            end = self._chunks.find_end(received)
+            self.is_refused = self._chunks.is_odd
+            return end
         return self._end if len(received) >= self._end else None
 
     def _find_head(self, received: bytearray) -> None:
         found = received.find(_END, max(0, self._searched - 3))
         head_end = len(received) if found < 0 else found + len(_END)
         if self._has_bare_line_feed(received, head_end):
-            self.has_head, self._end = True, len(received)
+            self.has_head, self._end, self.is_refused = True, len(received), True
         elif found >= 0 and head_end <= HEAD_LIMIT:
             self.has_head = True
             self._read_head(bytes(received[:head_end]))
@@ -72,10 +78,11 @@ class Framing:
         self._end = len(head)
         if _CHUNKED.search(head):
             self._chunks = _Chunks(len(head), limit=self._body_limit)
-        elif len(lengths := _LENGTH.findall(head)) == 1:
-            length = int(lengths[0])
-            self.is_refused = length > self._body_limit
-            self._end += 0 if self.is_refused else length
+        elif declared := len(_ANY_LENGTH.findall(head)):
+            lengths = _LENGTH.findall(head)
+            length = int(lengths[0]) if declared == len(lengths) == 1 else None
+            self.is_refused = length is None or length > self._body_limit
+            self._end += 0 if self.is_refused or length is None else length
         self.awaits_continue = not self.is_refused and bool(_EXPECT.search(head))
 
 
@@ -83,13 +90,17 @@ class _Chunks:
     """The end of a chunked body (RFC 9112, section 7.1)."""
 
     def __init__(self, begin: int, *, limit: int) -> None:
-        self._at = begin
+        self._begin = self._at = begin
         self._left = limit
+        self.is_odd = False
+        """Whether the end is a guess."""
 
     def find_end(self, received: bytearray) -> int | None:
         while (line_end := received.find(b"\r\n", self._at, self._at + CHUNK_LINE_LIMIT)) >= 0:
             line = _CHUNK_LINE.fullmatch(received, self._at, line_end)
-            if line is None:
+            has_ended = self._at == self._begin or received[self._at - 2 : self._at] == b"\r\n"
+            if line is None or not has_ended:
+                self.is_odd = True
                 return len(received)
             size = int(line[1], 16)
             if not size:
@@ -99,7 +110,8 @@ class _Chunks:
                 raise TooLargeError(413)
             self._at = line_end + size + 4
         # A line that does not end is for the parser to refuse.
-        return len(received) if len(received) > self._at + CHUNK_LINE_LIMIT else None
+        self.is_odd = len(received) > self._at + CHUNK_LINE_LIMIT
+        return len(received) if self.is_odd else None
 
     def _find_end_of_trailers(self, received: bytearray, line_end: int) -> int | None:
         end = received.find(_END, line_end)

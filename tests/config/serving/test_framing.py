@@ -10,6 +10,7 @@ WHOLE = {
     "no headers": b"GET / HTTP/1.1\r\n\r\n",
     "no body": HEAD + b"\r\n",
     "a body": HEAD + b"Content-Length: 5\r\n\r\nabcde",
+    "a length with many zeros before it": HEAD + b"Content-Length: " + b"0" * 50 + b"5\r\n\r\nabcde",
     "a length in small letters": HEAD + b"content-length:\t5 \r\n\r\nabcde",
     "a body at the limit": HEAD + b"Content-Length: 100\r\n\r\n" + b"x" * LIMIT,
     "a body of line ends": HEAD + b"Content-Length: 6\r\n\r\n\n\n\r\n\r\n",
@@ -25,9 +26,13 @@ REFUSED_AT_ONCE = {
     "a chunk without a size": HEAD + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
     "a negative chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\n",
     "a chunk line without an end": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1;" + b"a" * 300,
+    "a chunk longer than it says": HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nabc0\r\n\r\n",
     "two lengths": HEAD + b"Content-Length: 5\r\nContent-Length: 50\r\n\r\n",
     "a length that is none": HEAD + b"Content-Length: five\r\n\r\n",
     "a negative length": HEAD + b"Content-Length: -5\r\n\r\n",
+    "a length of many digits": HEAD + b"Content-Length: " + b"9" * 20 + b"\r\n\r\n",
+    "a length and one that is none": HEAD + b"Content-Length: 5\r\nContent-Length: five\r\n\r\n",
+    "a chunk of nine digits": HEAD + b"Transfer-Encoding: chunked\r\n\r\n000000005\r\n",
 }
 
 
@@ -60,9 +65,16 @@ def test_what_no_byte_can_mend_is_not_waited_for(name: str, step: int) -> None:
     assert ends(REFUSED_AT_ONCE[name], step=step)[-1] is not None
 
 
-@pytest.mark.parametrize("length", [LIMIT + 1, 400_000_000, 10**18])
+@pytest.mark.parametrize("name", REFUSED_AT_ONCE)
+def test_a_connection_is_not_used_again_where_the_end_is_not_certain(name: str) -> None:
+    framing = Framing(body_limit=LIMIT)
+    framing.find_end(bytearray(REFUSED_AT_ONCE[name]))
+    assert framing.is_refused
+
+
+@pytest.mark.parametrize("length", [3, 9, 18, 19, 30, 5000])
 def test_a_body_over_the_limit_is_not_waited_for(length: int) -> None:
-    head = HEAD + f"Content-Length: {length}\r\nExpect: 100-continue\r\n\r\n".encode()
+    head = HEAD + b"Content-Length: 1" + b"0" * length + b"\r\nExpect: 100-continue\r\n\r\n"
     framing = Framing(body_limit=LIMIT)
     assert framing.find_end(bytearray(head)) == len(head)
     assert framing.is_refused

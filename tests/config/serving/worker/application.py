@@ -19,6 +19,7 @@ class Site:
         self.hold = threading.Event()
         self.threads: list[str] = []
         self.bodies: list[bytes] = []
+        self.paths: list[str] = []
         self.held_paths = {"/held"}
         self.arrivals: list[float] = []
 
@@ -26,6 +27,7 @@ class Site:
         path = environ["PATH_INFO"]
         self.threads.append(threading.current_thread().name)
         self.arrivals.append(environ[ARRIVED_AT])
+        self.paths.append(path)
         if path in self.held_paths:
             self.hold.wait(GUARD)
         if path == "/body":
