@@ -4,8 +4,11 @@ The ORM takes longer to write a narrow query than the database to answer it, and
 to read than its binary one. So a hot read keeps the statement, and reads it in binary where the database can do that.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +16,15 @@ import psycopg
 from django.db import connection, connections
 from django.db.models import QuerySet
 
+_PLACE = re.compile("%[%s]")
+
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """`places` says for each of `constants` which value takes its place; None: it stays."""
 
     sql: str
+    numbered: bytes
     constants: tuple[Any, ...]
     places: tuple[int | None, ...]
     finish: Callable[[Sequence[Any]], Sequence[Any]]
@@ -46,8 +52,8 @@ class CompiledQuery:
         ]
 
         def read() -> Sequence[Any]:
-            with _cursor() as cursor:
-                cursor.execute(statement.sql, parameters)
+            with _cursor(statement) as (cursor, sql):
+                cursor.execute(sql, parameters)
                 return statement.finish(cursor.fetchall())
 
         # Our backend for PostgreSQL has it.
@@ -62,7 +68,7 @@ class CompiledQuery:
         places = tuple(samples.index(constant) if constant in samples else None for constant in constants)
         if {place for place in places if place is not None} != set(range(len(samples))):
             raise ValueError("The query does not hold each of the samples.")
-        return _Statement(sql, tuple(constants), places, _finish(compiler))
+        return _Statement(sql, _number_places(sql), tuple(constants), places, _finish(compiler))
 
 
 def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -73,24 +79,45 @@ def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
     return lambda rows: [tuple(row) for row in compiler.apply_converters(rows, converters)]
 
 
+def _number_places(sql: str) -> bytes:
+    """The statement with PostgreSQL's own places for values, so that psycopg need not look for others each time."""
+    numbers = count(1)
+    return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
+
+
 def _adapt(value: UUID | str) -> UUID | str:
     native = connection.features.has_native_uuid_field
     return value.hex if isinstance(value, UUID) and not native else value
 
 
-class _BinaryCursor(psycopg.Cursor[Any]):
-    """Prepares each statement when it first runs on a connection, so that PostgreSQL plans it once."""
+class _Prepared:
+    """Prepares each statement when it first runs on a connection, so that PostgreSQL plans it once, and reads the
+    answer in binary.
+    """
 
     def execute(self, query: Any, params: Any = None, **_options: Any) -> Any:
-        return super().execute(query, params, prepare=True, binary=True)
+        return super().execute(query, params, prepare=True, binary=True)  # type: ignore[misc]  # a cursor follows
 
 
-def _cursor() -> Any:
-    """A cursor of this thread's connection. Django's own ones read text only."""
+class _BinaryCursor(_Prepared, psycopg.RawCursor[Any]):
+    pass
+
+
+class _LoggedCursor(_Prepared, psycopg.Cursor[Any]):
+    """Django's log of queries knows its own places for values only."""
+
+
+@contextmanager
+def _cursor(statement: _Statement) -> Iterator[tuple[Any, Any]]:
+    """A cursor of this thread's connection, and the statement as it takes it. Django's own ones read text only."""
     if connection.vendor != "postgresql":
-        return connection.cursor()
+        with connection.cursor() as plain:
+            yield plain, statement.sql
+        return
     wrapper = connections[connection.alias]
+    is_logged = wrapper.queries_logged
     with wrapper.wrap_database_errors:
         wrapper.ensure_connection()
-        raw: Any = _BinaryCursor(wrapper.connection)
-    return wrapper.make_debug_cursor(raw) if wrapper.queries_logged else wrapper.make_cursor(raw)
+        raw: Any = (_LoggedCursor if is_logged else _BinaryCursor)(wrapper.connection)
+    with wrapper.make_debug_cursor(raw) if is_logged else wrapper.make_cursor(raw) as cursor:
+        yield cursor, statement.sql if is_logged else statement.numbered

@@ -29,6 +29,10 @@ def answer_with_etag(
     etag = make_etag(body, of=of)
     if has_etag(request, etag):
         return not_modified(etag, headers=headers)
+    return send_with_etag(body, etag, headers=headers)
+
+
+def send_with_etag(body: bytes, etag: str, *, headers: Mapping[str, str] | None = None) -> HttpResponse:
     return HttpResponse(body, content_type="application/json", headers={**(headers or {}), **_validators(etag)})
 
 

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
+from accounts.api.shortcuts import session_shortcut, shortened
 from accounts.api.viewsets import ApiKeyViewSet, LoginView, LogoutView, SessionView
 
 urlpatterns = [
     path("auth/login", LoginView.as_view(), name="login"),
-    path("auth/session", SessionView.as_view(), name="session"),
+    path("auth/session", shortened(SessionView.as_view(), session_shortcut), name="session"),
     path("auth/logout", LogoutView.as_view(), name="logout"),
     path("auth/keys", ApiKeyViewSet.as_view({"get": "list", "post": "create"}), name="keys"),
     path("auth/keys/<str:pk>", ApiKeyViewSet.as_view({"delete": "destroy"}), name="key"),

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -76,9 +76,7 @@ class SessionView(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """Tell who the caller is. Never an error: without a valid token `authenticated` is false."""
-        user = request.user if isinstance(request.user, User) else None
-        told = {"authenticated": user is not None, "user": user and {"id": user.pk, "role": user.role.value}}
-        return answer_with_etag(request, orjson.dumps(told))
+        return answer_session(request, request.user if isinstance(request.user, User) else None)
 
 
 class LogoutView(APIView):
@@ -147,6 +145,11 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
     def rotate(self, request: AuthenticatedRequest, pk: str) -> Response:
         """Make a key like this one, which goes on for at most 24 hours."""
         return _issued(*rotate_api_key(user=request.user, key_id=_key_id(pk)))
+
+
+def answer_session(request: HttpRequest | Request, user: User | None) -> HttpResponse:
+    told = {"authenticated": user is not None, "user": user and {"id": user.pk, "role": user.role.value}}
+    return answer_with_etag(request, orjson.dumps(told))
 
 
 def _validate(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:

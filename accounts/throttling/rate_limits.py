@@ -134,7 +134,13 @@ rate_limiter = RateLimiter()
 
 
 def count_request(meta: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
-    """Counts a request of the user, and stores the state in its META for the headers. Returns None without a limit."""
+    """Counts a request of the user, and stores the state in its META for the headers. Returns None without a limit.
+
+    A request counts once, however often this is asked about it.
+    """
+    counted = meta.get(_META_KEY)
+    if isinstance(counted, RateLimitState):
+        return counted
     limit = settings.BERTH_LIMITS.get(scope)
     if limit is None:
         return None

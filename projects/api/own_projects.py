@@ -48,15 +48,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
         return project
 
     def get_id(self) -> UUID:
-        """Returns the id in the path. Raises Http404 for what is none, or is spelled in another way than ours are."""
-        text = self.kwargs["id"]
-        try:
-            project_id = UUID(text)
-        except ValueError:
-            raise Http404 from None
-        if str(project_id) != text.lower():
-            raise Http404
-        return project_id
+        return read_id(self.kwargs["id"])
 
     def settle(self, project: Project, wait: int) -> Snapshot:
         """The project as it is now, or when its status has settled, at most `wait` seconds later."""
@@ -64,6 +56,17 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
             return take_snapshot(project)
         revalidation = self.revalidation or Revalidation(self.request)
         return take_snapshot(wait_until_settled(project, seconds=wait, revalidation=revalidation))
+
+
+def read_id(text: str) -> UUID:
+    """Returns the id in the path. Raises Http404 for what is none, or is spelled in another way than ours are."""
+    try:
+        project_id = UUID(text)
+    except ValueError:
+        raise Http404 from None
+    if str(project_id) != text.lower():
+        raise Http404
+    return project_id
 
 
 def show_detail(snapshot: Snapshot) -> dict[str, Any]:

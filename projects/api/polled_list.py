@@ -7,29 +7,41 @@ say the same at any time (`Steadiness`); the others are read. Each process remem
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from threading import Lock
 from typing import NamedTuple
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 
 from accounts import clock
-from accounts.api.etags import answer_with_etag, has_etag, not_modified
+from accounts.api.etags import answer_with_etag, has_etag, not_modified, send_with_etag
 from accounts.http import AuthenticatedRequest
+from accounts.models import User
 from accounts.moments import is_recent
 from projects.api.fast_json import render_list
 from projects.models.project_row import ProjectRow
 from projects.models.row_facts import is_watch_alive
-from projects.models.row_versions import RowVersions, read_row_versions
+from projects.models.row_versions import RowVersions
 from projects.models.steadiness import Steadiness, find_steadiness
 from projects.rules.lifecycle import FRESH_FOR
 from projects.services.observation import ANSWERING, refresh_rows
 
-REMEMBERED = 5000
-"""Lists of one process: about a kilobyte each."""
+REMEMBERED = 32 * 1024 * 1024
+"""Bytes of the lists that one process remembers. A list of 50 projects has 7 kB."""
+
+LARGEST = REMEMBERED // 16
+"""Bytes of one that is remembered."""
+
+_OVERHEAD = 1024
+_VERSIONS = "berth.row_versions"
+"""In the META of a request: what `hand_over` was given."""
 
 Page = tuple[Sequence[ProjectRow], dict[str, str]]
+Key = tuple[object, ...]
 
 
 class _Told(NamedTuple):
+    body: bytes
     etag: str
     headers: dict[str, str]
     versions: RowVersions
@@ -47,35 +59,86 @@ class _Told(NamedTuple):
         )
 
 
-_told: dict[tuple[object, str], _Told] = {}
+class _Memory:
+    """Forgets everything where it grows too large: what is asked for again comes back by itself."""
+
+    def __init__(self) -> None:
+        self._told: dict[Key, _Told] = {}
+        self._lock = Lock()
+        self._size = 0
+
+    def get(self, key: Key) -> _Told | None:
+        return self._told.get(key)
+
+    def forget(self, key: Key) -> None:
+        with self._lock:
+            told = self._told.pop(key, None)
+            self._size -= _size(told) if told else 0
+
+    def keep(self, key: Key, told: _Told) -> None:
+        self.forget(key)
+        with self._lock:
+            if self._size + _size(told) > REMEMBERED:
+                self._told.clear()
+                self._size = 0
+            self._told[key] = told
+            self._size += _size(told)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._told.clear()
+            self._size = 0
+
+
+def _size(told: _Told) -> int:
+    return len(told.body) + _OVERHEAD
+
+
+_memory = _Memory()
+
+
+def hand_over(request: HttpRequest, versions: RowVersions | None) -> None:
+    """Tells the view of this request what was read just now."""
+    request.META[_VERSIONS] = versions
+
+
+def answer_from_memory(request: HttpRequest, user: User, versions: RowVersions) -> HttpResponse | None:
+    """The answer that reading the rows would give, where one is remembered that still holds."""
+    told = _memory.get(_key(request, user))
+    if told is None or not told.holds(versions, clock.now()):
+        return None
+    if has_etag(request, told.etag):
+        return not_modified(told.etag, headers=told.headers)
+    return send_with_etag(told.body, told.etag, headers=told.headers)
 
 
 class PolledList:
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request
-        self._key = (request.user.pk, request.build_absolute_uri())
+        self._key = _key(request, request.user)
         # Both are of before the rows are read, so that a change in between is not missed.
         self._began = clock.now()
-        self._versions = read_row_versions(request.user.pk) if "HTTP_IF_NONE_MATCH" in request.META else None
+        self._versions: RowVersions | None = request.META.pop(_VERSIONS, None)
 
     def answer(self, read_page: Callable[[], Page]) -> HttpResponse:
-        told = _told.get(self._key)
-        if told and self._versions and has_etag(self._request, told.etag) and told.holds(self._versions, self._began):
-            return not_modified(told.etag, headers=told.headers)
         rows, headers = read_page()
         body = render_list(refresh_rows(rows))
         answer = answer_with_etag(self._request, body, of=self._request.user.pk.bytes, headers=headers)
-        self._remember(rows, answer["ETag"], headers)
+        self._remember(rows, body, answer["ETag"], headers)
         return answer
 
-    def _remember(self, rows: Sequence[ProjectRow], etag: str, headers: dict[str, str]) -> None:
+    def _remember(self, rows: Sequence[ProjectRow], body: bytes, etag: str, headers: dict[str, str]) -> None:
         versions, steadiness = self._versions, find_steadiness(rows)
-        if versions is None or versions.elsewhere or steadiness is None:
-            _told.pop(self._key, None)
+        if versions is None or not versions.are_all_here or steadiness is None or len(body) > LARGEST:
+            _memory.forget(self._key)
             return
-        told = _Told(etag, headers, versions, steadiness)
+        told = _Told(body, etag, headers, versions, steadiness)
         # At both moments, and so at the one in between at which the statuses were derived.
         if told.holds(versions, self._began) and told.holds(versions, clock.now()):
-            if len(_told) >= REMEMBERED:
-                _told.clear()
-            _told[self._key] = told
+            _memory.keep(self._key, told)
+
+
+def _key(request: HttpRequest | Request, user: User) -> Key:
+    """Whose list it is, and all of the address: links to other pages repeat it."""
+    meta = request.META
+    return user.pk, request.scheme, request.get_host(), meta.get("PATH_INFO"), meta.get("QUERY_STRING")

@@ -2,19 +2,20 @@
 
 from django.urls import path
 
+from accounts.api.shortcuts import shortened
 from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
 from projects.api.memory_viewsets import ProjectMemoryViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
+from projects.api.shortcuts import detail_shortcut, list_shortcut
 from projects.api.viewsets import ProjectViewSet
 
+_projects = ProjectViewSet.as_view({"get": "list", "post": "create"})
+_project = ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})
+
 urlpatterns = [
-    path("projects", ProjectViewSet.as_view({"get": "list", "post": "create"}), name="projects"),
+    path("projects", shortened(_projects, list_shortcut), name="projects"),
     path("projects/validate", ProjectViewSet.as_view({"post": "validate"}), name="project-validate"),
-    path(
-        "projects/<str:id>",
-        ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
-        name="project",
-    ),
+    path("projects/<str:id>", shortened(_project, detail_shortcut), name="project"),
     path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
     path("projects/<str:id>/events", ProjectReportsViewSet.as_view({"get": "events"}), name="project-events"),
     path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),

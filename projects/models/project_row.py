@@ -1,5 +1,6 @@
 """Projects as reads need them: the few columns that a list shows, or one without its credentials."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -75,22 +76,30 @@ def _compiled(limit: int | None) -> CompiledQuery:
     return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
 
 
-_SHOWN = tuple(field.attname for field in Project._meta.concrete_fields if not field.attname.endswith("_ciphertext"))
+_FIELDS = tuple(field.attname for field in Project._meta.concrete_fields if not field.attname.endswith("_ciphertext"))
+SHOWN = (*_FIELDS, "plan__disk_mb", "heartbeat_at", "watched_until")
+"""The columns of a project that is to be shown."""
 
 
-def _own_project(owner_id: UUID, project_id: UUID) -> "QuerySet[Project, Any]":
-    found = Project.objects.filter(owner_id=owner_id, pk=project_id).with_heartbeat()
-    return found.values_list(*_SHOWN, "plan__disk_mb", "heartbeat_at", "watched_until")
+def find_to_show(project_id: UUID) -> "QuerySet[Project, Any]":
+    return Project.objects.filter(pk=project_id).with_heartbeat()
 
 
-_ONE = CompiledQuery(_own_project, UUID(int=1), UUID(int=2))
+def make_shown(owner: User, values: Sequence[Any]) -> Project:
+    """The project from its columns. Its credentials, plan and type are read when they are asked for."""
+    *columns, disk_mb, heartbeat_at, watched_until = values
+    project = Project.from_db(DEFAULT_DB_ALIAS, _FIELDS, columns)
+    project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
+    project.know_disk_limit(disk_mb)
+    return project
+
+
+_ONE = CompiledQuery(
+    lambda owner_id, project_id: find_to_show(project_id).filter(owner_id=owner_id).values_list(*SHOWN),
+    UUID(int=1),
+    UUID(int=2),
+)
 
 
 def read_own_project(owner: User, project_id: UUID) -> Project | None:
-    """Returns the project to be shown. Its credentials, plan and type are read when they are asked for."""
-    for *columns, disk_mb, heartbeat_at, watched_until in _ONE.rows(owner.pk, project_id):
-        project = Project.from_db(DEFAULT_DB_ALIAS, _SHOWN, columns)
-        project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
-        project.know_disk_limit(disk_mb)
-        return project
-    return None
+    return next((make_shown(owner, values) for values in _ONE.rows(owner.pk, project_id)), None)

@@ -1,16 +1,18 @@
 """Whether any project of an owner has changed, in one cheap query, where the database numbers versions of rows."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Aggregate, Count, DecimalField, Q, QuerySet, Subquery
+from django.db.models import Aggregate, CharField, Count, DecimalField, Func, OuterRef, Q, QuerySet, Subquery
 
-from accounts.compiled_query import CompiledQuery
+from accounts.models import User
 from projects.models.project import Project
 from projects.models.watcher import Watch
+
+COLUMNS = ("versions", "watch_beat", "watch_until")
 
 
 class _Versions(Aggregate):
@@ -24,38 +26,44 @@ class _Versions(Aggregate):
     output_field = DecimalField()
 
 
+class _Joined(Func):
+    """One text, such as `1234:50:0`."""
+
+    template = "CONCAT_WS(':', %(expressions)s)"
+    output_field = CharField()
+
+
 class RowVersions(NamedTuple):
     """`rows` are equal only where no project of the owner came, changed or went. The rest is of our own watch."""
 
-    versions: Any
-    number: int
-    elsewhere: int
-    """Projects of other instances, whose watches are not looked at."""
+    rows: str
     heartbeat_at: datetime | None
     watched_until: datetime | None
 
     @property
-    def rows(self) -> tuple[Any, int, int]:
-        return self.versions, self.number, self.elsewhere
+    def are_all_here(self) -> bool:
+        """Whether no project is of another instance, whose watch is not looked at."""
+        return self.rows.endswith(":0")
 
 
-def _row_versions(owner_id: UUID) -> "QuerySet[Project, Any]":
+def with_row_versions(owners: "QuerySet[User]") -> "QuerySet[User, Any]":
+    """The users with `COLUMNS`."""
     watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE)
-    by_owner = Project.objects.order_by().filter(owner_id=owner_id).values("owner_id")
-    return by_owner.annotate(
-        versions=_Versions("id"),
-        number=Count("id"),
-        elsewhere=Count("id", filter=~Q(instance=settings.BERTH_INSTANCE)),
+    elsewhere = Count("id", filter=~Q(instance=settings.BERTH_INSTANCE))
+    projects = Project.objects.order_by().filter(owner_id=OuterRef("pk")).values("owner_id")
+    versions = projects.annotate(versions=_Joined(_Versions("id"), Count("id"), elsewhere)).values("versions")
+    return owners.annotate(
+        versions=Subquery(versions),
         watch_beat=Subquery(watch.values("heartbeat_at")),
         watch_until=Subquery(watch.values("lease_until")),
-    ).values_list("versions", "number", "elsewhere", "watch_beat", "watch_until")
+    )
 
 
-_VERSIONS = CompiledQuery(_row_versions, UUID(int=1))
+def make_row_versions(columns: Sequence[Any]) -> RowVersions | None:
+    """None where there is no project."""
+    return RowVersions(*columns) if columns[0] else None
 
 
-def read_row_versions(owner_id: UUID) -> RowVersions | None:
-    """None where there is no project, or the database does not number versions."""
-    if connection.vendor != "postgresql":
-        return None
-    return next((RowVersions(*row) for row in _VERSIONS.rows(owner_id)), None)
+def are_numbered() -> bool:
+    """Whether the database numbers versions."""
+    return connection.vendor == "postgresql"

@@ -66,7 +66,8 @@ def test_a_sample_that_the_query_does_not_hold_is_refused() -> None:
 def test_a_fault_of_the_database_is_djangos_error(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     query = by_id_and_email()
     query.rows(alice.pk, alice.email)
-    broken = replace(query._statements[connection.vendor], sql="SELECT %s, %s FROM nowhere")
+    nowhere = "SELECT %s, %s FROM nowhere"
+    broken = replace(query._statements[connection.vendor], sql=nowhere, numbered=b"SELECT $1, $2 FROM nowhere")
     monkeypatch.setitem(query._statements, connection.vendor, broken)
     with pytest.raises(DatabaseError):
         query.rows(alice.pk, alice.email)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 from django.db import InterfaceError, OperationalError
+from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel
 
@@ -57,6 +58,19 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         pool = settings_dict["OPTIONS"].get("pool")
         if isinstance(pool, dict):
             pool.setdefault("connection_class", BoundedConnection)
+
+    def connect(self) -> None:
+        """Django's, without what it does again each time that a connection comes from the pool."""
+        if not self.pool or self.alias not in RAN_DB_VERSION_CHECK:
+            super().connect()
+            return
+        self.in_atomic_block = self.needs_rollback = self.closed_in_transaction = self.errors_occurred = False
+        self.savepoint_ids, self.atomic_blocks, self.run_on_commit = [], [], []
+        self.health_check_done, self.close_at = True, time.monotonic()
+        self.connection = self.get_new_connection({})
+        self.autocommit = self.connection.autocommit
+        if not self.autocommit:
+            self.set_autocommit(True)
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """A connection over which the server has answered since it was asked for. Dead ones are replaced."""

@@ -1,0 +1,52 @@
+"""Shortcuts past the REST framework for the list and for one project, as in `accounts.api.shortcuts`."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+
+from accounts.api.authentication import hand_over
+from accounts.api.etags import answer_with_etag
+from accounts.api.shortcuts import authenticate, may_read
+from accounts.api.token_query import TokenQuery
+from accounts.models import User
+from projects.api import polled_list
+from projects.api.fast_json import render_detail
+from projects.api.own_projects import read_id
+from projects.models.project_row import SHOWN, find_to_show, make_shown
+from projects.models.row_versions import COLUMNS, are_numbered, make_row_versions, with_row_versions
+from projects.models.snapshot import take_snapshot
+from projects.services.observation import is_fresh
+
+_USER_AND_VERSIONS = TokenQuery(lambda: with_row_versions(User.objects.all()), *COLUMNS)
+_USER_AND_PROJECT = TokenQuery(find_to_show, *SHOWN, user="owner__", samples=[UUID(int=2)])
+
+
+def list_shortcut(request: HttpRequest) -> HttpResponse | None:
+    """Answers lists that are remembered and have not changed since."""
+    found = authenticate(request, _USER_AND_VERSIONS) if are_numbered() else None
+    if found is None or not may_read(request, found):
+        return None
+    user, credential, columns = found
+    versions = make_row_versions(columns)
+    answer = polled_list.answer_from_memory(request, user, versions) if versions else None
+    if answer is None:
+        hand_over(request, user, credential)
+        polled_list.hand_over(request, versions)
+    return answer
+
+
+def detail_shortcut(request: HttpRequest, **path: str) -> HttpResponse | None:
+    """Answers where the row alone tells the status."""
+    try:
+        project_id = read_id(path["id"])
+    except Http404:
+        return None
+    found = None if request.META.get("QUERY_STRING") else authenticate(request, _USER_AND_PROJECT, project_id)
+    if found is None or not may_read(request, found):
+        return None
+    user, credential, columns = found
+    snapshot = take_snapshot(make_shown(user, columns))
+    if not is_fresh(snapshot.facts):
+        hand_over(request, user, credential)
+        return None
+    return answer_with_etag(request, render_detail(snapshot), of=user.pk.bytes)
