@@ -5,6 +5,7 @@ ordinary request with a good token, whose answer the database alone tells. Every
 stands before. Both give the same answer, to the byte and to the header; tests hold them to it.
 """
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -15,6 +16,7 @@ from accounts.api.authentication import USERS, hand_over, read_token
 from accounts.api.token_query import Found, TokenQuery
 from accounts.api.viewsets import answer_session
 from accounts.errors import InvalidTokenError
+from accounts.services import still_signed_in
 from accounts.throttling.rate_limits import count_request
 
 View = Callable[..., Any]
@@ -30,8 +32,10 @@ def shortened(view: View, shortcut: Shortcut) -> View:
 
     @wraps(view)
     def answer(request: HttpRequest, **arguments: Any) -> Any:
+        view_from = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
         response = shortcut(request, **arguments) if _is_ordinary(request) else None
-        if response is None:
+        # What took long is not told to somebody whose token was revoked meanwhile: the view asks again.
+        if response is None or time.monotonic() >= view_from:
             return view(request, **arguments)
         response.headers["Allow"] = methods
         return response
