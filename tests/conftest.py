@@ -54,7 +54,7 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             monkeypatch.setattr(module, name, PATIENCE)
         if connection.vendor == "postgresql":
             # A test may have more threads than a server, so that some of them wait for a connection.
-            monkeypatch.setattr(connection.pool, "timeout", PATIENCE)  # type: ignore[attr-defined]
+            monkeypatch.setattr(connection.pool, "timeout", PATIENCE)  # type: ignore[attr-defined]  # the backend for PostgreSQL has it
 
 
 @pytest.fixture(autouse=True)
