@@ -81,7 +81,7 @@ def _keep_alive(sock: socket.socket) -> socket.socket:
 
 
 class DeadlinePool(redis.ConnectionPool):
-    """Connections of ours, whichever of the two an address needs."""
+    """Connections of ours, with or without TLS, as the address asks for."""
 
     def __init__(self, connection_class: Any = redis.Connection, **options: Any) -> None:
         is_tls = issubclass(connection_class, redis.SSLConnection)

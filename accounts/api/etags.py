@@ -1,4 +1,4 @@
-"""`ETag` and 304 (RFC 9110, section 13): whoever polls is told that nothing has changed, without the whole answer.
+"""`ETag` and 304 (RFC 9110, section 13): who polls is told that nothing has changed, without the whole answer.
 
 The tag is strong: it is the digest of the bytes, and of whose they are. `Cache-Control` stays `no-store`, because
 answers are private: a client that polls keeps the tag and the answer itself.

@@ -1,7 +1,7 @@
 """Checks again, while a request is being answered, that its token is still good.
 
-Whoever lost a token ends it, and an answer that is made after that must not reach the thief: the key of a new program,
-a log, a list.
+A user who has lost a token ends it, and an answer that is made after that must not reach the thief: the key of a new
+program, a log, a list.
 """
 
 import time

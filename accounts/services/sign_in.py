@@ -88,7 +88,7 @@ def change_password(*, user: User, current: str, new: str, address: str | None) 
     unchanged = User.objects.filter(pk=user.pk, password=checked.password, session_version=version)
     if not unchanged.update(password=encoded, session_version=version + 1):
         raise InvalidCredentialsError  # somebody else was faster: with the same password, or by ending all sessions
-    # As it was written, and not as it may be by now: whoever ends all sessions at this moment ends this one, too.
+    # As it was written, and not as it may be by now: a request that ends all sessions at this moment ends this too.
     user.password, user.session_version = encoded, version + 1
     audit.record("password_set", user=user.pk)
 

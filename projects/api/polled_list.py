@@ -1,4 +1,4 @@
-"""The answer to a list, and 304 to whoever has it already.
+"""The answer to a list, and 304 to a client that has it already.
 
 Most polls are answered without reading the list: its rows have not changed, and the time that passed says nothing. A
 status follows from the row, the watcher's heartbeat and the clock, and while a watcher is alive, the rows of most lists
