@@ -1,6 +1,7 @@
 """Telegram and a provider that know the canaries, and are asked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,6 +32,18 @@ def provider(settings: Any) -> Iterator[FakeProvider]:
 def credentials_are_verified(
     settings: Any, telegram: FakeTelegram, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each of the two has 20 s to answer on a busy machine, or 0.3 s once a test has silenced it."""
     settings.BERTH_VERIFY_CREDENTIALS = True
-    monkeypatch.setattr(verification, "TELEGRAM_LIMIT", 0.3)
-    monkeypatch.setattr(verification, "PROVIDER_LIMIT", 0.3)
+    for server, limit in ((telegram, "TELEGRAM_LIMIT"), (provider, "PROVIDER_LIMIT")):
+        monkeypatch.setattr(verification, limit, 20.0)
+        monkeypatch.setattr(
+            server, "stall", _stall_and_hurry(server.stall, partial(monkeypatch.setattr, verification, limit, 0.3))
+        )
+
+
+def _stall_and_hurry(stall: Callable[..., None], hurry: Callable[[], None]) -> Callable[..., None]:
+    def stall_and_hurry(*args: Any) -> None:
+        hurry()
+        stall(*args)
+
+    return stall_and_hurry

@@ -8,7 +8,6 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.credentials import verification
 from projects.models import Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -21,8 +20,7 @@ WRONG_TOKEN = f"{CANARY_TELEGRAM_TOKEN.partition(':')[0]}:wrong"
 
 
 @pytest.fixture(autouse=True)
-def _second_bot(credentials_are_verified: None, telegram: FakeTelegram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "TELEGRAM_LIMIT", 20.0)  # no test here depends on how fast this machine is
+def _second_bot(credentials_are_verified: None, telegram: FakeTelegram) -> None:
     telegram.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, "night_watch_bot")
 
 

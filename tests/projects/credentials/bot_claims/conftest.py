@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from projects.credentials import verification
 from projects.models import Project
 from tests.fakes.telegram import FakeTelegram
 from tests.ports import reserve_port
@@ -13,8 +12,8 @@ from tests.projects.credentials.bot_claims.squatting import WRONG_TOKEN, Outage
 
 
 @pytest.fixture(autouse=True)
-def _telegram_has_all_the_time_it_needs(credentials_are_verified: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "TELEGRAM_LIMIT", 20.0)
+def _claims_are_verified(credentials_are_verified: None) -> None:
+    pass
 
 
 @pytest.fixture
