@@ -10,7 +10,7 @@ T = TypeVar("T")
 def wait_until(
     condition: Callable[[], T | None],
     *,
-    within: float = 60.0,
+    within: float = 120.0,
     what: str | Callable[[], str] = "It did not happen",
     every: float = 0.02,
 ) -> T:

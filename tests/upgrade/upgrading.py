@@ -51,11 +51,11 @@ class Upgrade:
         self._threads: list[threading.Thread] = []
 
     def _settings(self, folder: Path) -> dict[str, Any]:
-        """Of a server of the release: a connection that stays open, and no wait without an end."""
+        """Of a server of the release: a connection that stays open, and waits that end, if late on a busy machine."""
         if self.url:
-            options: dict[str, object] = {"options": "-c lock_timeout=8s -c statement_timeout=10s"}
+            options: dict[str, object] = {"options": "-c lock_timeout=60s -c statement_timeout=60s"}
         else:
-            options = {"transaction_mode": "IMMEDIATE", "timeout": 12}
+            options = {"transaction_mode": "IMMEDIATE", "timeout": 60}
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("UPGRADED_URL", self.url)
             found = env.database("UPGRADED_URL", folder / "berth.sqlite3")
