@@ -1,0 +1,53 @@
+"""Product and documents are written in plain English, and in the field's standard terms."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "compose.yaml")),
+    *sorted((ROOT / "templates").rglob("*.html")),
+    *sorted((ROOT / "templates").rglob("*.txt")),
+]
+PRODUCT = [
+    path
+    for folder in ("accounts", "config", "containers", "projects")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "migrations" not in path.parts
+]
+
+VAGUE = re.compile(r"\b(whoever|whomever|whatever|whichever|wherever)\b", re.IGNORECASE)
+"""They leave open who or what is meant. Say it, or write “any”, “no matter which” or “also where”."""
+
+REPLACED = re.compile(
+    r"\b(glance|EngineLine|_Line|half_signed_in|short_lived|announcing|Household|live_in|_care_for_watcher|sealing"
+    r"|seal_credentials|open_credential|check_credentials|to_wanted|suspects)\b"
+)
+"""Invented names that a standard term has replaced."""
+
+pytestmark = pytest.mark.one_database
+
+
+def lines_with(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT).as_posix()}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_there_is_something_to_read() -> None:
+    assert len(DOCUMENTS) > 40
+    assert len(PRODUCT) > 300
+
+
+def test_no_sentence_for_users_and_operators_leaves_open_who_or_what_is_meant() -> None:
+    assert lines_with(VAGUE, DOCUMENTS) == []
+
+
+def test_no_name_is_back_that_a_standard_term_has_replaced() -> None:
+    assert lines_with(REPLACED, PRODUCT) == []
