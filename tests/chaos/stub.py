@@ -16,6 +16,7 @@ say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":
 trap 'say stopped; exit 0' TERM
 test "$AGENT_INSTRUCTIONS" = deaf && trap '' TERM
 pause=0.2
+test "$AGENT_INSTRUCTIONS" = calm && pause=1
 test "$AGENT_INSTRUCTIONS" = sleepy && pause=5
 say running
 while :; do

@@ -77,7 +77,7 @@ def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
         record.add(Outcome(fault, None, statuses, slowest=1.0, healed_after=2.0, wrong=wrong))
     assert record.todo() == [second, *others]
     table = record.table()
-    assert f"| {first} | 1 | 0 | 1.0 s | 2.0 s | 0 |" in table
+    assert f"| {first} | 1 | 0 | 1.0 s | 2.0 s |  | 0 |" in table
     assert f"16 of {8 * len(FAULTS)} cells" in table
     assert f"Not tried: {', '.join(others)}." in table
 

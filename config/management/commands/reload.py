@@ -4,14 +4,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from config.serving.pid_file import Serving, find_serving
+from config.serving.port import is_taken
 
 WITHIN = 180.0
 """Seconds in which the new program has to serve: it imports everything, on a machine that is busy."""
 
 LOOK_EVERY = 0.1
+
+CANNOT_HAND_OVER = (
+    "What listens on {host}:{port} cannot hand over, as no Berth before 0.3.0 can. End it and start this one: Ctrl-C "
+    "and `make run`, or `systemctl restart berth`. It is away for the seconds of its start; agents run on."
+)
 
 
 class Command(BaseCommand):
@@ -20,6 +27,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         serving = find_serving()
+        if serving is None and is_taken(settings.BERTH_HOST, settings.BERTH_PORT):
+            raise CommandError(CANNOT_HAND_OVER.format(host=settings.BERTH_HOST, port=settings.BERTH_PORT))
         if serving is None:
             raise CommandError("Berth does not run with this BERTH_DATA_DIR and BERTH_PORT. Start it: `make run`.")
         try:

@@ -77,6 +77,8 @@ def describe(outcome: Outcome, seconds: float) -> str:
         f"{outcome.fault} ({seconds:.0f} s): {answers}; slowest {outcome.slowest:.1f} s,"
         f" right again after {outcome.healed_after:.1f} s"
     )
+    if outcome.mailed_after is not None:
+        line += f", mail after {outcome.mailed_after:.1f} s"
     return "\n    ".join([f"{'✗' if outcome.wrong else '✓'} {line}", *outcome.wrong])
 
 

@@ -97,7 +97,6 @@ ELSEWHERE = {
 
 
 def draw(number: int, chance: random.Random) -> list[str]:
-    """Some faults by chance, none of which lasts for minutes, or needs an installation of its own."""
-    return chance.sample(
-        [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith("clock/")], number
-    )
+    """Some faults by chance, none of which takes minutes, as a mail does that is kept back, or another installation."""
+    short = [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith(("clock/", "mail/"))]
+    return chance.sample(short, number)

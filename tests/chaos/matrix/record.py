@@ -32,8 +32,8 @@ class Record:
     def table(self) -> str:
         """Markdown: a line for each fault with all that is known of it, and what has not been tried."""
         rows = [
-            "| fault | times | refused, of 8 | slowest answer | right again after | wrong |",
-            "|---|---|---|---|---|---|",
+            "| fault | times | refused, of 8 | slowest answer | right again after | mail after | wrong |",
+            "|---|---|---|---|---|---|---|",
         ]
         by_fault: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes():
@@ -51,4 +51,6 @@ def _row(fault: str, outcomes: Iterable[Outcome]) -> str:
     words = f"{min(refused)} to {max(refused)}" if len(set(refused)) > 1 else str(refused[0])
     slowest, healed = max(each.slowest for each in taken), max(each.healed_after for each in taken)
     wrong = sum(bool(each.wrong) for each in taken)
-    return f"| {fault} | {len(taken)} | {words} | {slowest:.1f} s | {healed:.1f} s | {wrong} |"
+    mailed = max((each.mailed_after for each in taken if each.mailed_after is not None), default=None)
+    mail = "" if mailed is None else f"{mailed:.1f} s"
+    return f"| {fault} | {len(taken)} | {words} | {slowest:.1f} s | {healed:.1f} s | {mail} | {wrong} |"

@@ -10,6 +10,7 @@ from tests.chaos.consistency import assert_server_consistent
 from tests.chaos.database.requests import Answer, Client
 from tests.chaos.matrix.faults import FAULTS
 from tests.chaos.matrix.installation import Installation
+from tests.chaos.matrix.letter import Letter
 from tests.chaos.matrix.reader import Reader
 from tests.chaos.matrix.verbs import VERBS, Sent, control, find_wrong, insist, make_targets
 from tests.waiting import wait_until
@@ -27,6 +28,8 @@ class Outcome:
     slowest: float
     healed_after: float
     wrong: list[str]
+    mailed_after: float | None = None
+    """Seconds from the end of a fault of the mail server until a mail has come that it had kept back."""
 
 
 def take(installation: Installation, client: Client, name: str, chance: random.Random, *, within: float) -> Outcome:
@@ -34,7 +37,8 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     headstart = chance.choice(HEADSTARTS)
     targets = make_targets(installation, client)
     reader = Reader(client)
-    answers, ended = _send_during(installation, client, name, targets, headstart)
+    letter = Letter(installation, client) if name.startswith("mail/") else None
+    answers, ended = _send_during(installation, client, name, targets, headstart, letter)
     # What was frozen with the request in its hands answers when it moves again.
     slower_by = fault.lasts if fault.mutes else 0.0
     wrong = [
@@ -51,14 +55,21 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     if healed_after > HEALS_WITHIN + 2 * (within - 30.0):
         wrong.append(f"right again after {healed_after:.1f} s only: {problems[-1]}")
     reader.close()
+    mailed_after = _await_mail(letter, ended)
     wrong += reader.find_lies(installation.witness.sightings)
     wrong += _clean_up(installation, client)
     slowest = max(answer.seconds for answer in answers.values())
-    return Outcome(name, headstart, {verb: answers[verb].status for verb in VERBS}, slowest, healed_after, wrong)
+    statuses = {verb: answers[verb].status for verb in VERBS}
+    return Outcome(name, headstart, statuses, slowest, healed_after, wrong, mailed_after)
 
 
 def _send_during(
-    installation: Installation, client: Client, name: str, targets: Mapping[str, str], headstart: float | None
+    installation: Installation,
+    client: Client,
+    name: str,
+    targets: Mapping[str, str],
+    headstart: float | None,
+    letter: Letter | None,
 ) -> tuple[dict[str, Answer], float]:
     """Returns the answers, and when the fault was over."""
     fault = FAULTS[name]
@@ -69,11 +80,22 @@ def _send_during(
     with fault.breaking(installation):
         began = time.monotonic()
         sent = early or Sent(installation, client, targets)
+        if letter is not None:
+            letter.crash()
         if not fault.mutes:
             answers = sent.answers()
         time.sleep(max(0.0, fault.lasts - (time.monotonic() - began)))
     ended = time.monotonic()
     return sent.answers() if fault.mutes else answers, ended
+
+
+def _await_mail(letter: Letter | None, ended: float) -> float | None:
+    if letter is None:
+        return None
+    letter.wait_for_mail()
+    mailed_after = time.monotonic() - ended
+    letter.close()
+    return mailed_after
 
 
 def _is_right(installation: Installation, problems: list[str]) -> bool:

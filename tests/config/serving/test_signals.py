@@ -169,3 +169,11 @@ def test_there_is_nothing_to_reload_where_nothing_runs(served: Served) -> None:
     assert reloaded.returncode == 1
     assert "Berth does not run" in reloaded.stderr
     assert len(reloaded.stderr.splitlines()) == 1
+    with socket.socket() as older:  # a server that has left no trace, as those before 0.3.0 leave none
+        older.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        older.bind(("127.0.0.1", served.port))
+        older.listen()
+        reloaded = served.command("reload", within=PATIENT)
+    assert reloaded.returncode == 1
+    assert "cannot hand over" in reloaded.stderr
+    assert len(reloaded.stderr.splitlines()) == 1
