@@ -3,9 +3,11 @@
 import time
 from functools import partial
 
+import psycopg
+
 from tests.chaos.database.requests import Client
 from tests.chaos.matrix.installation import Installation
-from tests.chaos.matrix.verbs import RETRIES_WITHIN, insist
+from tests.chaos.matrix.verbs import RETRIES_WITHIN, control, insist
 from tests.waiting import wait_until
 
 NAME = "Letter"
@@ -20,14 +22,21 @@ class Letter:
         create = partial(client.send, "POST", "/api/projects", installation.new_body(NAME))
         answer = insist(create, time.monotonic() + RETRIES_WITHIN)
         assert answer.status == 201, answer
-        self._path = f"/api/projects/{answer.json['id']}"
-        self._container = installation.instance.name_of(answer.json["id"])
+        self._id = str(answer.json["id"])
+        self._path = f"/api/projects/{self._id}"
+        self._container = installation.instance.name_of(self._id)
         self._before = len(self._received())
 
     def crash(self) -> None:
-        """Its token is refused, now and after every start. Returns when its owner can read that."""
+        """Its token is refused, now and after every start. Returns when its owner can read that, and a mail waits.
+
+        Its owner stops it then, so that rows and engine agree about it.
+        """
         self._installation.instance.tell_stub(self._container, "exit20", for_ever=True)
         wait_until(self._is_crashed, within=TOLD_WITHIN, every=0.2, what="It is not told to have crashed")
+        wait_until(self._has_mail, within=TOLD_WITHIN, every=0.2, what="No mail is to be sent")
+        stopped = insist(partial(control, self._client, self._id, "stop"), time.monotonic() + RETRIES_WITHIN)
+        assert stopped.status == 200, stopped
 
     def wait_for_mail(self) -> None:
         wait_until(
@@ -42,6 +51,11 @@ class Letter:
     def _is_crashed(self) -> bool:
         answer = self._client.send("GET", self._path)
         return answer.status == 200 and answer.json["status"] == "crashed"
+
+    def _has_mail(self) -> bool:
+        with psycopg.connect(self._installation.direct_url, connect_timeout=5) as connection:
+            question = "SELECT 1 FROM accounts_outgoingmail WHERE facts->>'project' = %s"
+            return connection.execute(question, [self._id]).fetchone() is not None
 
     def _received(self) -> set[str]:
         """The ids of the mails about it. One whose confirmation was lost may have come twice."""
