@@ -18,6 +18,8 @@ from tests.config.serving.served import children_of, is_alive
 from tests.waiting import wait_until
 
 PATIENCE = 120.0
+ENDING = "Handling signal: term"
+"""What the web server says when `serve` has told it to end."""
 
 
 class Whole(WholeService):
@@ -40,6 +42,9 @@ class Whole(WholeService):
     def _web(self) -> int:
         lines = [line for line in self.log.read_text().splitlines() if "Started the web server, process " in line]
         return int(lines[-1].rpartition("process ")[2].rstrip("."))
+
+    def times_said(self, words: str) -> int:
+        return self.log.read_text().count(words)
 
     def family(self) -> set[int]:
         """The processes that are there as long as nothing happens."""
@@ -140,6 +145,12 @@ class UnderWay:
 
 
 def send(service: Whole, process: str, numbers: tuple[signal.Signals, ...]) -> None:
+    """Each signal once the one before it has been acted upon: two of a kind that wait would be one."""
+    first, *others = numbers
+    heard = service.times_said(ENDING)
     for pid in service.pids(process):
-        for number in numbers:
+        os.kill(pid, first)
+        for number in others:
+            if process == "serve":
+                wait_until(lambda: service.times_said(ENDING) > heard, within=PATIENCE, what=service.log.read_text)
             os.kill(pid, number)
