@@ -12,6 +12,9 @@ from rest_framework.request import Request
 
 from accounts.models import Scope, User
 
+_PASSED_ON = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
+"""Headers by which proxies say that they pass a request on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:
@@ -48,18 +51,28 @@ def client_address(request: HttpRequest | Request) -> str | None:
     Each of BERTH_TRUSTED_PROXIES appends the address of its caller to X-Forwarded-For. The entries further left were
     sent by the client and prove nothing. A list that is too short did not come through all proxies.
     """
-    hops = settings.BERTH_TRUSTED_PROXIES
-    peer = _address(request.META.get("REMOTE_ADDR", ""))
-    if hops == 0:
-        return peer
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    return (_address(forwarded[-hops]) if len(forwarded) >= hops else None) or peer
+    return _forwarded_address(request) or _address(request.META.get("REMOTE_ADDR", ""))
 
 
 def is_on_this_machine(request: HttpRequest) -> bool:
-    """Whether the client is. One without an address came through a socket of this machine."""
+    """Whether the client is. One without an address came through a socket of this machine.
+
+    Nobody is known to be here whom a proxy has passed on that is not trusted, or not through all that are: then the
+    address is that of the last proxy, which may well run on this machine.
+    """
+    if forwarded := _forwarded_address(request):
+        return ip_address(forwarded).is_loopback
+    if any(header in request.META for header in _PASSED_ON):
+        return False
     address = client_address(request)
     return address is None or ip_address(address).is_loopback
+
+
+def _forwarded_address(request: HttpRequest | Request) -> str | None:
+    """The address that the first of our proxies has seen; None where there is none, or too few have passed it on."""
+    hops = settings.BERTH_TRUSTED_PROXIES
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    return _address(forwarded[-hops]) if 0 < hops <= len(forwarded) else None
 
 
 def client_network(address: str | None) -> str:

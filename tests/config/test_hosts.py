@@ -67,6 +67,19 @@ def test_a_client_of_a_proxy_on_this_machine_is_not_here(settings: Any) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("hops", [0, 1, 2])
+@pytest.mark.parametrize("header", ["X_FORWARDED_FOR", "X_REAL_IP", "FORWARDED", "VIA"])
+def test_nor_is_one_whom_a_proxy_here_passed_on_that_is_not_trusted(settings: Any, header: str, hops: int) -> None:
+    """The operator has not named it, or somebody came past the one before it."""
+    settings.BERTH_TRUSTED_PROXIES = hops
+    for value in ("unknown", "", ELSEWHERE):
+        assert status("localhost", address=HERE, **{f"HTTP_{header}": value}) == 400
+        assert status("localhost", path="/healthz", address=HERE, **{f"HTTP_{header}": value}) == 200
+        answer = Client().get("/healthz", headers={"host": "localhost"}, **{f"HTTP_{header}": value})
+        assert "X-Berth-Version" not in answer
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("host", ["berth.example", "berth.example:443", "berth.internal", "berth.internal:9000"])
 def test_its_own_names_are_open_to_all(host: str) -> None:
     assert status(host) == 200
