@@ -73,9 +73,10 @@ def test_nor_is_one_whom_a_proxy_here_passed_on_that_is_not_trusted(settings: An
     """The operator has not named it, or somebody came past the one before it."""
     settings.BERTH_TRUSTED_PROXIES = hops
     for value in ("unknown", "", ELSEWHERE):
-        assert status("localhost", address=HERE, **{f"HTTP_{header}": value}) == 400
-        assert status("localhost", path="/healthz", address=HERE, **{f"HTTP_{header}": value}) == 200
-        answer = Client().get("/healthz", headers={"host": "localhost"}, **{f"HTTP_{header}": value})
+        passed_on: dict[str, Any] = {f"HTTP_{header}": value}
+        assert status("localhost", address=HERE, **passed_on) == 400
+        assert status("localhost", path="/healthz", address=HERE, **passed_on) == 200
+        answer = Client().get("/healthz", headers={"host": "localhost"}, **passed_on)
         assert "X-Berth-Version" not in answer
 
 
