@@ -35,6 +35,7 @@ class Looping:
             os.set_blocking(end, False)
         self.worker.set_up()
         self._clients: list[socket.socket] = []
+        self._is_stopped = False
         self._thread = threading.Thread(target=self.worker.run, name="loop")
         self._thread.start()
 
@@ -62,14 +63,17 @@ class Looping:
 
     def stop(self) -> None:
         """Stops as after SIGTERM. May be called again."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
         if self._thread.is_alive():
             self.worker.alive = False
             self.worker.loop.call_soon(lambda: None)
-            self._thread.join(GUARD)
-            assert not self._thread.is_alive()
-            self.worker.tmp.close()
-            for end in self.worker.PIPE:
-                os.close(end)
+        self._thread.join(GUARD)
+        assert not self._thread.is_alive()
+        self.worker.tmp.close()
+        for end in self.worker.PIPE:
+            os.close(end)
 
     def hang_up(self) -> None:
         for client in self._clients:

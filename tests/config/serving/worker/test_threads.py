@@ -24,6 +24,17 @@ def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -
     assert sum(name.startswith("stream") for name in site.threads) == 5
 
 
+def test_a_worker_whose_server_was_killed_ends_its_streams_whole(server: Looping, site: Site) -> None:
+    stream = server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+    wait_until(lambda: any(name.startswith("stream") for name in site.threads))
+    server.worker.ppid = -1
+    server.worker.loop.call_next(lambda: None)
+    server.worker.loop.wake()
+    wait_until(lambda: not server.worker.alive)
+    site.hold.set()
+    assert read_all(stream).endswith(b"\r\n0\r\n\r\n")
+
+
 def test_a_stop_waits_for_what_was_begun_and_for_nobody_else(server: Looping, site: Site) -> None:
     silent = server.connect()
     held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
