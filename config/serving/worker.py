@@ -37,6 +37,8 @@ _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """gunicorn makes one for each process."""
 
+    alive: bool
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         vars(self)["tmp"].close()
