@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 
+from accounts.services import still_signed_in
 from config import middleware
 from config.database import limits
 from containers.get_engine import get_engine
@@ -50,6 +51,7 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             (limits, "ANSWER"),
             (middleware, "OUTSIDE_WITHIN"),
             (middleware, "DATABASE_WITHIN"),
+            (still_signed_in, "ASK_AGAIN_AFTER"),
         ):
             monkeypatch.setattr(module, name, PATIENCE)
         if connection.vendor == "postgresql":

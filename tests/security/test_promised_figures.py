@@ -62,6 +62,7 @@ def test_a_figure_is_the_programs(sentence: str) -> None:
     assert sentence in TEXT
 
 
+@pytest.mark.hurried
 def test_a_followed_log_ends_within_five_seconds_of_its_token() -> None:
     """The token is checked with a line or, while there is none, after a silence. A second is left to open it again."""
     assert "within five seconds for a log that is followed" in TEXT
