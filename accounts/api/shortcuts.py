@@ -73,7 +73,7 @@ def _is_ordinary(request: HttpRequest) -> bool:
 
 
 def _allowed_methods(view: Any) -> str:
-    """The `Allow` header of the view's answers. Whoever may GET may ask for the head of it."""
+    """The `Allow` header of the view's answers. Where GET is allowed, HEAD is too."""
     known = view.cls.http_method_names
     own = getattr(view, "actions", None) or [name for name in known if hasattr(view.cls, name)]
     return ", ".join(name.upper() for name in known if name in {*own, "head", "options"})
