@@ -83,7 +83,7 @@ class Containers:
                 free()
             try:
                 for volume in self._lookup.find_volumes(key) if volumes else ():
-                    self.remove_volume(volume)
+                    self.remove_known_volume(volume)
             except ConflictError as error:
                 refusal = error  # in use: a deploy that has lost has just made its container, and will remove it
             else:
@@ -138,8 +138,12 @@ class Containers:
     def remove_volume(self, volume: str) -> None:
         """Removes the volume where it exists. Raises `EngineRefusedError` where one of this name is not ours."""
         if self._lookup.has_volume(volume):
-            with suppress(MissingError), self._connection.call() as client:
-                client.remove_volume(volume)
+            self.remove_known_volume(volume)
+
+    def remove_known_volume(self, volume: str) -> None:
+        """Removes a volume that is ours. A missing one is no error."""
+        with suppress(MissingError), self._connection.call() as client:
+            client.remove_volume(volume)
 
     def _unpause(self, found: Observation) -> None:
         """A paused process cannot receive a signal. Not an error where somebody else has unpaused it already."""

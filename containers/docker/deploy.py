@@ -52,38 +52,46 @@ class Deployment:
         self._quota = quota
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
+        self._is_new = False
 
     def run(self, confirm: Callable[[], bool]) -> Observation:
         try:
-            self._make_room()
+            kept = self._make_room()
             with time_limit(DEPLOY_LIMIT):
-                container = self._settle_name()
+                container = self._settle_name(kept)
                 if container.has_drifted:
                     self._realign(container)
                 if not container.is_up:
                     self._bring_up(container, confirm)
-                return self._find() or container
+                return self._lookup.look_up(container.container_id) or self._find() or container
         except EngineError:
             self._undo()
             raise
 
-    def _make_room(self) -> None:
+    def _make_room(self) -> Observation | None:
         """Replaces an older container before the time limit begins: its stop may take as long as its type allows.
 
-        Of several of this generation the first stays: they would poll one bot.
+        Of several of this generation the first stays: they would poll one bot. Returns what stays.
         """
-        for index, found in enumerate(self._find_all()):
+        there = self._find_all()
+        for index, found in enumerate(there):
             if self._must_go(found):
                 self._replace(found)
             elif index:
                 self._containers.stop_found(found, timeout=self._spec.stop_timeout)
                 self._containers.remove_found(found)
+        if not there or self._must_go(there[0]):
+            return None
+        return there[0] if len(there) == 1 else self._find()
 
-    def _settle_name(self) -> Observation:
-        """The container of this generation: the one that has the name already, or a new one."""
-        for pause in _PAUSES:
+    def _settle_name(self, known: Observation | None) -> Observation:
+        """The container of this generation: the one that has the name already, or a new one.
+
+        `known` is what there was a moment ago. Where somebody else was faster, the name is taken, and it looks again.
+        """
+        for attempt, pause in enumerate(_PAUSES):
             time.sleep(pause)
-            found = self._find()
+            found = self._find() if attempt else known
             if found is not None and not self._must_go(found):
                 return found
             if found is not None:
@@ -138,7 +146,7 @@ class Deployment:
             if found is None or self._must_go(found):
                 raise as_refusal(error) from error
             return found
-        self._is_ours_to_undo = True
+        self._is_ours_to_undo = self._is_new = True
         return Observation(
             name=spec.name,
             container_id=container_id,
@@ -149,16 +157,17 @@ class Deployment:
     def _prepare_volumes(self) -> None:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
+        volumes = self._lookup.find_volumes_for(self._key, name)
         self._new_volumes = [secrets_volume(name)]
-        self._state = self._lookup.find_data_volume(self._key) or data_volume(name)
-        if not self._lookup.has_volume(self._state):
+        self._state = volumes.state or data_volume(name)
+        if not volumes.state:
             self._new_volumes.append(self._state)
-        for volume in {secrets_volume(name), *self._lookup.find_secrets(self._key)}:
-            self._containers.remove_volume(volume)
+        for volume in volumes.secrets:
+            self._containers.remove_known_volume(volume)
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        user = Handover(self._connection, self._lookup, self._spec).complete(container)
+        user = Handover(self._connection, self._lookup, self._spec).complete(container, is_new=self._is_new)
         with self._connection.call() as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
         if not confirm():

@@ -40,15 +40,16 @@ class Handover:
         self._name = handover_name(spec.name)
         self._until = time.monotonic() + WAIT_LIMIT
 
-    def complete(self, container: Observation) -> int:
+    def complete(self, container: Observation, *, is_new: bool = False) -> int:
         """Returns the user as whom the container runs, once the volume and all that is in it are that user's.
 
         A container that an older Berth made, and that is adopted, keeps its user until the next deploy replaces it.
+        One that `is_new` was made for the spec, and runs as its user.
 
         Raises `EngineUnavailableError` where that takes longer than `WAIT_LIMIT`: it goes on, and a later call finds it
         done. Raises `EngineRefusedError` where the image has no program for it.
         """
-        if details := self._lookup.read(container.container_id):
+        if not is_new and (details := self._lookup.read(container.container_id)):
             self._user = details.user
         for _ in range(_ATTEMPTS):
             root = read_root(self._connection, container.container_id)

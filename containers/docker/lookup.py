@@ -1,7 +1,7 @@
 """Finds the containers and volumes of a key on Docker: by their labels, because names are only names."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -22,6 +22,15 @@ from containers.vocabulary import (
 )
 
 SILENT = "The container engine does not say how this container is."
+FOREIGN_STATE = "The agent's state, the volume {}, belongs to another installation."
+FOREIGN_VOLUME = "A volume that is not ours is called {}. Remove or rename it."
+
+
+class AgentVolumes(NamedTuple):
+    """Of one agent: the volume of its state, empty where there is none yet, and those with credentials."""
+
+    state: str
+    secrets: set[str]
 
 
 class Lookup:
@@ -106,8 +115,35 @@ class Lookup:
         """
         states = [volume for volume in self._volumes_of(key) if volume.name.endswith(DATA)]
         if foreign := next((volume.name for volume in states if not is_ours(volume.labels)), None):
-            raise EngineRefusedError(f"The agent's state, the volume {foreign}, belongs to another installation.")
+            raise EngineRefusedError(FOREIGN_STATE.format(foreign))
         return states[0].name if states else ""
+
+    def find_volumes_for(self, key: str, name: str) -> "AgentVolumes":
+        """What there is for the agent of this key, whose next container has this name: by labels and by names.
+
+        Raises `EngineRefusedError` for a state of another installation, and for a volume that is not ours and in the
+        way of one of ours.
+        """
+        labelled, named = self._volumes_of(key), self._list_named(name)
+        states = [volume for volume in labelled if volume.name.endswith(DATA)]
+        if foreign := next((volume.name for volume in states if not is_ours(volume.labels)), None):
+            raise EngineRefusedError(FOREIGN_STATE.format(foreign))
+        state = states[0].name if states else data_volume(name)
+        secrets = {volume.name for volume in labelled if volume.name.endswith(SECRETS) and is_ours(volume.labels)}
+        for volume in named:
+            if volume.name not in {state, secrets_volume(name)}:
+                continue
+            if not is_ours(volume.labels):
+                raise EngineRefusedError(FOREIGN_VOLUME.format(volume.name))
+            secrets |= {volume.name} - {state}
+        exists = bool(states) or any(volume.name == state for volume in named)
+        return AgentVolumes(state=state if exists else "", secrets=secrets)
+
+    def _list_named(self, name: str) -> list[Volume]:
+        """The volumes with this in their name. Unlike an inspection, it finds all of them with one question."""
+        with self._connection.call() as client:
+            answer = client.volumes(filters={"name": [name]})
+        return read_volumes(answer)
 
     def find_secrets(self, key: str, *, belong: Callable[[Mapping[str, str]], bool] = is_ours) -> list[str]:
         """The names of the volumes that hold credentials of this key. `belong` says by their labels which are meant."""
@@ -134,8 +170,7 @@ class Lookup:
         with understand_answer():
             is_foreign = not is_ours(found["Labels"] or {})
         if is_foreign:
-            message = f"A volume that is not ours is called {volume}. Remove or rename it."
-            raise EngineRefusedError(message)
+            raise EngineRefusedError(FOREIGN_VOLUME.format(volume))
         return True
 
 

@@ -17,7 +17,7 @@ from tests.containers.docker.scripted_engine import (
     LABELS,
     LOST,
     NAME,
-    OUR_VOLUME,
+    OUR_STATE,
     SPEC,
     Answer,
     container,
@@ -41,7 +41,7 @@ def lost_volumes(daemon: FaultySocket) -> bool:
     return asked(daemon, f"DELETE /volumes/{NAME}-data")
 
 
-BEFORE = [GONE, GONE]  # the two looks before a container is made
+BEFORE = [GONE]  # the look before a container is made
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
@@ -84,7 +84,7 @@ def test_a_container_that_did_not_start_is_removed(daemon: FaultySocket, fault: 
 
 
 def test_state_that_was_there_before_outlives_a_failed_deploy(daemon: FaultySocket) -> None:
-    daemon.script[f"GET /volumes/{NAME}-data"] = [OUR_VOLUME]
+    daemon.script["GET /volumes"] = [OUR_STATE]
     daemon.script[f"POST /containers/{ID}/start"] = [FAILED]
     daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
     with pytest.raises(EngineRefusedError):
