@@ -12,27 +12,33 @@ from pathlib import Path
 
 from tests.benchmarks.bare import serving_bare
 from tests.benchmarks.deploy import Raw, api_round
-from tests.benchmarks.harness import EMAIL, Server, manage, median_ratio, print_row, serving
+from tests.benchmarks.harness import Server, manage, median_ratio, print_row, serving
 from tests.benchmarks.load import Load, press
 from tests.waiting import wait_until
 
 WORKERS, THREADS = 2, 16
 """Those of the service by default."""
 
+OTHER_LISTS = (1, 1000)
+"""Projects of other owners, whose lists are measured as well."""
+
 ROWS = """
 from django.conf import settings
 from accounts.models import Scope, User
 from accounts.services.api_keys import issue_api_key
 from projects.models import AgentType, Plan, Project
-owner = User.objects.get(email="{email}")
 type_, plan = AgentType.objects.get(slug="stub"), Plan.objects.get(slug="bench")
-for number in range({count}):
-    Project.objects.create(
-        owner=owner, instance=settings.BERTH_INSTANCE, name=f"bench {{number}}", agent_type=type_, plan=plan,
-        desired="stopped", container_state="", uid=800000 + number,
+for owned in {counts}:
+    owner = User.objects.create_user(f"owner-of-{{owned}}@example.org")
+    Project.objects.bulk_create(
+        Project(
+            owner=owner, instance=settings.BERTH_INSTANCE, name=f"bench {{number}}", agent_type=type_, plan=plan,
+            desired="stopped", container_state="", uid=800000 + 10000 * owned + number,
+        )
+        for number in range(owned)
     )
-_, key = issue_api_key(user=owner, name="bench", scope=Scope.WRITE, lifetime_days=None)
-(settings.BERTH_DATA_DIR / "bench-key").write_text(key)
+    _, key = issue_api_key(user=owner, name="bench", scope=Scope.WRITE, lifetime_days=None)
+    (settings.BERTH_DATA_DIR / f"bench-key-{{owned}}").write_text(key)
 """
 
 
@@ -63,23 +69,37 @@ def main(options: argparse.Namespace) -> None:
 
 
 def prepare(server: Server, count: int) -> list[Row]:
-    """Makes the projects, and waits until the watcher has seen them."""
-    manage(server, "shell", "--no-imports", "-c", ROWS.format(email=EMAIL, count=count))
-    key = Path(server.environment["BERTH_DATA_DIR"], "bench-key").read_text()
-    sent = {"Authorization": f"Bearer {key}"}
+    """Makes the projects of some owners, and waits until the watcher has seen them."""
+    manage(server, "shell", "--no-imports", "-c", ROWS.format(counts=(count, *OTHER_LISTS)))
+    sent = {owned: _headers(server, owned) for owned in (count, *OTHER_LISTS)}
 
     def has_settled() -> bool:
-        return all(each["status"] == "stopped" for each in json.loads(ask(server.port, "/api/projects", sent)[1]))
+        return all(
+            each["status"] == "stopped" for each in json.loads(ask(server.port, "/api/projects", sent[count])[1])
+        )
 
     wait_until(has_settled, within=60)
-    etag, body = ask(server.port, "/api/projects", sent)
+    etag, body = ask(server.port, "/api/projects", sent[count])
+    others = [Row(f"list of {owned}", "/api/projects", sent[owned]) for owned in OTHER_LISTS]
+    return [
+        *_rows_of(count, sent[count], etag, str(json.loads(body)[0]["id"])),
+        *others,
+        Row("/healthz", "/healthz", {}),
+    ]
+
+
+def _headers(server: Server, owned: int) -> dict[str, str]:
+    key = Path(server.environment["BERTH_DATA_DIR"], f"bench-key-{owned}").read_text()
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _rows_of(count: int, sent: dict[str, str], etag: str, project: str) -> list[Row]:
     return [
         Row(f"list of {count}", "/api/projects", sent),
         Row("page of 20", "/api/projects?limit=20", sent),
         Row("unchanged list", "/api/projects", {**sent, "If-None-Match": etag}, status=304),
-        Row("detail", f"/api/projects/{json.loads(body)[0]['id']}", sent),
+        Row("detail", f"/api/projects/{project}", sent),
         Row("session", "/api/auth/session", sent),
-        Row("/healthz", "/healthz", {}),
     ]
 
 

@@ -20,7 +20,7 @@ def test_the_table_has_a_row_for_each_read() -> None:
     head, titles, *rows = done.stdout.splitlines()
     assert "processors" in head
     assert "÷ bare" in titles
-    names = ("list of 25", "page of 20", "unchanged list", "detail", "session", "/healthz")
+    names = ("list of 25", "page of 20", "unchanged list", "detail", "session", "list of 1", "list of 1000", "/healthz")
     assert [row.strip().startswith(name) for row, name in zip(rows, names, strict=True)] == [True] * len(names)
 
 
