@@ -3,3 +3,4 @@
 from tests.chaos.database.settings import *  # noqa: F403 - these settings are all of those and a few more
 
 BERTH_ENGINE_CLASS = "tests.chaos.signals.engine.HeldEngine"
+BERTH_GRACE = 100

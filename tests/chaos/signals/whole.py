@@ -133,9 +133,8 @@ class UnderWay:
             return type(error).__name__
 
     def still_serves(self) -> bool:
-        """Whether the stream goes on, and the connection answers."""
-        self.idle.request("GET", "/healthz")
-        return self.idle.getresponse().status == 200 and bool(self.stream.readline())
+        """Whether the stream goes on, and others are answered."""
+        return self._client.send("GET", "/healthz").status == 200 and bool(self.stream.readline())
 
     def close(self) -> None:
         self._clear()
