@@ -23,6 +23,8 @@ from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.verbs import ALICE, VERBS, Verb
 
+pytestmark = pytest.mark.one_database("postgresql")
+
 ROLLBACK = ("ROLLBACK TO SAVEPOINT", "RELEASE SAVEPOINT")
 
 

@@ -16,7 +16,7 @@ from tests.projects.services.bulkheads.scenes import API, Scene, control, make_s
 from tests.projects.services.crowd import AT_ONCE, Crowd
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
 
 def test_one_stop_waits_and_all_others_are_202_stopping_at_once(
