@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.api import shortcuts
 from accounts.credentials.session_tokens import issue_session, read_session, revoke_session
 from accounts.models import ApiKey, User
+from accounts.services import still_signed_in
+from accounts.throttling import rate_limits
 from projects.models import Project
+from projects.models.row_versions import are_numbered
 from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 from tests.shortcuts import LONG_AGO, PATHS, put, told, without_shortcuts
@@ -49,3 +53,24 @@ def test_what_is_remembered_is_told_to_nobody_whose_token_is_not_good_any_more(
             assert not answer.json()["authenticated"]
         else:
             assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
+
+
+def test_what_took_long_is_not_told_to_who_lost_access_meanwhile(
+    call: Call, project: Project, alice: User, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, now)
+    key = ApiKeyFactory.create(user=alice)
+    addresses = [f"/api/projects/{project.pk}", *(["/api/projects"] if are_numbered() else [])]
+    for address in 2 * addresses:  # from now on the list is remembered
+        assert call("GET", address, by=plain_key(key)).status_code == 200
+    count = rate_limits.count_request
+
+    def revoked_meanwhile(*arguments: Any, **options: Any) -> Any:
+        ApiKey.objects.filter(pk=key.pk).update(revoked_at=timezone.now())
+        return count(*arguments, **options)
+
+    for address in addresses:
+        ApiKey.objects.filter(pk=key.pk).update(revoked_at=None)
+        monkeypatch.setattr(shortcuts, "count_request", revoked_meanwhile)
+        monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)
+        assert call("GET", address, by=plain_key(key)).status_code == 401
