@@ -66,7 +66,7 @@ def _public_address(live_server: LiveServer, settings: Settings) -> None:
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
     # `__Host-` cookies need https or a host called localhost.
     context = browser.new_context(base_url=live_server.url, permissions=["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     context.add_init_script(_WATCH)
     yield context
     context.close()

@@ -44,6 +44,9 @@ def test_every_page_of_the_admin_fits_its_screen(
         page.goto(f"/admin/{path}/")
         assert page.locator("#content").is_visible()
         look(path.partition("/")[2])
+    page.goto("/admin/projects/project/growth/")
+    look("growth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"/admin/projects/project/{project.pk}/change/")
     look("project-change")
     page.goto(f"/admin/accounts/user/{alice.pk}/change/")

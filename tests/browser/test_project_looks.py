@@ -106,6 +106,11 @@ def test_every_page_fits_its_screen(
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_be_focused()
     look("delete-refused")
+    page.goto(f"/projects/{crashed.pk}/memory")
+    page.get_by_role("textbox").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_focused()
+    look("memory-refused")
     engine.unavailable = True
     Project.objects.update(observed_at=timezone.now() - timedelta(minutes=2))
     page.goto(f"/projects/{fleet['Tide tables'].pk}")
