@@ -336,13 +336,15 @@ LOGGING = {
         "json": {"()": "config.log_format.JsonFormatter"},
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]}
+        "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]},
+        "refusals": {"class": "config.refusals_log.RefusalsHandler"},
     },
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         # Our access log has the 4xx. Left to say: the errors, with their tracebacks.
         "django.request": {"level": "ERROR"},
+        "django.security": {"handlers": ["refusals"], "propagate": False},
         # At INFO it has two lines for each request.
         "psycopg.pool": {"level": "WARNING"},
     },

@@ -63,6 +63,16 @@ def is_ours(labels: Mapping[str, str]) -> bool:
     return INSTALLATION_LABEL not in labels or labels[INSTALLATION_LABEL] == installation_id()
 
 
+def helper_labels(kind: str) -> dict[str, str]:
+    """The labels of a short-lived container that is no agent: the label of its kind, with the instance, and our id."""
+    return {kind: settings.BERTH_INSTANCE, INSTALLATION_LABEL: installation_id()}
+
+
+def is_our_helper(labels: Mapping[str, str], kind: str) -> bool:
+    """Whether these are labels of such a container, of this kind, that this installation may remove."""
+    return is_ours({**labels, INSTANCE_LABEL: labels.get(kind, "")})
+
+
 def container_name(key: str) -> str:
     """The name of the container of this key.
 

@@ -7,14 +7,13 @@ as fast as before.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from django.conf import settings
 
+from containers.docker.helpers import find_helpers, remove_helper
 from containers.docker.lookup import Lookup
 from containers.docker.measuring import LABEL, Measuring
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
 from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import DATA
@@ -49,12 +48,8 @@ class DiskMeter:
     def give_way(self, key: str) -> None:
         """Ends the measurement of the state of this key: a volume cannot be removed while a container has it."""
         for state in self._states({PROJECT_LABEL: key}):
-            filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"], "volume": [state.name]}
-            with self._connection.call() as client:
-                helpers = [str(row["Id"]) for row in client.containers(all=True, filters=filters)]
-            for helper in helpers:
-                with suppress(MissingError, ConflictError), self._connection.call() as client:
-                    client.remove_container(helper, force=True, v=True)
+            for helper, _ in find_helpers(self._connection, LABEL, volume=state.name):
+                remove_helper(self._connection, helper)
 
     def _measure_batch(
         self, measuring: Measuring, states: Sequence[Volume], most: Mapping[str, int]

@@ -3,22 +3,25 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
 
 from containers.call_limits import time_limit
+from containers.docker.helpers import find_left_behind, remove_helper
 from containers.docker.observations import read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError
 from containers.hardening import MEBIBYTE, SECCOMP_PROFILE
+from containers.identity import helper_labels
 from containers.vocabulary import DiskUse, Volume
 
 LABEL = "berth.measures"
-"""The label of these containers; its value is the instance. They carry no other label, as they are no agents."""
+"""The label of these containers; its value is the instance. Next to it they have the installation's id only, as they
+are no agents."""
 
 LIMIT = 60.0
 """Seconds for one container."""
@@ -71,13 +74,8 @@ class Measuring:
 
     def remove_left_behind(self) -> None:
         """Removes those whose process was killed before it could do so, or that hung for longer than anybody waited."""
-        filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
-        with self._connection.call() as client, understand_answer():
-            found = [(row["Id"], row["Created"]) for row in client.containers(all=True, filters=filters)]
-        for container_id, created in found:
-            # The engine's clock may differ from ours, in either direction.
-            if abs(datetime.now(UTC) - datetime.fromtimestamp(created, UTC)) > _LEFT_BEHIND:
-                self._remove(container_id)
+        for container_id in find_left_behind(self._connection, LABEL, after=_LEFT_BEHIND):
+            self._remove(container_id)
 
     def _create(self, script: str, states: Sequence[Volume]) -> str:
         payload = measuring_payload(script, [(each.name, each.labels) for each in states], image=self._image)
@@ -97,8 +95,8 @@ class Measuring:
 
     def _remove(self, container_id: str) -> None:
         """One that hangs in the kernel cannot be removed now; a later measurement tries it."""
-        with suppress(EngineError), self._connection.call(about_one=True) as client:
-            client.remove_container(container_id, force=True, v=True)
+        with suppress(EngineError):
+            remove_helper(self._connection, container_id)
 
     def _unmake(self, states: Sequence[Volume]) -> None:
         """Removes those that were removed just before, and that the engine has made anew for our container.
@@ -124,7 +122,7 @@ def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str
         "Entrypoint": ["/bin/sh", "-c", script],
         "Cmd": [],
         "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-        "Labels": {LABEL: settings.BERTH_INSTANCE},
+        "Labels": helper_labels(LABEL),
         "Healthcheck": {"Test": ["NONE"]},
         "NetworkDisabled": True,
         "HostConfig": {

@@ -5,16 +5,16 @@ change the network (NET_ADMIN, and NET_RAW, which older iptables want) and no ot
 """
 
 import time
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
 
 from containers.call_limits import time_limit
+from containers.docker.helpers import find_left_behind, remove_helper
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import FIREWALL, inspect_image
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridges_to_guard
@@ -23,9 +23,11 @@ from containers.firewall.path import parse_chains
 from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules, parse_resolvers
 from containers.firewall.script import as_script
 from containers.hardening import MEBIBYTE
+from containers.identity import helper_labels
 
 LABEL = "berth.rules"
-"""The label of these containers; its value is the instance. They carry no other label, as they are no agents."""
+"""The label of these containers; its value is the instance. Next to it they have the installation's id only, as they
+are no agents."""
 
 _LIMIT = 20.0
 _LISTED = "berth lists "
@@ -68,7 +70,7 @@ def _payload(script: str, *, network: str, image: str) -> dict[str, Any]:
         "Entrypoint": ["/bin/sh", "-c", script],
         "Cmd": [],
         "Healthcheck": {"Test": ["NONE"]},
-        "Labels": {LABEL: settings.BERTH_INSTANCE},
+        "Labels": helper_labels(LABEL),
         "HostConfig": {
             "NetworkMode": network,
             "CapDrop": ["ALL"],
@@ -97,7 +99,7 @@ def run_helper(connection: Connection, script: str, *, network: str, image: str 
         with connection.call() as client:
             printed: str = client.logs(container_id, stdout=True, stderr=True).decode(errors="replace")
     finally:
-        _remove(connection, container_id)
+        remove_helper(connection, container_id)
     if exit_code:
         last = (printed.strip().splitlines() or ["it said nothing"])[-1]
         message = f"The firewall's container failed with status {exit_code}: {last[:200]}"
@@ -116,17 +118,7 @@ def _wait(connection: Connection, container_id: str) -> int:
     raise EngineRefusedError("The firewall's container did not end in time.")
 
 
-def _remove(connection: Connection, container_id: str) -> None:
-    with suppress(MissingError, ConflictError), connection.call() as client:
-        client.remove_container(container_id, force=True, v=True)
-
-
 def remove_left_behind(connection: Connection) -> None:
     """Removes those whose process was killed before it could do so."""
-    filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
-    with connection.call() as client, understand_answer():
-        found = [(row["Id"], row["Created"]) for row in client.containers(all=True, filters=filters)]
-    for container_id, created in found:
-        # The engine's clock may differ from ours, in either direction.
-        if abs(datetime.now(UTC) - datetime.fromtimestamp(created, UTC)) > _LEFT_BEHIND:
-            _remove(connection, container_id)
+    for container_id in find_left_behind(connection, LABEL, after=_LEFT_BEHIND):
+        remove_helper(connection, container_id)
