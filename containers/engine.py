@@ -181,7 +181,8 @@ class Engine(KeepsStates, Protocol):
         """What the state of each of these keys takes, one after the other as it becomes known.
 
         `keys` says of each at how many files nobody counts on: then the size is not measured either. One without a
-        state takes nothing. What cannot be measured within a minute is left out, and delays no other for longer.
+        state takes nothing. Of what cannot be counted within a minute, a part is (`DiskUse.is_part`), or it is left out
+        where not even that is known; it delays no other for longer.
         `images` are some that may be used for it, where there is none of Berth's own. Agents go on meanwhile, and
         `remove` does not wait for it. Raises `EngineRefusedError` where the engine has no image for it.
         """

@@ -174,10 +174,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
-    """What an agent's state takes on the engine's disk, and how many files, directories and links are in it."""
+    """What an agent's state takes on the engine's disk, and how many files, directories and links are in it.
+
+    `is_part` where it was not counted to the end: there is at least that much.
+    """
 
     used: int
     files: int
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

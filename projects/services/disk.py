@@ -18,7 +18,7 @@ from projects.errors import DiskFullError
 from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.bot import BOT_DENIED
-from projects.rules.disk import DISK_FULL, FORGET_BELOW
+from projects.rules.disk import DISK_FULL, FORGET_BELOW, DiskShare
 from projects.rules.lifecycle import Desired
 
 EVENT = "disk"
@@ -54,8 +54,11 @@ def find_due() -> QuerySet[Project]:
 def note_disk_use(project: Project, use: DiskUse) -> bool:
     """Notes what was measured of this project, as it was read before. Returns whether the agent may not run any more.
 
-    Does nothing where the memory was cleared meanwhile, or measured by somebody else.
+    Does nothing where the memory was cleared meanwhile, or measured by somebody else; nor with a part that is not too
+    much, because that says nothing of the whole.
     """
+    if use.is_part and not DiskShare(used=use.used, files=use.files, limit=project.disk_share.limit).is_full:
+        return False
     now = clock.now()
     mine = Project.objects.filter(pk=project.pk, disk_measured_at=project.disk_measured_at)
     if not mine.update(disk_used=use.used, disk_files=use.files, disk_measured_at=now):

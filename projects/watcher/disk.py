@@ -20,6 +20,10 @@ END_WITHIN = 2.0
 """Seconds that one under way gets when the watcher ends. It is given up then: nothing depends on its end."""
 
 
+_NAMED = 5
+"""Projects that one line of the log names."""
+
+
 class Disks:
     """One thread, at work while `leads` says so. `look_soon_at` is told the key of one that may not run any more."""
 
@@ -29,6 +33,7 @@ class Disks:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="disks", daemon=True)
         self._trouble = ""
+        self._missed: set[str] = set()
 
     def start(self) -> None:
         self._thread.start()
@@ -52,7 +57,7 @@ class Disks:
         try:
             close_old_connections()
             if self._leads() and not read_hold():
-                measure_disks(is_stopped=self._stopped.is_set, look_soon_at=self._look_soon_at)
+                return self._measure()
         except EngineError as error:
             return str(error)
         except DatabaseError as error:
@@ -63,16 +68,36 @@ class Disks:
             connections.close_all()
         return ""
 
+    def _measure(self) -> str:
+        missed = measure_disks(is_stopped=self._stopped.is_set, look_soon_at=self._look_soon_at)
+        again, self._missed = missed & self._missed, missed
+        return describe_missed(again)
+
 
 def measure_disks(
     *, is_stopped: Callable[[], bool] = lambda: False, look_soon_at: Callable[[str], None] = lambda _: None
-) -> None:
-    """Measures once what may have changed. Raises `EngineError`, having noted what was known before."""
+) -> set[str]:
+    """Measures once what may have changed. Raises `EngineError`, having noted what was known before.
+
+    Returns the ids of the projects whose memory could not be counted to the end, and is not known to be too much.
+    """
     due = {project.container_key: project for project in find_due()}
     most = {key: project.disk_share.max_files for key, project in due.items()}
     images = sorted({project.agent_type.image for project in due.values()})
+    missed = {key: str(project.pk) for key, project in due.items()}
     for key, use in get_engine().measure_disks(most, images=images):
         if note_disk_use(due[key], use):
             look_soon_at(key)
         if is_stopped():
-            return
+            return set()
+        if not use.is_part or due[key].disk_share.is_full:
+            del missed[key]
+    return set(missed.values())
+
+
+def describe_missed(projects: set[str]) -> str:
+    """Those that were missed twice. Once is nothing: a removal ends the measurement of others as well."""
+    if not projects:
+        return ""
+    named = ", ".join(sorted(projects)[:_NAMED]) + (f" and {more} more" if (more := len(projects) - _NAMED) > 0 else "")
+    return f"their limit does not hold for {named}: counting takes longer than its time, or the disk hangs."

@@ -157,6 +157,23 @@ def test_hostile_names_and_links_count_for_what_they_are(docker_under_test: Dock
 
 
 @pytest.mark.docker
+def test_what_takes_too_long_is_counted_in_part_and_nothing_twice(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "_COUNT_FOR", 1)
+    monkeypatch.setattr(measuring, "_SCRIPT", measuring._SCRIPT.replace("files=$(find", "sleep 1000; files=$(find", 1))
+    deploy(docker_under_test)
+    keep(docker_under_test, mebibytes=3, files=20)
+    hostile = """cd /data; dd if=/dev/zero of=linked bs=1M count=1; ln linked again; touch "$(printf 'a\n99999 total')"
+        touch -- '-rf'; mkdir -p deep/er; echo x > deep/er/x"""
+    assert docker_under_test.run("sh", "-c", hostile)[0] == 0
+    found = measure(docker_under_test)[docker_under_test.key]
+    assert found.is_part
+    assert found.files == 24  # big, the twenty, and three of the hostile ones
+    assert 3 * MIB <= found.used < 4 * MIB
+
+
+@pytest.mark.docker
 def test_where_the_engine_knows_no_quota_agents_run_without(docker_under_test: DockerUnderTest) -> None:
     """It refuses once, which leaves nothing behind, and is not asked again for every agent."""
     deploy(docker_under_test, disk_ceiling=64 * MIB)

@@ -146,10 +146,10 @@ class EngineDials(ContainerStore):
             self.containers[name].health, self.containers[name].has_reported = health, False
             self._emit(self.containers[name], f"health_status: {health}")
 
-    def fill(self, key: str, used: int, *, files: int = 1) -> None:
+    def fill(self, key: str, used: int, *, files: int = 1, is_part: bool = False) -> None:
         """What the agent of this key keeps takes so many bytes, as long as it is there."""
         with self._changed:
-            self.disks[key] = DiskUse(used=used, files=files)
+            self.disks[key] = DiskUse(used=used, files=files, is_part=is_part)
 
     def log(self, name: str, line: str) -> None:
         """The agent prints a line."""

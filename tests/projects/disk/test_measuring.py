@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError
 from projects.models import Project
+from projects.rules.disk import DISK_FULL
 from projects.services.disk import note_disk_use
-from projects.watcher.disk import measure_disks
+from projects.watcher.disk import Disks, describe_missed, measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.disk.measuring import keep
@@ -53,3 +55,43 @@ def test_who_keeps_still_is_not_measured_again(project: Project, engine: MemoryE
     control("start")
     measure_disks()
     assert ("measure_disks", project.container_key) in engine.calls
+
+
+def test_what_is_too_much_to_count_and_already_over_its_limit_is_stopped(
+    api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
+    engine.fill(project.container_key, int(project.plan.disk * 1.1), is_part=True)
+    assert measure_disks() == set()
+    reconcile()
+    assert shown(api, project)["status"] == "failed"
+    project.refresh_from_db()
+    assert project.failure_code == DISK_FULL
+    engine.fill(project.container_key, 4096, is_part=True)  # less was counted this time
+    assert measure_disks() == set()
+    reconcile()
+    assert shown(api, project)["status"] == "failed"
+    project.refresh_from_db()
+    assert project.failure_code == DISK_FULL
+
+
+def test_a_part_that_is_not_too_much_says_nothing_of_the_whole(
+    api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
+    engine.fill(project.container_key, int(project.plan.disk * 0.9), is_part=True)
+    assert measure_disks() == {str(project.pk)}
+    assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", None)
+
+
+def test_staff_are_told_of_what_was_missed_twice(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
+    hanging, other = deploy(name="A"), deploy(name="B", telegramToken="5:another")
+    engine.unmeasurable.add(hanging.container_key)
+    disks = Disks(lambda: True, lambda _: None)
+    assert disks._measure() == ""
+    assert str(hanging.pk) in disks._measure()
+    assert str(other.pk) not in disks._measure()
+    engine.unmeasurable.clear()
+    assert disks._measure() == ""
+
+
+def test_many_that_were_missed_make_one_short_line() -> None:
+    assert len(describe_missed({str(uuid4()) for _ in range(10_000)})) < 400
