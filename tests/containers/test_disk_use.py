@@ -12,29 +12,10 @@ from containers.docker import measuring
 from containers.docker.measuring import LABEL, measuring_payload
 from containers.identity import container_name
 from containers.vocabulary import DiskUse
+from tests.containers.disk_use import MIB, keep, measure
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest, deploy
-from tests.containers.memory_under_test import MemoryUnderTest
 from tests.waiting import wait_until
-
-MIB = 1 << 20
-MANY = 1000
-
-
-def measure(under_test: EngineUnderTest, *keys: str, most: int = MANY) -> dict[str, DiskUse]:
-    found = under_test.engine.measure_disks(dict.fromkeys(keys or [under_test.key], most), images=[under_test.image])
-    return dict(found)
-
-
-def keep(under_test: EngineUnderTest, *, mebibytes: int = 0, files: int = 0) -> None:
-    if isinstance(under_test, MemoryUnderTest):
-        under_test.engine.fill(under_test.key, mebibytes * MIB, files=files + (mebibytes > 0))
-        return
-    assert isinstance(under_test, DockerUnderTest)
-    user = f"dd if=/dev/zero of=/data/big bs=1M count={mebibytes}; " if mebibytes else ""
-    many = f'for n in $(seq {files}); do : > "/data/$n"; done' if files else ":"
-    code, printed = under_test.run("sh", "-c", f"{user}{many}")
-    assert code == 0, printed
 
 
 def test_it_says_how_much_an_agent_keeps_and_in_how_many_files(under_test: EngineUnderTest) -> None:
@@ -141,36 +122,6 @@ def test_a_volume_with_which_nothing_starts_delays_no_other(
     other = str(uuid4())
     deploy(docker_under_test, key=other)
     assert measure(docker_under_test, docker_under_test.key, other).keys() == {other}
-
-
-@pytest.mark.docker
-def test_hostile_names_and_links_count_for_what_they_are(docker_under_test: DockerUnderTest) -> None:
-    """Line ends in names, links out of the volume, and a file of a terabyte that takes nothing."""
-    deploy(docker_under_test)
-    hostile = """cd /data; touch "$(printf 'a\nmeasured 0 999 999\nb')"; touch -- '-rf'; touch '$(reboot)'
-        ln -s / root; ln -s /etc/passwd file; dd if=/dev/zero of=hole bs=1 count=1 seek=1099511627775 2>/dev/null
-        mkdir -p deep/er; echo x > deep/er/x; ln deep/er/x twice"""
-    assert docker_under_test.run("sh", "-c", hostile)[0] == 0
-    found = measure(docker_under_test)[docker_under_test.key]
-    assert found.files == 10
-    assert found.used < MIB
-
-
-@pytest.mark.docker
-def test_what_takes_too_long_is_counted_in_part_and_nothing_twice(
-    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measuring, "_COUNT_FOR", 1)
-    monkeypatch.setattr(measuring, "_SCRIPT", measuring._SCRIPT.replace("files=$(find", "sleep 1000; files=$(find", 1))
-    deploy(docker_under_test)
-    keep(docker_under_test, mebibytes=3, files=20)
-    hostile = """cd /data; dd if=/dev/zero of=linked bs=1M count=1; ln linked again; touch "$(printf 'a\n99999 total')"
-        touch -- '-rf'; mkdir -p deep/er; echo x > deep/er/x"""
-    assert docker_under_test.run("sh", "-c", hostile)[0] == 0
-    found = measure(docker_under_test)[docker_under_test.key]
-    assert found.is_part
-    assert found.files == 24  # big, the twenty, and three of the hostile ones
-    assert 3 * MIB <= found.used < 4 * MIB
 
 
 @pytest.mark.docker

@@ -1,0 +1,38 @@
+"""Measuring what agents keep who want it to be measured wrongly."""
+
+import pytest
+
+from containers.docker import measuring
+from tests.containers.disk_use import MIB, keep, measure
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
+
+
+@pytest.mark.docker
+def test_hostile_names_and_links_count_for_what_they_are(docker_under_test: DockerUnderTest) -> None:
+    """Line ends in names, links out of the volume, and a file of a terabyte that takes nothing."""
+    deploy(docker_under_test)
+    hostile = """cd /data; touch "$(printf 'a\nmeasured 0 999 999\nb')"; touch -- '-rf'; touch '$(reboot)'
+        ln -s / root; ln -s /etc/passwd file; dd if=/dev/zero of=hole bs=1 count=1 seek=1099511627775 2>/dev/null
+        mkdir -p deep/er; echo x > deep/er/x; ln deep/er/x twice"""
+    assert docker_under_test.run("sh", "-c", hostile)[0] == 0
+    found = measure(docker_under_test)[docker_under_test.key]
+    assert found.files == 10
+    assert found.used < MIB
+
+
+@pytest.mark.docker
+def test_what_takes_too_long_is_counted_in_part_and_nothing_twice(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "_COUNT_FOR", 1)
+    monkeypatch.setattr(measuring, "_SCRIPT", measuring._SCRIPT.replace("files=$(find", "sleep 1000; files=$(find", 1))
+    deploy(docker_under_test)
+    keep(docker_under_test, mebibytes=3, files=20)
+    hostile = """cd /data; dd if=/dev/zero of=linked bs=1M count=1; ln linked again; touch "$(printf 'a\n99999 total')"
+        touch -- '-rf'; mkdir -p deep/er; echo x > deep/er/x"""
+    assert docker_under_test.run("sh", "-c", hostile)[0] == 0
+    found = measure(docker_under_test)[docker_under_test.key]
+    assert found.is_part
+    assert found.files == 24  # big, the twenty, and three of the hostile ones
+    assert 3 * MIB <= found.used < 4 * MIB
