@@ -12,6 +12,7 @@ import docker
 
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from tests.chaos.stub import make_image
+from tests.containers.inside import run_inside
 from tests.engines import connect, remove_networks
 from tests.waiting import wait_until
 
@@ -67,8 +68,7 @@ class DockerInstance:
     def tell_stub(self, name: str, what: str, *, for_ever: bool = False) -> None:
         """Tells the stub how to end, once or after every start; see its script for the words."""
         path = "/data/do" if for_ever else "/tmp/do"
-        made = self.client.exec_create(name, ["sh", "-c", f"echo {what} > {path}"])
-        self.client.exec_start(made)
+        run_inside(self.client, name, "sh", "-c", f"echo {what} > {path}")
 
     def remove_all(self) -> None:
         """Removes all containers and volumes. Tries again while a killed server's requests go on."""

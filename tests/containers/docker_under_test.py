@@ -13,6 +13,7 @@ from containers.docker.engine import DockerEngine
 from containers.identity import container_name, network_name
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests.containers.engine_fixtures import deploy, make_spec
+from tests.containers.inside import run_inside
 from tests.waiting import wait_until
 
 
@@ -81,9 +82,7 @@ class DockerUnderTest:
 
     def run(self, *command: str, name: str = "") -> tuple[int, str]:
         """Exit code and output of a command inside the container."""
-        made = self.client.exec_create(name or self.name, list(command))
-        output = self.client.exec_start(made).decode(errors="replace")
-        return int(self.client.exec_inspect(made)["ExitCode"]), output
+        return run_inside(self.client, name or self.name, *command)
 
     def clean_up(self) -> None:
         for label in (f"{INSTANCE_LABEL}={settings.BERTH_INSTANCE}", "berth-test=foreign"):

@@ -14,6 +14,7 @@ from projects.watcher.watcher import Watcher
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.other_databases.databases import WITHIN, lose_everything, photograph, volumes_of, wait_for_rounds
 from tests.chaos.stub import STUB_PROJECT
+from tests.containers.inside import run_inside
 from tests.deploying import create_project
 from tests.waiting import wait_until
 
@@ -73,8 +74,7 @@ def test_what_is_in_quarantine_comes_back_with_its_memory(
 ) -> None:
     project = create_project(api, STUB_PROJECT)
     name = docker_instance.name_of(str(project.pk))
-    written = docker_instance.client.exec_create(name, ["sh", "-c", "echo remembered > /data/memory"])
-    docker_instance.client.exec_start(written)
+    run_inside(docker_instance.client, name, "sh", "-c", "echo remembered > /data/memory")
     Project.objects.all().delete()
     watcher()
     wait_until(lambda: docker_instance.states() == {str(project.pk): "created"}, within=WITHIN)
@@ -88,5 +88,4 @@ def test_what_is_in_quarantine_comes_back_with_its_memory(
     assert api.post(f"/api/projects/{project.pk}/control", {"action": "start"}).status_code == 200
     wait_until(lambda: api.get(f"/api/projects/{project.pk}").json()["status"] == "running", within=WITHIN)
     name = docker_instance.name_of(str(project.pk))
-    made = docker_instance.client.exec_create(name, ["cat", "/data/memory"])
-    assert docker_instance.client.exec_start(made).decode().strip() == "remembered"
+    assert run_inside(docker_instance.client, name, "cat", "/data/memory") == (0, "remembered\n")
