@@ -11,6 +11,7 @@ from config.backup.archive import ArchiveReader, ArchiveWriter, Member
 from config.backup.errors import BackupError
 from config.backup.manifest import Manifest, Memory
 from containers.errors import EngineError
+from projects.models.catalogue import MIB
 from projects.services.memory import KeptMemory, list_memories, read_memory, require_images, write_memory
 
 Say = Callable[[str], None]
@@ -49,6 +50,11 @@ def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memo
         if member.size == 0:
             say(f"  The memory of {kept.key} is gone: the project was deleted meanwhile.")
             return None
+        if kept.most and member.size > kept.most:
+            most = f"{kept.most // MIB} MiB"
+            say(f"  The memory of {kept.key} is NOT in the archive: it would be more than {most} there.")
+            say("  On the disk it takes much less: its agent keeps files with large holes.")
+            return None
         if settled is not None:
             break
     if not settled:
@@ -63,6 +69,8 @@ def _copy(kept: KeptMemory, member: Member, *, is_last: bool) -> bool:
     """Returns whether it is whole. Raises `_NotKeptError` where it is not, and there is another try; or is gone."""
     for piece in read_memory(kept):
         member.write(piece)
+        if kept.most and member.size > kept.most:
+            raise _NotKeptError
     is_whole = member.size > 0 and member.sha256 == _digest(kept)
     if member.size == 0 or not (is_whole or is_last):
         raise _NotKeptError
@@ -70,9 +78,13 @@ def _copy(kept: KeptMemory, member: Member, *, is_last: bool) -> bool:
 
 
 def _digest(kept: KeptMemory) -> str:
-    digest = hashlib.sha256()
+    """Of a part only where it has become too much since the first reading, so that the two differ."""
+    digest, size = hashlib.sha256(), 0
     for piece in read_memory(kept):
         digest.update(piece)
+        size += len(piece)
+        if kept.most and size > kept.most:
+            break
     return digest.hexdigest()
 
 

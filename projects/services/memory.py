@@ -10,27 +10,42 @@ from containers.get_engine import get_engine
 from containers.hardening import DATA
 from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
-from projects.models import AgentType, Project
+from projects.models import AgentType, Plan, Project
+from projects.models.catalogue import MIB
 from projects.rules.lifecycle import Desired
 from projects.services.quarantine import as_uuid
+
+MARGIN = 64 * MIB
+"""Bytes that an archive may have next to twice what a memory takes on the disk. An agent makes a file of a terabyte, of
+which nothing but holes is on the disk; in an archive each hole is as long as it says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptMemory:
-    """The volume of an agent's state. `image` is any of which the engine can make a container to reach it."""
+    """The volume of an agent's state. `image` is any of which the engine can make a container to reach it.
+
+    `most`: of more bytes an archive of it is not to be; 0 is no limit.
+    """
 
     key: str
     volume: str
     labels: Mapping[str, str]
     image: str
+    most: int = 0
 
 
 def list_memories() -> list[KeptMemory]:
     """The memory of every agent of this installation, running or not, in quarantine too. Raises `EngineError`."""
     volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
-    images = _images()
+    images, sizes = _images(), _sizes()
     return [
-        KeptMemory(key=volume.key, volume=volume.name, labels=volume.labels, image=images.get(volume.key, images[""]))
+        KeptMemory(
+            key=volume.key,
+            volume=volume.name,
+            labels=volume.labels,
+            image=images.get(volume.key, images[""]),
+            most=MARGIN + 2 * sizes.get(volume.key, sizes[""]),
+        )
         for volume in sorted(volumes, key=lambda each: (each.key, each.name))
         if volume.key and volume.name.endswith(DATA)
     ]
@@ -66,6 +81,14 @@ def _images() -> dict[str, str]:
     default = AgentType.objects.order_by("-is_default", "pk").values_list("image", flat=True).first() or ""
     rows = Project.objects.select_related("agent_type").values_list("pk", "agent_type__image")
     return {"": default, **{str(pk): image for pk, image in rows}}
+
+
+def _sizes() -> dict[str, int]:
+    """Bytes that the memory of each project may take, or takes though it may not; the most of all under no key."""
+    rows = Project.objects.select_related("plan").values_list("pk", "plan__disk_mb", "disk_used")
+    found = {str(pk): max(limit * MIB, used or 0) for pk, limit, used in rows}
+    largest = max(Plan.objects.values_list("disk_mb", flat=True), default=0) * MIB
+    return {"": max([largest, *found.values()]), **found}
 
 
 def _stop_timeout(key: str) -> int:

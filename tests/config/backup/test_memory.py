@@ -1,5 +1,6 @@
 """What agents remember, in an archive and back: with the engine in memory."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ from django.core.management.base import CommandError
 
 from config.backup import memory as memories
 from containers.errors import EngineError, EngineUnavailableError
-from projects.models import Project
+from projects.models import Plan, Project
+from projects.services.memory import KeptMemory, read_memory
 from projects.watcher.reconcile import reconcile
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import photograph
@@ -82,6 +84,43 @@ def test_an_agent_that_is_deleted_meanwhile_is_left_out(
     said = run("backup", archive, "--with-memory")
     assert "is gone" in said
     assert "2 agents' memories" in said
+
+
+def test_files_with_holes_do_not_fill_the_disk_of_the_backup(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.services.memory.MARGIN", 0)
+    Plan.objects.update(disk_mb=1)
+    engine.states[volumes[0]] = pack_state({"hole": "x" * (3 << 20)})
+    said = run("backup", archive, "--with-memory")
+    assert "NOT in the archive" in said
+    assert "2 agents' memories" in said
+    assert archive.stat().st_size < 3 << 20
+    run("restore", archive, "--with-memory", "--replace")
+
+
+def test_nor_do_those_that_are_made_between_the_two_readings(
+    volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read a second time is not read for longer than what is kept."""
+    monkeypatch.setattr("projects.services.memory.MARGIN", 0)
+    Plan.objects.update(disk_mb=1)
+    states: list[dict[str, str]] = [{"small": "x"}, {"hole": "x" * (9 << 20)}]
+    read: list[int] = []
+
+    def grow() -> None:
+        engine.states[volumes[0]] = pack_state(states[len(read) % 2])
+        read.append(0)
+
+    def count(kept: KeptMemory) -> Iterator[bytes]:
+        for piece in read_memory(kept):
+            read[-1] += len(piece)
+            yield piece
+
+    monkeypatch.setattr(memories, "read_memory", count)
+    engine.slow("read_state", grow)
+    run("backup", archive, "--with-memory")
+    assert max(read) < 3 << 20
 
 
 @pytest.mark.parametrize("verb", ["list_volumes", "read_state"])
