@@ -30,7 +30,7 @@ from projects.api.serializers import (
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
-from projects.rules.statuses import Condition
+from projects.rules.traits import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
 

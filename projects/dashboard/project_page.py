@@ -12,7 +12,7 @@ from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.control import is_sensible
 from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
-from projects.rules.statuses import Condition
+from projects.rules.traits import Condition
 from projects.services.logs import TAIL, read_logs
 from projects.services.observation import refresh
 from projects.services.runs import current_number, read_run

@@ -21,7 +21,7 @@ from projects.errors import UnknownRunError
 from projects.models import Event, Project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
-from projects.rules.statuses import Condition
+from projects.rules.traits import Condition
 from projects.services import control_project, create_project, delete_project, update_project
 from projects.services.deletion import check_may_be_deleted
 from projects.services.observation import refresh

@@ -3,7 +3,8 @@
 from enum import Enum, auto
 
 from projects.rules.lifecycle import Action, Facts, Operation
-from projects.rules.statuses import Condition, Status
+from projects.rules.statuses import Status
+from projects.rules.traits import Condition
 
 
 class Verdict(Enum):

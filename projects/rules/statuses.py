@@ -4,13 +4,10 @@ A new status is a member of `Status` and a row of `TRAITS`. It needs a rule in b
 fits it. When it applies is decided in `projects.rules.derivation`.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Literal
-
 from django.db.models import TextChoices
 
 from projects.rules.lifecycle import Action, Operation
+from projects.rules.traits import Condition, Look, Traits
 
 
 class Status(TextChoices):
@@ -28,50 +25,8 @@ class Status(TextChoices):
     DELETING = "deleting"
 
     @property
-    def traits(self) -> "Traits":
+    def traits(self) -> Traits:
         return TRAITS[self]
-
-
-class Condition(StrEnum):
-    """How the agent is. A start has nothing to do where it is up; a stop has been carried out where it is down."""
-
-    CHANGING = "changing"
-    UP = "up"
-    DOWN = "down"
-    ENDED = "ended"
-    UNKNOWN = "unknown"
-
-
-class Look(StrEnum):
-    """The class of a status on the pages: its icon and its colours. Each has one rule in berth.css."""
-
-    MOVING = "moving"
-    WELL = "well"
-    TROUBLE = "trouble"
-    ENDED = "ended"
-    HELD = "held"
-    STILL = "still"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traits:
-    """A row of the table. No field has a default, so that the type checker names each that a new status lacks.
-
-    `in_flight` is the operation that the status stands for while it is carried out. A settled status does not change
-    by itself within the next moments. `buttons` are the actions to offer where no operation is in flight.
-    `reason_level` is the class of the message that says why. `meaning` is shown where there is no reason to show.
-    The README repeats `meaning` and `next_step`.
-    """
-
-    in_flight: Operation
-    condition: Condition
-    is_settled: bool
-    buttons: frozenset[Action]
-    look: Look
-    reason_level: Literal["info", "warning", "error"]
-    meaning: str
-    next_step: str
 
 
 TRAITS = {

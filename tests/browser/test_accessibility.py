@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from projects.models import Project
-from projects.rules.statuses import Look
+from projects.rules.traits import Look
 from tests.browser.project_pages import deploy_by_form, fill_in
 from tests.fakes.engine import MemoryEngine
 
