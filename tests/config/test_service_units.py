@@ -108,6 +108,28 @@ def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path
     assert f"-{installed}/elsewhere" in unit(installed, "berth.service")
 
 
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+def test_the_data_directory_is_the_one_that_systemd_reads(tmp_path: Path, quote: str) -> None:
+    settings = tmp_path / "etc/berth/environment"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"BERTH_DATA_DIR={quote}/srv/berth{quote}\nBERTH_PORT=8123\n")
+    shown = run("install-service", tmp_path, "--print")
+    assert "ReadWritePaths=/run -/srv/berth\n" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "path", ["/srv/a b", "/srv/a -/", "/srv/|e", "/srv/&", "/srv/a\nUser=root", "/srv/%h", '/srv/"']
+)
+def test_no_data_directory_adds_anything_to_the_unit(tmp_path: Path, path: str) -> None:
+    environment = {"DESTDIR": str(tmp_path), "PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": path}
+    done = subprocess.run(
+        [ROOT / "config/bin/install-service", "--print"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "BERTH_DATA_DIR" in done.stderr
+
+
 def test_the_units_can_be_looked_at_before(tmp_path: Path) -> None:
     shown = run("install-service", tmp_path, "--print")
     assert shown.returncode == 0
