@@ -2,6 +2,7 @@
 
 import http.client
 import os
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,8 +61,9 @@ def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = T
                 preload_content=False,
                 decode_content=False,
             )
-            status = response.status
-            return Answer(status=status, body=_read_object(response) if reads_body else {})
+            with closing(response):
+                status = response.status
+                return Answer(status=status, body=_read_object(response) if reads_body else {})
     except _FAULTS:
         return Answer(status=status)
 
