@@ -79,6 +79,10 @@ class DockerInstance:
             with suppress(docker.errors.APIError):
                 self.client.remove_container(name, force=True, v=True)
         for name in self.volumes():
+            # A deploy that was undone may have left the container of a handover, which a later one would use.
+            for found in self.client.containers(all=True, filters={"volume": name}):
+                with suppress(docker.errors.APIError):
+                    self.client.remove_container(found["Id"], force=True, v=True)
             with suppress(docker.errors.APIError):
                 self.client.remove_volume(name, force=True)
         return not (self.containers() or self.volumes())
