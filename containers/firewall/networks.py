@@ -1,4 +1,4 @@
-"""Where agents may not send packets: every address that does not belong to the public internet. Pure.
+"""Where agents may not send packets: every address that does not belong to the public internet, and metadata. Pure.
 
 The source is IANA's two registries of special-purpose addresses: what they do not call globally reachable is refused,
 and so is multicast. (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry)
@@ -11,6 +11,7 @@ _PRIVATE_NETWORKS_4 = (
     "10.0.0.0/8",  # private
     "100.64.0.0/10",  # shared by a carrier's customers (CGNAT)
     "127.0.0.0/8",  # loopback
+    "168.63.129.16/32",  # Azure's metadata (WireServer), at an address like those of the internet
     "169.254.0.0/16",  # link-local; cloud metadata lives there
     "172.16.0.0/12",  # private
     "192.0.0.0/24",  # protocol assignments; another cloud's metadata

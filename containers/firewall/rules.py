@@ -36,6 +36,11 @@ agent fills 1,500 of the table's places (65,536 or more) at most."""
 QUERIES_RATE, QUERIES_BURST = "20/sec", 100
 """How many questions to name servers an agent may send, its own or those that Docker's resolver passes on for it."""
 
+_REMEMBERED = 60_000
+"""Milliseconds without a packet after which the kernel forgets a count, and the agent has its burst again. It would be
+one second; this is longer than the longest burst takes to come back. The kernel keeps what the first rule of a name
+said, so that another figure needs other names."""
+
 _GATEWAY_CONTROL = "5350:5351"
 """The ports on which agents could ask the nearest router to forward ports to this machine (NAT-PMP, PCP)."""
 
@@ -171,9 +176,9 @@ def _limits(version: int, bridge: str, refused: str) -> list[str]:
     What comes too fast is dropped without a word: a program that is told would try again at once.
     """
     begins = "-m conntrack --ctstate NEW"
-    each = f"-m hashlimit --hashlimit-mode srcip --hashlimit-name {bridge}"
-    queries = f"{each}-names --hashlimit-above {QUERIES_RATE} --hashlimit-burst {QUERIES_BURST}"
-    beginnings = f"{each}-new --hashlimit-above {CONNECTIONS_RATE} --hashlimit-burst {CONNECTIONS_BURST}"
+    each = f"-m hashlimit --hashlimit-mode srcip --hashlimit-htable-expire {_REMEMBERED} --hashlimit-name {bridge}"
+    queries = f"{each}-asks --hashlimit-above {QUERIES_RATE} --hashlimit-burst {QUERIES_BURST}"
+    beginnings = f"{each}-begins --hashlimit-above {CONNECTIONS_RATE} --hashlimit-burst {CONNECTIONS_BURST}"
     held = f"-m connlimit --connlimit-saddr --connlimit-mask {_BITS[version]} --connlimit-above {CONNECTIONS}"
     return [
         f"-p udp --dport 53 {queries} -j DROP",

@@ -57,6 +57,17 @@ def scatter(*, address: str, count: int) -> float:
     return time.monotonic() - began
 
 
+def reopen(*, address: str, port: int, rounds: int) -> float:
+    """Opens and closes connections until one is refused, rests for 3 s, and begins again. Returns the seconds."""
+    began = time.monotonic()
+    for number in range(rounds):
+        time.sleep(3 if number else 0)
+        with suppress(OSError):
+            for _ in range(400):
+                socket.create_connection((address, port), timeout=0.3).close()
+    return time.monotonic() - began
+
+
 def ask(*, address: str, count: int) -> list[float]:
     """Asks the name server `count` times from one socket. Returns the number of answers, and the seconds it took."""
     began, answers = time.monotonic(), 0

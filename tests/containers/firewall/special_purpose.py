@@ -68,3 +68,6 @@ ORDINARY = {
     "2a00::/12": True,
 }
 """Addresses of the public internet."""
+
+CLOUDS = {"168.63.129.16/32": False}
+"""What serves metadata to a cloud's machines, and is in no registry."""

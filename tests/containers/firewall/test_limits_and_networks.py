@@ -14,9 +14,9 @@ from containers.firewall.rules import CONNECTIONS, CONNECTIONS_BURST, QUERIES_BU
 from containers.programs import is_root
 from tests.containers.firewall.inside_router import NAME_SERVERS
 from tests.containers.firewall.router import AGENT, NEIGHBOUR, PORT, Router, make_router
-from tests.containers.firewall.special_purpose import MULTICAST, ORDINARY, REGISTRY
+from tests.containers.firewall.special_purpose import CLOUDS, MULTICAST, ORDINARY, REGISTRY
 
-BLOCKS = REGISTRY | MULTICAST | ORDINARY
+BLOCKS = REGISTRY | MULTICAST | ORDINARY | CLOUDS
 can_filter = pytest.mark.skipif(
     not (is_root() and all(map(shutil.which, ("iptables", "ip", "nsenter")))), reason="takes root, iptables and ip"
 )
@@ -104,6 +104,17 @@ def test_an_agent_fills_no_table_of_the_kernel(address: str) -> None:
     with make_router() as router:
         router.set_rules()
         seconds = router.as_agent("scatter", address=address, count=3000)
+        assert router.remember() <= CONNECTIONS_BURST + 10 * (seconds + 1)
+
+
+@pytest.mark.docker
+@can_filter
+@pytest.mark.parametrize("address", ["11.1.2.3", "2a01:5::5"])
+def test_a_pause_of_a_few_seconds_gives_no_second_burst(address: str) -> None:
+    """The kernel would forget a count after one second without a packet. Closed connections count nowhere else."""
+    with make_router() as router:
+        router.set_rules()
+        seconds = router.as_agent("reopen", address=address, port=PORT, rounds=3)
         assert router.remember() <= CONNECTIONS_BURST + 10 * (seconds + 1)
 
 
