@@ -9,6 +9,7 @@ import pytest
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
+from containers.identity import network_name
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
 from tests.paths import ROOT
@@ -39,6 +40,8 @@ def test_what_berth_asks_of_the_engine_is_what_the_document_lists(behind_proxy: 
     agents, asked = behind_proxy
     live_a_life(agents)
     assert {shape_of(request) for request in asked} == LISTED
+    unversioned = {each.split()[1].partition("?")[0] for each in asked if not re.match(r"\w+ /v\d", each)}
+    assert unversioned == {"/version"}
 
 
 def live_a_life(agents: Agents) -> None:
@@ -62,8 +65,14 @@ def live_a_life(agents: Agents) -> None:
         agents.client.pause(name)
         engine.stop(name, timeout=2)
     agents.deploy("", name=name)
-    agents.deploy("", name=name, generation=2)
     crashing = agents.deploy("crash").name
+    with agents.settings():
+        agents.client.disconnect_container_from_network(name, network_name())
+        agents.client.connect_container_to_network(name, "bridge")
+        engine.realign(name)
+    agents.client.rename(name, f"{name}-renamed")
+    agents.client.rename(crashing, name)  # the next deploy gives it a name of its own again
+    agents.deploy("", name=name, generation=2)
     with agents.settings():
         wait_until(lambda: engine.inspect(crashing).state == "exited")  # type: ignore[union-attr]  # it is there
         engine.stop(crashing, timeout=2)
