@@ -56,7 +56,7 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             monkeypatch.setattr(module, name, PATIENCE)
         if connection.vendor == "postgresql":
             # A test may have more threads than a server, so that some of them wait for a connection.
-            monkeypatch.setattr(connection.pool, "timeout", PATIENCE)  # type: ignore[attr-defined]  # the backend for PostgreSQL has it
+            monkeypatch.setattr(connection.pool, "timeout", PATIENCE)  # type: ignore[attr-defined]  # PostgreSQL has it
 
 
 @pytest.fixture(autouse=True)

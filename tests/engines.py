@@ -1,5 +1,6 @@
 """The Docker engine of the tests: the one that `DOCKER_HOST` names. docker-py's own client does not look at that."""
 
+import os
 from contextlib import suppress
 from ipaddress import ip_network
 from pathlib import Path
@@ -27,6 +28,7 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
 
 def remove_networks(client: Any, instance: str) -> None:
     """The networks of this instance, with their firewall rules, of whichever installation they are."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the rules depend on some, also past pytest
     for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
         with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
             client.remove_container(helper["Id"], force=True)

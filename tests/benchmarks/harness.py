@@ -83,7 +83,6 @@ def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, 
         finally:
             process.terminate()
             process.wait(60)
-            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the firewall's rules depend on some
             remove_leftovers({**server.environment, "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")})
 
 
