@@ -12,8 +12,9 @@ from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
 from containers.errors import EngineUnavailableError
+from containers.hardening import NEVER_BY_ENGINE
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, Observation
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation
 
 ALL_EVERY = 300.0
 """Seconds after which the policies of all containers are looked at again. The engine's events tell of most changes."""
@@ -91,6 +92,21 @@ class Alignment:
                 _leave(client, network, found)
             if own not in networks:
                 client.connect_container_to_network(found.container_id, own)
+
+
+def keep_down(connection: Connection) -> None:
+    """Lets the engine start no agent of any installation by itself. Running ones go on. Raises `EngineError`.
+
+    For a host that does not close the agents' bridges at boot any more, on which all of them rely.
+    """
+    with connection.call() as client:
+        rows = client.containers(all=True, filters={"label": [PROJECT_LABEL]})
+    with understand_answer():
+        ids = [str(row["Id"]) for row in rows]
+    for container_id in ids:
+        # One that is just being removed starts no more.
+        with suppress(MissingError, ConflictError), connection.call() as client:
+            client.update_container(container_id, restart_policy={"Name": NEVER_BY_ENGINE})
 
 
 def _leave(client: DockerClient, network: str, found: Observation) -> None:

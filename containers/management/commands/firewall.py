@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from containers.docker.alignment import keep_down
+from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from containers.firewall.boot import SCRIPT
 from containers.firewall.iptables import current_rules, remove_rules
@@ -20,11 +22,15 @@ class Command(BaseCommand):
         action = parser.add_mutually_exclusive_group()
         action.add_argument("--apply", action="store_true", help="set the rules on this host")
         action.add_argument("--boot", action="store_true", help="print what closes the agents' bridges at boot instead")
+        action.add_argument("--keep-down", action="store_true", help="let the engine start no agent by itself")
         action.add_argument("--remove", action="store_true", help="remove them from this host")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["remove"]:
             remove_rules()
+            return
+        if options["keep_down"]:
+            self._keep_down()
             return
         if options["boot"]:
             self.stdout.write(SCRIPT, ending="")
@@ -39,3 +45,9 @@ class Command(BaseCommand):
         if obstacle:
             raise CommandError(obstacle)
         self.stdout.write("Agents reach the internet and nothing near.")
+
+    def _keep_down(self) -> None:
+        try:
+            keep_down(Connection())
+        except EngineError as error:
+            raise CommandError(str(error)) from error
