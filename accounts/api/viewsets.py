@@ -120,6 +120,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         fields = _validate(NewKeySerializer, request)
         row, key = issue_api_key(
             user=request.user,
+            session=request.auth,
             name=fields["name"],
             scope=fields["scope"],
             lifetime_days=fields["expires_in_days"],
@@ -144,7 +145,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
     )
     def rotate(self, request: AuthenticatedRequest, pk: str) -> Response:
         """Make a key like this one, which goes on for at most 24 hours."""
-        return _issued(*rotate_api_key(user=request.user, key_id=_key_id(pk)))
+        return _issued(*rotate_api_key(user=request.user, session=request.auth, key_id=_key_id(pk)))
 
 
 def answer_session(request: HttpRequest | Request, user: User | None) -> HttpResponse:

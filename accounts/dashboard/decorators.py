@@ -9,14 +9,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
+from accounts.errors import InvalidTokenError
 from accounts.http import SignedInRequest
 
 Page = Callable[..., HttpResponse]
 
 
 def for_signed_in(view: Page) -> Page:
-    """Sends visitors without a session to the sign-in page."""
-    return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
+    """Sends visitors without a session to the sign-in page, also those whose session ends while the page is made."""
+
+    @wraps(view)
+    def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except InvalidTokenError:
+            return redirect("accounts:settings")  # which leads to the sign-in
+
+    return login_required(require_http_methods(["GET", "HEAD", "POST"])(wrapped))
 
 
 def counts_as(scope: str) -> Callable[[Page], Page]:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 
 from accounts.credentials.passwords import LONGEST_PASSWORD
@@ -102,11 +103,15 @@ class ChangePasswordForm(forms.Form):
             self.add_error("again", "The two new passwords differ. Type them again.")
         return self.cleaned_data
 
-    def save(self) -> bool:
-        """Changes the password. Returns False, and adds an error, if the current one is wrong."""
+    def save(self, session: SessionBase) -> bool:
+        """Changes the password. Returns False, and adds an error, if the current one is wrong.
+
+        Raises InvalidTokenError where `session` has been ended meanwhile.
+        """
         try:
             change_password(
                 user=self.user,
+                session=session,
                 current=self.cleaned_data["current"],
                 new=self.cleaned_data["new"],
                 address=self.address,

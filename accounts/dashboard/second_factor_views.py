@@ -17,7 +17,6 @@ from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_
 from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
 from accounts.errors import (
-    InvalidTokenError,
     SecondFactorExistsError,
     SecondFactorUnreadableError,
     WrongCodeError,
@@ -60,12 +59,14 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             codes = enrol_second_factor(
-                user=request.user, secret=secret, code=form.cleaned_data["code"], address=client_address(request)
+                user=request.user,
+                session=request.session,
+                secret=secret,
+                code=form.cleaned_data["code"],
+                address=client_address(request),
             )
         except WrongCodeError as error:
             form.add_error("code", str(error))
-        except InvalidTokenError:
-            return redirect("accounts:settings")  # which leads to the sign-in
         except SecondFactorExistsError as error:
             messages.info(request, str(error))
             return redirect("accounts:settings")
@@ -104,14 +105,16 @@ def require_password_and_code(template: str) -> Callable[[Callable[[SignedInRequ
     return decorate
 
 
+@sensitive_variables("codes")
 @require_password_and_code("accounts/recovery_codes_form.html")
 def make_recovery_codes(request: SignedInRequest) -> HttpResponse:
-    return _show_codes(request, renew_recovery_codes(user=request.user), title="Your new recovery codes")
+    codes = renew_recovery_codes(user=request.user, session=request.session)
+    return _show_codes(request, codes, title="Your new recovery codes")
 
 
 @require_password_and_code("accounts/second_factor_off.html")
 def turn_off_second_factor(request: SignedInRequest) -> HttpResponse:
-    disable_second_factor(user=request.user)
+    disable_second_factor(user=request.user, session=request.session)
     messages.success(request, "Your second factor is off. The password alone signs you in.")
     return redirect("accounts:settings")
 

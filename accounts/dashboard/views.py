@@ -20,7 +20,7 @@ from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, SignInForm
 from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
-from accounts.errors import InvalidTokenError, KeyExistsError, KeyLimitReachedError, UnknownKeyError
+from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, Scope, SecondFactor, User
 from accounts.services.api_keys import issue_api_key, revoke_api_key
@@ -100,7 +100,7 @@ def show_settings(request: SignedInRequest) -> HttpResponse:
 @settings_form
 def change_own_password(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, client_address(request), request.POST)
-    if not form.is_valid() or not form.save():
+    if not form.is_valid() or not form.save(request.session):
         return _settings_page(request, password_form=form)
     update_session_auth_hash(request, request.user)
     messages.success(request, "Your password is changed. All other sessions are signed out.")
@@ -117,13 +117,12 @@ def make_key(request: SignedInRequest) -> HttpResponse:
     try:
         row, key = issue_api_key(
             user=request.user,
+            session=request.session,
             key_id=form.cleaned_data["id"],
             name=form.cleaned_data["name"],
             scope=Scope(form.cleaned_data["scope"]),
             lifetime_days=form.cleaned_data["lifetime"],
         )
-    except InvalidTokenError:
-        return redirect("accounts:settings")  # which leads to the sign-in
     except KeyExistsError as error:
         messages.info(request, str(error))
         return redirect("accounts:settings")

@@ -11,7 +11,7 @@ from accounts import audit
 from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.models import ApiKey, Scope, User
-from accounts.services.still_signed_in import lock_if_still_signed_in
+from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 
 LIMIT = 25
 LIFETIMES = (30, 90, 365, None)
@@ -21,17 +21,23 @@ ROTATION_GRACE = timedelta(hours=24)
 
 @sensitive_variables("key")
 def issue_api_key(
-    *, user: User, name: str, scope: Scope, lifetime_days: int | None, key_id: uuid.UUID | None = None
+    *,
+    user: User,
+    session: SignedInBy,
+    name: str,
+    scope: Scope,
+    lifetime_days: int | None,
+    key_id: uuid.UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError, and InvalidTokenError where all
-    sessions of the user have been ended since `user` was read: keys outlive sessions.
+    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError, and InvalidTokenError where
+    `session`, or all of the user's, have been ended since `user` was read: keys outlive sessions.
 
     A caller that chooses `key_id` cannot make two keys by repeating the call: the second raises KeyExistsError.
     """
     key = make_key()
     now = timezone.now()
     with transaction.atomic():
-        _check_key_limit(user)
+        _check_key_limit(user, session)
         if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
             raise KeyExistsError
         row = ApiKey.objects.create(
@@ -50,7 +56,7 @@ def issue_api_key(
 
 
 @sensitive_variables("key")
-def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
+def rotate_api_key(*, user: User, session: SignedInBy, key_id: uuid.UUID) -> tuple[ApiKey, str]:
     """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
 
     Raises UnknownKeyError, what `issue_api_key` raises, and KeyLimitReachedError: during that day both keys are live
@@ -60,7 +66,9 @@ def rotate_api_key(*, user: User, key_id: uuid.UUID) -> tuple[ApiKey, str]:
         old = ApiKey.objects.select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
         if old is None:
             raise UnknownKeyError
-        row, key = issue_api_key(user=user, name=old.name, scope=Scope(old.scope), lifetime_days=old.lifetime_days)
+        row, key = issue_api_key(
+            user=user, session=session, name=old.name, scope=Scope(old.scope), lifetime_days=old.lifetime_days
+        )
         old.expires_at = _earliest(old.expires_at, timezone.now() + ROTATION_GRACE)
         old.save(update_fields=["expires_at"])
     audit.record("key_rotated", user=user.pk, key=old.pk, by_key=row.pk)
@@ -77,12 +85,12 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
     audit.record("key_revoked", key=key_id, by=by.pk)
 
 
-def _check_key_limit(user: User) -> None:
+def _check_key_limit(user: User, session: SignedInBy) -> None:
     """Raises KeyLimitReachedError and InvalidTokenError. Locks the user's row: two requests cannot both make the last.
 
     SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """
-    lock_if_still_signed_in(user)
+    lock_if_still_signed_in(user, session)
     if user.api_keys.live().count() >= LIMIT:
         raise KeyLimitReachedError(LIMIT)
 

@@ -15,7 +15,7 @@ from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_s
 from accounts.errors import SecondFactorExistsError, SecondFactorUnreadableError, WrongCodeError
 from accounts.models import RecoveryCode, SecondFactor, User
 from accounts.services.code_alarm import send_code_alarm
-from accounts.services.still_signed_in import lock_if_still_signed_in
+from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from accounts.throttling.known_networks import forget_networks, remember_network
 from accounts.throttling.login_attempts import are_codes_used_up, check_code_limit, reset_code_attempts
 
@@ -27,17 +27,19 @@ def has_second_factor(user: User) -> bool:
 
 
 @sensitive_variables("secret", "code", "codes")
-def enrol_second_factor(*, user: User, secret: str, code: str, address: str | None = None) -> list[str]:
+def enrol_second_factor(
+    *, user: User, session: SignedInBy, secret: str, code: str, address: str | None = None
+) -> list[str]:
     """Returns the recovery codes, which are not stored. Ends all sessions; the caller keeps its own by renewing it.
 
     Raises WrongCodeError if the code does not prove that the app has the secret, SecondFactorExistsError, and
-    InvalidTokenError where all sessions of the user have been ended since `user` was read: none of them comes back.
+    InvalidTokenError where `session`, or all of the user's, have been ended since `user` was read: none comes back.
     """
     step = matching_step(secret=secret, code=code)
     if step is None:
         raise WrongCodeError
     with transaction.atomic():
-        locked = lock_if_still_signed_in(user)
+        locked = lock_if_still_signed_in(user, session)
         if has_second_factor(locked):
             raise SecondFactorExistsError
         ciphertext = encrypt_secret(secret, user_id=locked.pk)
@@ -74,17 +76,21 @@ def check_second_factor(*, user: User, code: str, address: str | None) -> None:
 
 
 @sensitive_variables("codes")
-def renew_recovery_codes(*, user: User) -> list[str]:
-    """Replaces all recovery codes, and returns the new ones."""
+def renew_recovery_codes(*, user: User, session: SignedInBy) -> list[str]:
+    """Replaces all recovery codes, and returns the new ones. Raises InvalidTokenError as `enrol_second_factor` does."""
     with transaction.atomic():
-        codes = _replace_recovery_codes(User.objects.select_for_update().get(pk=user.pk))
+        codes = _replace_recovery_codes(lock_if_still_signed_in(user, session))
     audit.record("recovery_codes_made", user=user.pk)
     return codes
 
 
-def disable_second_factor(*, user: User) -> None:
-    """Removes the second factor for its user, whose password and code the caller has checked."""
-    _remove(user)
+def disable_second_factor(*, user: User, session: SignedInBy) -> None:
+    """Removes the second factor for its user, whose password and code the caller has checked.
+
+    Raises InvalidTokenError as `enrol_second_factor` does.
+    """
+    with transaction.atomic():
+        _remove(lock_if_still_signed_in(user, session))
     audit.record("second_factor_turned_off", user=user.pk)
 
 

@@ -15,6 +15,7 @@ from accounts.errors import InvalidCredentialsError, SecondFactorRequiredError, 
 from accounts.http import Credential
 from accounts.models import User
 from accounts.services.second_factor import check_second_factor, has_second_factor
+from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from accounts.throttling.login_attempts import account_digest, check_limit, reset_attempts
 
 
@@ -65,7 +66,10 @@ def log_in(*, email: str, password: str, code: str = "", address: str | None) ->
 def log_out(*, user: User, credential: Credential) -> None:
     """Ends the session of this token, and no other."""
     if credential.jti is not None and credential.expires_at is not None:
-        revoke_session(jti=credential.jti, expires_at=credential.expires_at)
+        with transaction.atomic():
+            # Who makes a key in this session has the user locked: it is there before the session ends, or never.
+            User.objects.select_for_update().filter(pk=user.pk).first()
+            revoke_session(jti=credential.jti, expires_at=credential.expires_at)
         audit.record("signed_out", user=user.pk, of="api")
 
 
@@ -77,17 +81,19 @@ def sign_out_everywhere(*, user: User) -> None:
 
 
 @sensitive_variables("current", "new", "encoded")
-def change_password(*, user: User, current: str, new: str, address: str | None) -> None:
+def change_password(*, user: User, session: SignedInBy, current: str, new: str, address: str | None) -> None:
     """Sets the password `new`, which has passed the password validators, and ends all sessions.
 
-    The caller keeps its own session by renewing it, unless that was ended since `user` was read. Raises what
-    `authenticate` raises: somebody who found an open browser gets no more attempts than anyone else.
+    The caller keeps its own by renewing it. Raises what `authenticate` raises, because somebody who found an open
+    browser gets no more attempts than anyone else, and InvalidTokenError where `session` was ended meanwhile.
     """
     checked = authenticate(email=user.email, password=current, address=address)
     encoded, version = make_password(new), user.session_version
-    unchanged = User.objects.filter(pk=user.pk, password=checked.password, session_version=version)
-    if not unchanged.update(password=encoded, session_version=version + 1):
-        raise InvalidCredentialsError  # somebody else was faster: with the same password, or by ending all sessions
+    with transaction.atomic():
+        lock_if_still_signed_in(user, session)
+        unchanged = User.objects.filter(pk=user.pk, password=checked.password, session_version=version)
+        if not unchanged.update(password=encoded, session_version=version + 1):
+            raise InvalidCredentialsError  # somebody else was faster, with the same password
     # As it was written, and not as it may be by now: a request that ends all sessions at this moment ends this too.
     user.password, user.session_version = encoded, version + 1
     audit.record("password_set", user=user.pk)

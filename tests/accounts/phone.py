@@ -40,4 +40,4 @@ class Phone:
     def enrol(self, user: User) -> None:
         """Set up the second factor of the user with this telephone."""
         self.scan(make_secret())
-        self.recovery_codes = enrol_second_factor(user=user, secret=self.secret, code=self.code())
+        self.recovery_codes = enrol_second_factor(user=user, session=None, secret=self.secret, code=self.code())

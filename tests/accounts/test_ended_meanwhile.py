@@ -11,7 +11,8 @@ from rest_framework.test import APIClient
 
 from accounts.credentials import api_keys as credentials
 from accounts.credentials.session_tokens import issue_session
-from accounts.models import ApiKey, SecondFactor, User
+from accounts.models import ApiKey, RecoveryCode, SecondFactor, User
+from accounts.services.second_factor import check_second_factor
 from accounts.services.set_password_links import make_set_password_link
 from accounts.services.sign_in import set_password, sign_out_everywhere
 from accounts.throttling.rate_limits import count_request
@@ -112,9 +113,10 @@ def test_no_request_brings_an_ended_session_back(
     assert answer.status_code < 500
     assert ended == [alice.pk]
     assert not is_in(client)
-    if end != "signed out":
-        assert not ApiKey.objects.exists()
-        assert not SecondFactor.objects.exists()
+    assert not ApiKey.objects.exists()
+    assert not SecondFactor.objects.exists()
+    kept = CANARY_PASSWORD if end != "password set" else "set by the owner, 1234"
+    assert User.objects.get(pk=alice.pk).check_password(kept)
 
 
 def test_undisturbed_they_all_keep_theirs(client: Client, alice: User, phone_of_the_thief: Phone) -> None:
@@ -125,17 +127,47 @@ def test_undisturbed_they_all_keep_theirs(client: Client, alice: User, phone_of_
     assert SecondFactor.objects.exists()
 
 
-@pytest.mark.parametrize("end", [name for name in ENDS if name != "signed out"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("path", ["/settings/second-factor/codes", "/settings/second-factor/off"])
+def test_no_ended_session_changes_the_second_factor(
+    client: Client, alice: User, phone: Phone, monkeypatch: pytest.MonkeyPatch, path: str, end: str
+) -> None:
+    """It ends after password and code have been found to be right."""
+    phone.enrol(alice)
+    client.force_login(alice)
+    before = {code.digest for code in RecoveryCode.objects.all()}
+
+    def check_and_end(**given: Any) -> None:
+        check_second_factor(**given)
+        ENDS[end](alice, client.cookies[COOKIE].value)
+
+    monkeypatch.setattr("accounts.dashboard.second_factor_forms.check_second_factor", check_and_end)
+    answer = client.post(path, {"password": CANARY_PASSWORD, "code": phone.next_code()})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/settings")
+    assert not is_in(client)
+    assert SecondFactor.objects.exists()
+    assert {code.digest for code in RecoveryCode.objects.all()} == before
+
+
+def sign_out_of_the_api(_user: User, token: str) -> None:
+    api = APIClient()
+    api.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    assert api.post("/api/auth/logout").status_code == 204
+
+
+@pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("rotated", [False, True])
 def test_no_ended_session_of_the_api_makes_a_key(
     alice: User, monkeypatch: pytest.MonkeyPatch, end: str, rotated: bool
 ) -> None:
     old = ApiKeyFactory.create(user=alice)
     api = APIClient()
-    api.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
+    token = issue_session(alice)
+    api.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    ends = {**ENDS, "signed out": sign_out_of_the_api}
 
     def end_first() -> str:
-        ENDS[end](alice, "")
+        ends[end](alice, token)
         return credentials.make_key()
 
     monkeypatch.setattr("accounts.services.api_keys.make_key", end_first)

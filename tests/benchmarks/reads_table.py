@@ -37,7 +37,7 @@ for owned in {counts}:
         )
         for number in range(owned)
     )
-    _, key = issue_api_key(user=owner, name="bench", scope=Scope.WRITE, lifetime_days=None)
+    _, key = issue_api_key(user=owner, session=None, name="bench", scope=Scope.WRITE, lifetime_days=None)
     (settings.BERTH_DATA_DIR / f"bench-key-{{owned}}").write_text(key)
 """
 

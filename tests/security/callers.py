@@ -52,7 +52,7 @@ class Callers:
         return client
 
     def _dead_key(self, kill: Callable[[ApiKey], Any]) -> str:
-        row, key = issue_api_key(user=self.alice, name="dead", scope=Scope.WRITE, lifetime_days=30)
+        row, key = issue_api_key(user=self.alice, session=None, name="dead", scope=Scope.WRITE, lifetime_days=30)
         kill(row)
         return key
 
@@ -64,7 +64,7 @@ class Callers:
 
 
 def _key(user: User, scope: Scope) -> str:
-    return issue_api_key(user=user, name=f"{scope} key", scope=scope, lifetime_days=30)[1]
+    return issue_api_key(user=user, session=None, name=f"{scope} key", scope=scope, lifetime_days=30)[1]
 
 
 def _expire(row: ApiKey) -> None:

@@ -62,7 +62,7 @@ def channel(request: pytest.FixtureRequest, service: PopulatedService) -> Iterat
         return
     client = api_of(service.alice)
     if request.param == "key":
-        key = issue_api_key(user=service.alice, name="writes", scope=Scope.WRITE, lifetime_days=30)[1]
+        key = issue_api_key(user=service.alice, session=None, name="writes", scope=Scope.WRITE, lifetime_days=30)[1]
         client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
     yield client
 

@@ -53,7 +53,7 @@ class Scene:
 def scene(db: None, engine: MemoryEngine) -> Scene:
     callers = Callers()
     project = deploy_project(callers.client("owner session"))
-    key, _ = issue_api_key(user=callers.alice, name="spare", scope=Scope.READ, lifetime_days=30)
+    key, _ = issue_api_key(user=callers.alice, session=None, name="spare", scope=Scope.READ, lifetime_days=30)
     engine.log(project.container_name, "Alice's agent says hello")
     return Scene(callers, project, key, engine)
 

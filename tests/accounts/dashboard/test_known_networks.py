@@ -110,7 +110,7 @@ def test_a_network_of_long_ago_is_not_known_any_more(locked: SignIn) -> None:
 
 
 def test_networks_go_with_the_second_factor(locked: SignIn, alice: User) -> None:
-    disable_second_factor(user=alice)
+    disable_second_factor(user=alice, session=None)
     assert not KnownNetwork.objects.exists()
 
 

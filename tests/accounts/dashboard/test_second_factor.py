@@ -112,7 +112,7 @@ def test_there_is_one_of_each_user(alices: Client, alice: User, phone: Phone) ->
     assert alices.post(CONFIRM, {"code": phone.code()}).status_code == 302
     assert alices.get(PICTURE).status_code == 404
     with pytest.raises(SecondFactorExistsError):
-        enrol_second_factor(user=alice, secret=phone.secret, code=phone.code())
+        enrol_second_factor(user=alice, session=None, secret=phone.secret, code=phone.code())
 
 
 def test_nothing_of_it_is_stored_in_plain_text(alices: Client, alice: User, phone: Phone) -> None:
