@@ -59,7 +59,7 @@ class EventStream:
             self._lease = stack.enter_context(acquire_lease(project.owner, STREAMS))
             self._lines = lines
             stack.callback(self._lines.close)
-            self._first = next(self._lines, None)
+            self._first = next(self._lines, None)  # opens the log, and waits for no line of the agent
             if revalidation.is_due:
                 revalidation.check_token()  # raises, and gives back what is held
             self._resources = stack.pop_all()
@@ -80,6 +80,8 @@ class EventStream:
         line = self._first
         release_connection()
         try:
+            if line == "":
+                line = next(self._lines, None)
             while line is not None:
                 self._check()
                 yield _event(line)

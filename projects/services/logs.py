@@ -39,8 +39,9 @@ def read_logs(
 ) -> Generator[str, None, None]:
     """Yields lines with their time in front, at most 1 MB. Raises `EngineError`.
 
-    With `follow` it goes on with new lines as they are printed, and yields an empty one now and then while there are
-    none. Without, the engine gets the two seconds of a read, so that a silent one holds no thread for long.
+    With `follow` it goes on with new lines as they are printed. It yields an empty one once the log is open, and then
+    now and then while there are none. The engine gets the two seconds of a read for all that is not followed, and for
+    opening what is, so that a silent one holds no thread of requests for long.
     """
     yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow)
 
@@ -70,6 +71,8 @@ def _read(
     sent = 0
     lines = _open_logs(key, tail=tail, since=since, follow=follow)
     try:
+        if follow:
+            yield ""
         for line in lines:
             text = _show(line, redactor)
             sent += len(text.encode()) + 1
@@ -82,9 +85,9 @@ def _read(
 
 def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bool) -> Iterator[bytes]:
     engine = get_engine()
-    if follow:
-        return engine.logs(key, tail=tail, since=since, follow=True)
     with engine.read_deadline():
+        if follow:
+            return engine.logs(key, tail=tail, since=since, follow=True)
         # All at once: the deadline is the thread's, and must not go on while somebody else reads the lines.
         lines = engine.logs(key, tail=tail, since=since)
         return iter(list(_first_bytes(lines)))

@@ -18,6 +18,7 @@ READS = {
     "logs": ("logs", "/api/projects/{}/logs"),
     "end of the logs": ("logs", "/api/projects/{}/logs?tail=5"),
     "stats": ("stats", "/api/projects/{}/stats"),
+    "followed": ("logs", "/api/projects/{}/logs?follow=true"),
     "page": ("logs", "/projects/{}"),
 }
 
@@ -52,7 +53,10 @@ def get(api: APIClient, alice: User) -> Callable[[str], Any]:
 def test_a_read_has_the_time_of_a_read(
     name: str, get: Callable[[str], Any], project: Project, limited: list[bool]
 ) -> None:
-    assert get(READS[name][1].format(project.pk)).status_code == 200
+    answer = get(READS[name][1].format(project.pk))
+    assert answer.status_code == 200
+    for close in answer._resource_closers:  # of one that is followed
+        close()
     assert limited == [True]
 
 
@@ -65,9 +69,29 @@ def test_where_it_is_over_the_answer_says_so(
     assert get(path.format(project.pk)).status_code == (200 if name == "page" else 503)
 
 
-def test_a_log_that_is_followed_goes_on(api: APIClient, project: Project, limited: list[bool], log: Any) -> None:
-    log("cast off")
+def test_only_its_opening_has_the_time_of_a_read(
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it prints is waited for in the stream's own thread, without a limit; until then nothing is."""
+    reading: list[bool] = []
+
+    @contextmanager
+    def read_deadline() -> Iterator[None]:
+        reading.append(True)
+        yield
+        reading.append(False)
+
+    def logs(_key: str, **_given: object) -> Iterator[bytes]:
+        def lines() -> Iterator[bytes]:
+            assert reading == [True, False]
+            reading.append(False)
+            yield b"2026-01-01T00:00:00Z cast off"
+
+        return lines()
+
+    monkeypatch.setattr(engine, "read_deadline", read_deadline)
+    monkeypatch.setattr(engine, "logs", logs)
     answer: Any = api.get(f"/api/projects/{project.pk}/logs?follow=true")
-    for close in answer._resource_closers:
-        close()
-    assert limited == [False]
+    assert reading == [True, False]
+    events = list(answer.streaming_content)
+    assert events == [b"data: 2026-01-01T00:00:00Z cast off\n\n", b"event: end\ndata: the log has ended\n\n"]
