@@ -7,6 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, is_here
+from containers.firewall.bridged import show_packets, shows_packets
 from containers.firewall.path import own_rules, parse_chains, without
 from containers.firewall.rules import (
     CLOSED,
@@ -59,7 +60,10 @@ def apply_rules() -> str | None:
 
 
 def rules_hold() -> bool:
-    """Whether all packets of the agents' bridges come to our rules, and these are as this process has set them."""
+    """Whether all packets of the agents' bridges come to our rules, and these are as this process has set them.
+
+    Those between two agents come to them only while the kernel shows what is bridged.
+    """
     try:
         return is_on_this_host() and all(_holds(rules) for rules in current_rules() if _exists_here(rules))
     except ProgramError:
@@ -72,6 +76,8 @@ def _exists_here(rules: RuleSet) -> bool:
 
 
 def _holds(rules: RuleSet) -> bool:
+    if not shows_packets(rules.bridge, rules.program):
+        return False
     chains = list_chains(rules.program)
     return _set_here.get(rules.key) == (rules, own_rules(chains, rules.chains)) and leads_to_rules(chains, rules)
 
@@ -125,6 +131,7 @@ def _apply(rules: RuleSet) -> None:
     if not leads_to_rules(chains, rules):
         raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
     _set_here[rules.key] = rules, own_rules(chains, rules.chains)
+    show_packets(rules.bridge, rules.program)
     raw, opening = ("-t", "raw"), rules.opening.split()
     if _succeeds(rules.program, *raw, "-n", "-L", CLOSED) and not _succeeds(
         rules.program, *raw, "-C", CLOSED, *opening

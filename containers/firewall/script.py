@@ -2,18 +2,22 @@
 
 from collections.abc import Iterable
 
+from containers.firewall.bridged import show_by_script
 from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
 
 
 def as_script(rules: Iterable[RuleSet]) -> str:
     """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
+    rules = list(rules)
     lines = ["#!/bin/sh", "set -eu"]
     for family in rules:
         lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
-        command = f"{family.program} -w"
         for hook in family.hooks:
-            lines += _lead_by_script(command, family.program, hook)
-        raw = f"{command} -t raw"
+            lines += _lead_by_script(f"{family.program} -w", family.program, hook)
+    for family in rules:
+        lines += show_by_script(family.bridge, family.program)
+    for family in rules:
+        raw = f"{family.program} -w -t raw"
         lines.append(
             f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {raw} -C {CLOSED} {family.opening} 2>/dev/null || "
             f"{raw} -I {CLOSED} 1 {family.opening}"

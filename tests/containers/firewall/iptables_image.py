@@ -1,4 +1,4 @@
-"""The image that sets firewall rules through the engine, made without a registry: busybox and this host's iptables."""
+"""The image that sets firewall rules through the engine, with no registry: busybox, this host's iptables and its ip."""
 
 import io
 import re
@@ -19,9 +19,10 @@ def make_iptables_image(client: docker.APIClient) -> None:
     """Gives the engine the image under the name by which Berth looks for it."""
     buffer = io.BytesIO(pack_root({}, applets=("sh", "cat", "grep", "nc", "sed", "tail")))
     with tarfile.open(fileobj=buffer, mode="a") as archive:
-        program = Path(str(shutil.which("xtables-nft-multi", path="/usr/sbin:/sbin")))
-        _add(archive, program, "usr/sbin/xtables-nft-multi")
-        for library in _libraries_of(program):
+        programs = [Path(str(shutil.which(name, path="/usr/sbin:/sbin:/bin"))) for name in ("xtables-nft-multi", "ip")]
+        for program in programs:
+            _add(archive, program, f"usr/sbin/{program.name}")
+        for library in {each for program in programs for each in _libraries_of(program)}:
             _add(archive, library, str(library).lstrip("/"))
         for folder in Path("/usr/lib").glob("*/xtables"):
             for extension in folder.iterdir():
