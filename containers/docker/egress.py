@@ -13,7 +13,15 @@ from containers.docker.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
 from containers.firewall.bridge import bridge_name, mark_bridge, restore_bridge_name
-from containers.firewall.iptables import apply_rules, can_set_rules, explain, find_obstacle, is_on_this_host, rules_hold
+from containers.firewall.iptables import (
+    apply_rules,
+    are_open,
+    can_set_rules,
+    explain,
+    find_obstacle,
+    is_on_this_host,
+    rules_hold,
+)
 from containers.programs import ProgramError, find_program, is_root
 
 logger = logging.getLogger(__name__)
@@ -81,7 +89,7 @@ class Egress:
     def _apply_here(self) -> str | None:
         is_first, self._was_here = not self._was_here, True
         holds = rules_hold()
-        if holds and time.monotonic() - self._set_here_at < HERE_EVERY:
+        if holds and time.monotonic() - self._set_here_at < HERE_EVERY and are_open():
             return None
         if find_program("ip"):
             with suppress(ProgramError):  # without it only a renamed bridge is not found again

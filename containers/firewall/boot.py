@@ -21,14 +21,43 @@ _TABLE = "-w -t raw"
 
 SCRIPT = f"""\
 #!/bin/sh
-# Drops all that comes from the bridges of Berth's agents, until Berth has set the rules of each. Runs before Docker.
+# Drops all that comes from the bridges of Berth's agents, until Berth has set the rules of each. Runs before Docker,
+# and when another firewall is reloaded: a bridge that is open for rules that are gone is closed again.
 set -eu
+
+# leads CHAIN RULE: whether all packets of $bridge come to the rule. Only rules of other interfaces stand before it.
+leads() {{
+    $program -w -S "$1" 2>/dev/null | while read -r rule; do
+        case "$rule" in
+            "-A $1 $2") echo "yes"; break ;;
+            "-A $1 -i $bridge "* | "-A $1 -i "*+*) break ;;
+            -P* | -N* | "-A $1 -i "*) ;;
+            *) break ;;
+        esac
+    done | grep -q yes
+}}
+
+# guarded: whether the rules of $bridge are there, and packets come to them.
+guarded() {{
+    rules=$(echo "$bridge" | tr '[:lower:]' '[:upper:]')
+    for end in FORWARD HOST LIMITS REFUSE; do
+        $program -w -S "$rules-$end" 2>/dev/null | grep -q '^-A' || return 1
+    done
+    leads INPUT "-i $bridge -j $rules-HOST" || return 1
+    leads FORWARD "-i $bridge -j $rules-FORWARD" ||
+        {{ leads FORWARD "-j DOCKER-USER" && leads DOCKER-USER "-i $bridge -j $rules-FORWARD"; }}
+}}
+
 for program in iptables ip6tables; do
     [ $program = iptables ] || [ -e /proc/net/if_inet6 ] || continue
     $program {_TABLE} -n -L {CLOSED} >/dev/null 2>&1 || $program {_TABLE} -N {CLOSED}
     $program {_TABLE} -C {CLOSED} -j DROP 2>/dev/null || $program {_TABLE} -A {CLOSED} -j DROP
     $program {_TABLE} -C PREROUTING -i {BRIDGE_PREFIX}+ -j {CLOSED} 2>/dev/null ||
         $program {_TABLE} -I PREROUTING 1 -i {BRIDGE_PREFIX}+ -j {CLOSED}
+    opened=$($program {_TABLE} -S {CLOSED} | sed -n 's/^-A {CLOSED} -i \\([^ ]*\\) -j RETURN$/\\1/p')
+    for bridge in $opened; do
+        guarded || $program {_TABLE} -D {CLOSED} -i "$bridge" -j RETURN
+    done
 done
 """
 

@@ -132,11 +132,21 @@ def _apply(rules: RuleSet) -> None:
         raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
     _set_here[rules.key] = rules, own_rules(chains, rules.chains)
     show_packets(rules.bridge, rules.program)
-    raw, opening = ("-t", "raw"), rules.opening.split()
-    if _succeeds(rules.program, *raw, "-n", "-L", CLOSED) and not _succeeds(
-        rules.program, *raw, "-C", CLOSED, *opening
-    ):
-        _run(rules.program, *raw, "-I", CLOSED, "1", *opening)
+    if not _is_open(rules):
+        _run(rules.program, "-t", "raw", "-I", CLOSED, "1", *rules.opening.split())
+
+
+def are_open() -> bool:
+    """Whether what closes the agents' bridges at boot lets their packets on to our rules. Nothing may close them."""
+    try:
+        return all(_is_open(rules) for rules in current_rules() if _exists_here(rules))
+    except ProgramError:
+        return False
+
+
+def _is_open(rules: RuleSet) -> bool:
+    closed = parse_chains(run_program(rules.program, "-w", "-t", "raw", "-S", seconds=_LIMIT)).get(CLOSED)
+    return closed is None or rules.opening in closed
 
 
 def _lead(rules: RuleSet, hook: Hook) -> None:
