@@ -33,7 +33,8 @@ def remove_networks(client: Any, instance: str) -> None:
         with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
             client.remove_container(helper["Id"], force=True)
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
-        remove_rules(network["Options"]["com.docker.network.bridge.name"])
+        if bridge := network["Options"].get("com.docker.network.bridge.name"):  # one on trial has none
+            remove_rules(bridge)
         client.remove_network(network["Id"])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from containers.firewall.bridge import BRIDGE_PREFIX
+from containers.firewall.neighbours import room_by_script
 from containers.firewall.rules import CLOSED
 from containers.programs import is_local_engine
 
@@ -18,6 +19,7 @@ ENGINE_REQUIRES = Path("/etc/systemd/system/docker.service.requires", UNIT)
 
 # The table `raw` is asked before all others, and neither Docker nor a firewall of the distribution opens it again.
 _TABLE = "-w -t raw"
+_ROOM = "\n".join(room_by_script())
 
 SCRIPT = f"""\
 #!/bin/sh
@@ -48,6 +50,7 @@ guarded() {{
         {{ leads FORWARD "-j DOCKER-USER" && leads DOCKER-USER "-i $bridge -j $rules-FORWARD"; }}
 }}
 
+{_ROOM}
 for program in iptables ip6tables; do
     [ $program = iptables ] || [ -e /proc/net/if_inet6 ] || continue
     $program {_TABLE} -n -L {CLOSED} >/dev/null 2>&1 || $program {_TABLE} -N {CLOSED}

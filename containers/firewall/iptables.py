@@ -8,6 +8,7 @@ from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, is_here
 from containers.firewall.bridged import show_packets, shows_packets
+from containers.firewall.neighbours import make_room
 from containers.firewall.path import own_rules, parse_chains, without
 from containers.firewall.rules import (
     CLOSED,
@@ -50,6 +51,7 @@ def apply_rules() -> str | None:
     """
     if reason := find_obstacle():
         return explain(reason)
+    make_room()
     try:
         for rules in current_rules():
             if _exists_here(rules):

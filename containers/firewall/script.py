@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 
 from containers.firewall.bridged import show_by_script
+from containers.firewall.neighbours import room_by_script
 from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
 
 
 def as_script(rules: Iterable[RuleSet]) -> str:
     """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
     rules = list(rules)
-    lines = ["#!/bin/sh", "set -eu"]
+    lines = ["#!/bin/sh", "set -eu", *room_by_script()]
     for family in rules:
         lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
         for hook in family.hooks:

@@ -16,7 +16,8 @@ PATHS = {
     "inspect_network": f"GET {NAMED}", "create_network_from": "POST /networks/create",
     "connect_container_to_network": f"POST {NAMED}/connect",
     "disconnect_container_from_network": f"POST {NAMED}/disconnect", "volumes": "GET /volumes",
-    "inspect_volume": "GET /volumes/{name}", "remove_volume": "DELETE /volumes/{name}",
+    "remove_network": f"DELETE {NAMED}", "inspect_volume": "GET /volumes/{name}",
+    "remove_volume": "DELETE /volumes/{name}",
 }  # fmt: skip
 WITHOUT_PATH = {"open_stream", "open_socket"}  # these are told it; `test_socket_proxy` sees which
 

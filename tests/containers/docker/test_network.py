@@ -1,0 +1,72 @@
+"""The agents' network: how large it is, and what there may be of it already."""
+
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from containers.docker import network
+from containers.docker.network import PREFIX, ensure_network
+from containers.docker_api.client import Connection
+from containers.identity import network_name, own_labels
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
+
+pytestmark = [pytest.mark.docker, pytest.mark.one_database]
+
+
+@pytest.fixture
+def client(docker_under_test: DockerUnderTest) -> Any:
+    """Of an engine that has no network of ours."""
+    if docker_under_test.client.networks(names=[f"^{network_name()}$"]):
+        docker_under_test.client.remove_network(network_name())
+    return docker_under_test.client
+
+
+def subnet_of(client: Any) -> Any:
+    return ip_network(client.inspect_network(network_name())["IPAM"]["Config"][0]["Subnet"])
+
+
+def names_of(client: Any) -> set[str]:
+    return {each["Name"] for each in client.networks(names=[network_name()])}
+
+
+def test_it_has_as_many_addresses_as_a_bridge_has_ports(client: Any) -> None:
+    assert ensure_network(Connection())
+    assert subnet_of(client).prefixlen == PREFIX
+    assert 1000 < subnet_of(client).num_addresses - 3 < 1024
+    assert names_of(client) == {network_name()}
+    assert not ensure_network(Connection())
+
+
+def test_a_larger_one_that_is_there_stays(docker_under_test: DockerUnderTest, client: Any) -> None:
+    client.create_network(**own_network())
+    before = client.inspect_network(network_name())
+    assert subnet_of(client).prefixlen < PREFIX
+    deploy(docker_under_test)
+    assert client.inspect_network(network_name())["Id"] == before["Id"]
+    docker_under_test.engine.remove(docker_under_test.key, volumes=True)
+    client.remove_network(network_name())
+
+
+def own_network() -> dict[str, Any]:
+    """As Berth made it before."""
+    made = network.network_payload()
+    return {"name": made["Name"], "driver": "bridge", "options": made["Options"], "labels": made["Labels"]}
+
+
+def test_what_a_killed_process_left_of_the_trial_is_used_and_goes(client: Any) -> None:
+    client.create_network(f"{network_name()}-size", labels=own_labels())
+    assert ensure_network(Connection())
+    assert names_of(client) == {network_name()}
+    assert subnet_of(client).prefixlen == PREFIX
+
+
+def test_where_somebody_takes_its_addresses_the_engine_chooses_others(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = client.inspect_network("bridge")["IPAM"]["Config"][0]["Subnet"]
+    monkeypatch.setattr(network, "_find_subnet", lambda _connection: taken)
+    assert ensure_network(Connection())
+    assert not subnet_of(client).overlaps(ip_network(taken))
+    client.remove_network(network_name())
