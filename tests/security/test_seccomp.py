@@ -25,6 +25,8 @@ ALLOWED = {
 BY_ARGUMENTS = {name for rule in PROFILE["syscalls"] if "args" in rule for name in rule["names"]}
 MISSING = {name for rule in PROFILE["syscalls"] if rule["action"] == "SCMP_ACT_ERRNO" for name in rule["names"]}
 FAMILIES = {"1", "2", "10", "16"}  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+INTERNET = {"2", "10"}
+TYPES = {"1", "2"}  # SOCK_STREAM and SOCK_DGRAM
 VSOCK = "40"
 NEWEST = 450
 """Numbers from here on came after Linux 5.16, the newest that the libraries of 2022 know."""
@@ -146,6 +148,8 @@ def test_the_kernel_itself_would_answer_otherwise(free: Any) -> None:
 def test_a_socket_is_of_a_family_that_the_firewall_sees_or_of_this_container(agent: Any, trapped: Any) -> None:
     answered = answers(agent, "sockets", "families")
     strange = {name for name in answered if name.split()[0] not in FAMILIES}
+    strange |= {name for name in answered if name.split()[0] in INTERNET and name.split()[1] not in TYPES}
+    assert {"2 5", "2 6", "2 10", "10 5", "10 6", "10 10"} <= strange  # SCTP, DCCP and packets
     assert {answered[name] for name in strange} == {"EPERM"}
     assert refused(trapped, "sockets", "families") == strange
     assert {f"{VSOCK} {kind}" for kind in range(1, 6)} <= strange
@@ -158,10 +162,19 @@ def test_a_family_is_not_disguised_by_bits_that_the_kernel_does_not_read(agent: 
 
 
 def test_the_internet_is_tcp_udp_and_pings(agent: Any, trapped: Any) -> None:
-    for key, pings in (("protocols", "1"), ("protocols6", "58")):
-        answered = answers(agent, "sockets", key)
-        assert answered.keys() - refused(trapped, "sockets", key) == {"0", "6", "17", pings}
-        assert (answered["0"], answered["6"], answered["132"]) == ("done", "done", "EPERM")
+    for version, pings in (("", "1"), ("6", "58")):
+        for key, allowed in ((f"protocols{version}", {"0", "6"}), (f"datagrams{version}", {"0", "17", pings})):
+            answered = answers(agent, "sockets", key)
+            assert answered.keys() - refused(trapped, "sockets", key) == allowed
+            assert {answered[number] for number in allowed - {pings}} == {"done"}
+            assert answered["132"] == "EPERM"
+
+
+def test_a_type_is_not_disguised_by_flags_or_bits_that_the_kernel_does_not_read(agent: Any, trapped: Any) -> None:
+    answered = answers(agent, "sockets", "disguised types")
+    assert refused(trapped, "sockets", "disguised types") == answered.keys() - TYPES
+    assert {answered[kind] for kind in answered.keys() - TYPES} == {"EPERM"}
+    assert {answered[kind] for kind in TYPES} == {"done"}
 
 
 def test_netlink_is_for_routes_and_pairs_are_of_unix(agent: Any, trapped: Any) -> None:

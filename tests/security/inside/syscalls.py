@@ -23,7 +23,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _FAMILIES = 46
 """AF_MAX of Linux 6.18."""
 
-_TYPES = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_RDM, socket.SOCK_SEQPACKET)
+_TYPES = range(16)
+"""SOCK_TYPE_MASK: what the kernel looks at. There are 1 to 6, and 10, which is SOCK_PACKET."""
+
+_FLAGS = socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
 _PROTOCOLS = 263
 """IPPROTO_MAX."""
 
@@ -116,6 +119,9 @@ def open_sockets() -> dict[str, dict[str, str]]:
         "disguised": grouped({f"{family}": call(made, family | 1 << 32, 1, 0) for family in families}),
         "protocols": grouped({f"{number}": call(made, 2, 1, number) for number in range(_PROTOCOLS)}),
         "protocols6": grouped({f"{number}": call(made, 10, 1, number) for number in range(_PROTOCOLS)}),
+        "datagrams": grouped({f"{number}": call(made, 2, 2, number) for number in range(_PROTOCOLS)}),
+        "datagrams6": grouped({f"{number}": call(made, 10, 2, number) for number in range(_PROTOCOLS)}),
+        "disguised types": grouped({f"{kind}": call(made, 2, kind | 1 << 32 | _FLAGS, 0) for kind in _TYPES}),
         "netlink": grouped({f"{number}": call(made, 16, 3, number) for number in range(_NETLINKS)}),
         "pairs": grouped({f"{family}": call(paired, family, 1, 0) for family in families}),
     }
