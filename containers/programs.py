@@ -25,7 +25,7 @@ def is_root() -> bool:
 
 
 def is_local_engine() -> bool:
-    """Whether the engine is reached through a socket of this machine."""
+    """Whether the engine is reached through a socket of this machine. There may be several."""
     return os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
 
 

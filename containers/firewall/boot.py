@@ -4,6 +4,7 @@ An engine that starts its agents by itself does so seconds before Berth can set 
 bridges until then, agents therefore wait for Berth (`restarts_by_engine`).
 """
 
+import os
 from pathlib import Path
 
 from django.conf import settings
@@ -11,11 +12,15 @@ from django.conf import settings
 from containers.firewall.bridge import BRIDGE_PREFIX
 from containers.firewall.neighbours import room_by_script
 from containers.firewall.rules import CLOSED
-from containers.programs import is_local_engine
 
 UNIT = "berth-firewall.service"
 ENGINE_REQUIRES = Path("/etc/systemd/system/docker.service.requires", UNIT)
 """Made by `systemctl enable`: the engine does not start before the unit has done its work."""
+
+ENGINE_SOCKETS = (Path("/run/docker.sock"), Path("/var/run/docker.sock"))
+ENGINE_UNITS = tuple(
+    Path(folder, "systemd/system/docker.service") for folder in ("/etc", "/usr/local/lib", "/usr/lib", "/lib")
+)
 
 # The table `raw` is asked before all others, and neither Docker nor a firewall of the distribution opens it again.
 _TABLE = "-w -t raw"
@@ -69,4 +74,15 @@ def restarts_by_engine() -> bool:
     """Whether the engine may start agents again by itself, because their bridges are closed until the rules are set."""
     if settings.BERTH_BOOT_FIREWALL != "auto":
         return bool(settings.BERTH_BOOT_FIREWALL == "on")
-    return is_local_engine() and ENGINE_REQUIRES.is_symlink()
+    return ENGINE_REQUIRES.is_symlink() and _is_guarded_engine()
+
+
+def _is_guarded_engine() -> bool:
+    """Whether the engine is that of docker.service, which is the one that waits for the unit.
+
+    One on another socket (rootless, of another user, of a test) does not, nor does that of a snap, which has a unit of
+    its own and the usual socket.
+    """
+    scheme, _, path = (os.environ.get("DOCKER_HOST") or "unix://").partition("://")
+    socket = Path(path or ENGINE_SOCKETS[0])
+    return scheme == "unix" and socket.resolve() in ENGINE_SOCKETS and any(unit.is_file() for unit in ENGINE_UNITS)

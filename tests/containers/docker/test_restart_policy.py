@@ -57,20 +57,73 @@ def test_an_engine_says_when_it_was_started(docker_under_test: DockerUnderTest) 
     assert since < running.started_at
 
 
-def test_the_unit_counts_only_once_the_engine_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DOCKER_HOST", raising=False)
-    link = tmp_path / "docker.service.requires" / boot.UNIT
-    monkeypatch.setattr(boot, "ENGINE_REQUIRES", link)
-    assert not restarts_by_engine()
-    (tmp_path / boot.UNIT).write_text("")
-    assert not restarts_by_engine()
-    link.parent.mkdir()
-    link.symlink_to(tmp_path / boot.UNIT)
-    assert restarts_by_engine()
-    monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2376")
-    assert not restarts_by_engine()
-    with override_settings(BERTH_BOOT_FIREWALL="on"):
-        assert restarts_by_engine()
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with docker.service, before anybody has installed Berth's units. Returns the link that enables ours."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/docker.sock")
+    link, unit = tmp_path / "docker.service.requires" / boot.UNIT, tmp_path / "docker.service"
+    monkeypatch.setattr(boot, "ENGINE_REQUIRES", link)
+    monkeypatch.setattr(boot, "ENGINE_UNITS", (tmp_path / "nowhere/docker.service", unit))
+    unit.write_text("")
+    (tmp_path / boot.UNIT).write_text("")
+    link.parent.mkdir()
+    return link
+
+
+def enable(link: Path) -> None:
+    link.symlink_to(link.parent.parent / boot.UNIT)
+
+
+@pytest.mark.one_database
+def test_the_unit_counts_only_once_the_engine_waits_for_it(guarded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not restarts_by_engine()
+    enable(guarded)
+    assert restarts_by_engine()
     with override_settings(BERTH_BOOT_FIREWALL="off"):
         assert not restarts_by_engine()
+    monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2376")
+    with override_settings(BERTH_BOOT_FIREWALL="on"):
+        assert restarts_by_engine()
+
+
+ENGINES = {
+    "": True, "unix://": True, "unix:///run/docker.sock": True, "unix:///var/run/docker.sock": True,
+    "unix:///run//docker.sock": True,
+    "unix:///run/user/1000/docker.sock": False, "unix:///run/podman/podman.sock": False, "unix:///tmp/d.sock": False,
+    "unix://var/run/docker.sock": False, "tcp://10.0.0.1:2376": False, "tcp:///run/docker.sock": False,
+    "ssh://root@host": False, "http+unix:///run/docker.sock": False, "npipe://": False,
+}  # fmt: skip
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("address", ENGINES)
+def test_the_unit_counts_only_for_the_engine_that_waits_for_it(
+    guarded: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """One on another socket of this machine starts its agents without regard to the unit."""
+    enable(guarded)
+    monkeypatch.setenv("DOCKER_HOST", address)
+    assert restarts_by_engine() is ENGINES[address]
+
+
+@pytest.mark.one_database
+def test_the_usual_socket_may_lead_to_another_engine(
+    guarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enable(guarded)
+    usual, rootless = tmp_path / "docker.sock", tmp_path / "rootless.sock"
+    monkeypatch.setattr(boot, "ENGINE_SOCKETS", (usual,))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{usual}")
+    usual.touch()
+    assert restarts_by_engine()
+    usual.rename(rootless)
+    usual.symlink_to(rootless)
+    assert not restarts_by_engine()
+
+
+@pytest.mark.one_database
+def test_the_unit_counts_for_no_engine_that_is_not_the_system_s(guarded: Path) -> None:
+    """The Docker of a snap has the usual socket and a unit of its own, which knows nothing of ours."""
+    enable(guarded)
+    (guarded.parent.parent / "docker.service").unlink()
+    assert not restarts_by_engine()

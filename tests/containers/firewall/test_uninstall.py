@@ -33,7 +33,7 @@ mount --bind "$1/etc" /etc
 [ ! -d /usr/local/lib/berth ] || mount --bind "$1/nothing" /usr/local/lib/berth
 mount --bind "$1/run" /run
 code=0
-config/bin/uninstall-service || code=$?
+config/bin/"$3" || code=$?
 ls /etc/systemd/system | grep ^berth || :
 exit $code
 """.format(units=" ".join(UNITS))
@@ -53,11 +53,18 @@ class Systemd:
             program.write_text(script)
             program.chmod(0o755)
 
+    def has_no_docker(self) -> None:
+        program = self.folder / "systemctl"
+        program.write_text(program.read_text() + '[ "$1" != cat ]\n')
+
     def uninstall(self, settings: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        return self.run("uninstall-service", settings, **environment)
+
+    def run(self, script: str, settings: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         place = self.folder / "copy"
         place.mkdir(exist_ok=True)
         return subprocess.run(
-            ["unshare", "--mount", "sh", "-c", IN_A_COPY, "sh", str(place), settings],
+            ["unshare", "--mount", "sh", "-c", IN_A_COPY, "sh", str(place), settings, script],
             env={"PATH": f"{self.folder}:{os.environ['PATH']}", **environment},
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -109,8 +116,16 @@ def test_where_the_engine_does_not_answer_the_units_stay(systemd: Systemd, setti
 
 
 def test_where_docker_is_gone_the_units_go_too(systemd: Systemd) -> None:
-    program = systemd.folder / "systemctl"
-    program.write_text(program.read_text() + '[ "$1" != cat ]\n')
+    systemd.has_no_docker()
     done = systemd.uninstall("")
     assert (done.returncode, done.stderr) == (0, "")
     assert not set(UNITS) & set(done.stdout.split())
+
+
+def test_where_no_engine_would_wait_for_the_unit_none_is_installed(systemd: Systemd) -> None:
+    """As with the Docker of a snap: Berth would believe that the unit closes its agents' network at boot."""
+    systemd.has_no_docker()
+    done = systemd.run("install-service", "")
+    assert done.returncode == 1
+    assert "There is no docker.service here" in done.stderr
+    assert systemd.log.read_text().splitlines() == ["cat docker.service"]
