@@ -16,8 +16,8 @@ _OURS = ("berth.sqlite3", "*.key")
 def private_directory(path: Path) -> Path:
     """Returns the directory, made with mode 0700 if it is missing, and closed to others if it is open to them.
 
-    One that holds files, and none of ours, is somebody else's as well: it stays as it is, and the start ends with a
-    sentence that says so.
+    Where it holds files and none of ours, or is another user's who lets everybody in, it stays as it is, and the start
+    ends with a sentence that says so. Another user may let a group in: who is in it is theirs to decide.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -30,16 +30,24 @@ def private_directory(path: Path) -> Path:
 
 
 def _close(path: Path) -> None:
-    if path.stat().st_uid != os.geteuid():
-        return  # the operator has given us another's directory, and its owner decides who may enter
+    mode, user = stat.S_IMODE(path.stat().st_mode), os.geteuid()
+    is_anothers = path.stat().st_uid != user
+    if is_anothers and not mode & 0o007:
+        return
     is_ours = not any(path.iterdir()) or any(any(path.glob(name)) for name in _OURS)
-    if not is_ours or path.stat().st_mode & stat.S_ISVTX:
+    if not is_ours or mode & stat.S_ISVTX:
         message = (
             f"BERTH_DATA_DIR ({path}) is open to other users and holds files that are not Berth's. Choose a directory "
             f"of its own, or close it: chmod 700 {path}"
         )
         raise ImproperlyConfigured(message)
-    path.chmod(0o700)
+    if is_anothers and user != 0:
+        message = (
+            f"BERTH_DATA_DIR ({path}) belongs to another user and is open to everybody. Choose a directory of its own, "
+            f"or have its owner or root close it: chmod o= {path}"
+        )
+        raise ImproperlyConfigured(message)
+    path.chmod(mode & 0o770 if is_anothers else 0o700)
 
 
 def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:

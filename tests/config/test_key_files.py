@@ -1,5 +1,6 @@
 """Keys that are made on the first start."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,54 @@ def test_a_directory_of_others_is_refused_and_stays_open(tmp_path: Path, open_to
     with pytest.raises(ImproperlyConfigured, match="Choose a directory of its own, or close it"):
         private_directory(tmp_path)
     assert tmp_path.stat().st_mode & 0o7777 == open_to
+
+
+NOT_ROOT, SOMEBODY = 10_123, 10_124
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+
+
+@pytest.fixture
+def anothers(tmp_path: Path) -> Path:
+    """A directory of Berth's that belongs to somebody else."""
+    path = tmp_path / "var"
+    path.mkdir()
+    (path / "berth.sqlite3").touch()
+    os.chown(path, SOMEBODY, SOMEBODY)
+    return path
+
+
+@needs_root
+@pytest.mark.parametrize("open_to", [0o755, 0o777, 0o1777, 0o705, 0o701, 0o704, 0o702, 0o775])
+@pytest.mark.parametrize("content", [None, "passwd", "berth.sqlite3"])
+def test_one_of_another_user_that_lets_everybody_in_is_refused(
+    anothers: Path, monkeypatch: pytest.MonkeyPatch, open_to: int, content: str | None
+) -> None:
+    (anothers / "berth.sqlite3").unlink()
+    if content:
+        (anothers / content).touch()
+    anothers.chmod(open_to)
+    monkeypatch.setattr("config.key_files.os.geteuid", lambda: NOT_ROOT)
+    with pytest.raises(ImproperlyConfigured, match="Choose a directory of its own, or") as raised:
+        private_directory(anothers)
+    assert str(anothers) in str(raised.value)
+    assert anothers.stat().st_mode & 0o7777 == open_to
+
+
+@needs_root
+@pytest.mark.parametrize("open_to", [0o700, 0o750, 0o770, 0o2770])
+@pytest.mark.parametrize("user", [0, NOT_ROOT])
+def test_one_of_another_user_who_lets_a_group_in_stays_as_it_is(
+    anothers: Path, monkeypatch: pytest.MonkeyPatch, open_to: int, user: int
+) -> None:
+    anothers.chmod(open_to)
+    monkeypatch.setattr("config.key_files.os.geteuid", lambda: user)
+    assert private_directory(anothers) == anothers
+    assert anothers.stat().st_mode & 0o7777 == open_to
+
+
+@needs_root
+@pytest.mark.parametrize(("open_to", "closed"), [(0o755, 0o750), (0o777, 0o770), (0o705, 0o700)])
+def test_root_closes_one_of_another_user_and_leaves_it_to_them(anothers: Path, open_to: int, closed: int) -> None:
+    anothers.chmod(open_to)
+    assert private_directory(anothers) == anothers
+    assert (mode(anothers), anothers.stat().st_uid) == (closed, SOMEBODY)
