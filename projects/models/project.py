@@ -23,6 +23,7 @@ from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.reconciliation import Reconciled
+from projects.models.reserved_memory import ReservesMemory
 from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
 from projects.rules.bot import Bot, describe_bot
@@ -51,7 +52,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.exclude(desired=Desired.DELETED)
 
     def holding_memory(self) -> Self:
-        """The projects of this instance that are wanted running or still run: each holds the memory of its plan."""
+        """The projects of this instance that are wanted running or still run: each holds the memory that it got."""
         up = [ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING]
         wanted = Q(desired=Desired.RUNNING) | Q(container_state__in=up)
         return self.filter(wanted, instance=django_settings.BERTH_INSTANCE)
@@ -60,7 +61,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
 
 
-class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, RowFacts):
+class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory, RowFacts):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)

@@ -1,15 +1,18 @@
 """How much memory agents may be promised: the memory of the engine's host times `BERTH_OVERCOMMIT`.
 
-A project that is wanted running holds the memory of its plan, also while it crashes or is suspended. One that is
-stopped holds none. Where the engine does not say how much memory its host has, nothing is refused.
+A project that is wanted running holds the memory that it was started with, also while it crashes or is suspended. One
+that is stopped holds none. A plan whose memory staff change is another plan to each start: what was not reserved is not
+given. Where the engine does not say how much memory its host has, nothing is refused.
 """
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from accounts import clock
 from accounts.moments import lasts
@@ -70,16 +73,21 @@ def check_capacity(*, project_id: UUID, plan: Plan) -> None:
     _check(project_id, plan, host)
 
 
-def reserve_memory(*, project_id: UUID, plan: Plan) -> None:
-    """Checks as `check_capacity` does, and keeps others from reserving until the transaction ends."""
+def reserve_memory(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
+    """Checks as `check_capacity` does, and keeps others from reserving until the transaction ends.
+
+    Returns the columns that are to be written until then.
+    """
     _check(project_id, plan, lock_host())
+    return {"memory_mb": plan.memory_mb}
 
 
-def reserve_for_change(*, project_id: UUID, plan: Plan) -> None:
-    """Reserves the memory of the project's new plan where it holds that of the old one. A stopped one holds none."""
+def reserve_for_change(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
+    """The same for another plan, where the project holds the memory of the one before. A stopped one holds none."""
     host = lock_host()
     if Project.objects.holding_memory().filter(pk=project_id).exists():
         _check(project_id, plan, host)
+    return {"memory_mb": plan.memory_mb}
 
 
 def lock_host() -> EngineHost | None:
@@ -104,5 +112,5 @@ def _limit(host: EngineHost | None) -> int | None:
 
 
 def _promised(rows: QuerySet[Project]) -> int:
-    found: int | None = rows.aggregate(sum=Sum("plan__memory_mb"))["sum"]
+    found: int | None = rows.aggregate(sum=Sum(Coalesce("memory_mb", "plan__memory_mb")))["sum"]
     return found or 0

@@ -89,13 +89,13 @@ def check_may_be_cleared(project: Project) -> None:
 def _claim(project: Project, *, starts: bool) -> Claim | None:
     """What failed before is forgotten only once the memory is gone: until then the agent must not run."""
     with transaction.atomic():
-        if starts:
-            reserve_memory(project_id=project.pk, plan=project.plan)
+        reserved = reserve_memory(project_id=project.pk, plan=project.plan) if starts else {}
         return project.claim(
             Operation.RESTART if starts else Operation.STOP,
             lasting=time_allowed(),
             unchanged=True,
             unless_suspended=True,
+            **reserved,
         )
 
 

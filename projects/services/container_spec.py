@@ -28,7 +28,7 @@ def build_spec(project: Project) -> ContainerSpec:
         generation=project.generation,
         environment=_environment(project),
         secrets={file.value: value for file, value in secrets.items() if value},
-        memory=project.plan.memory,
+        memory=project.memory,
         nano_cpus=project.plan.nano_cpus,
         pids=project.plan.pids,
         stop_timeout=project.agent_type.stop_timeout,

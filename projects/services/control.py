@@ -83,12 +83,13 @@ def _claim_start(project: Project, action: Action) -> Claim | None:
     is_restart = action == Action.RESTART and project.facts().is_up
     with transaction.atomic():
         # The plan as the row has it by now: another request may have changed it since this project was read.
-        reserve_memory(project_id=project.pk, plan=_plan_of(project))
+        reserved = reserve_memory(project_id=project.pk, plan=_plan_of(project))
         return project.claim(
             Operation.RESTART if is_restart else Operation.START,
             lasting=time_allowed(),
             unchanged=True,
             desired=Desired.RUNNING,
+            **reserved,
             **NO_FAILURES,
         )
 

@@ -40,6 +40,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         name=wanted.name,
         agent_type=wanted.agent_type,
         plan=wanted.plan,
+        memory_mb=wanted.plan.memory_mb,
         settings=wanted.settings,
         bot_id=check.bot_id,
         bot_unconfirmed_at=check.unconfirmed_at,

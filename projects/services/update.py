@@ -74,7 +74,7 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
             if plan != project.plan:
                 lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=plan)
-                reserve_for_change(project_id=project.pk, plan=plan)
+                values |= reserve_for_change(project_id=project.pk, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
             stored = rows.select_for_update().values_list("settings", flat=True).first()
             if "settings" in values and stored is not None and stored != project.settings:

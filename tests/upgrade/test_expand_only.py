@@ -24,6 +24,7 @@ ACCEPTED = {
     "projects.0016_unconfirmed_bots: AddConstraint one_confirmed_project_per_bot": "weaker than the one it replaces",
     "projects.0016_unconfirmed_bots: RunPython mark_unconfirmed": "writes to a new column only",
     "projects.0021_disk: RunPython give_larger_plans_more": "writes to a new column only",
+    "projects.0024_reserved_memory: RunPython note_memory": "writes to a new column only",
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
 }
 """What an old server can go on with all the same, and why. What takes something away names the first release that does

@@ -1,0 +1,92 @@
+"""What staff change in a plan reaches each agent at its next start, where the host has room for it then."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from projects.models import Plan, Project
+from projects.services.capacity import measure_capacity
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.services.capacity.commands import MIB, send
+
+COMMANDS: dict[str, Callable[[APIClient, Project], Any]] = {
+    "start": lambda api, project: send(api, project, "start"),
+    "restart": lambda api, project: send(api, project, "restart"),
+    "clear": lambda api, project: api.delete(f"/api/projects/{project.pk}/memory"),
+}
+
+
+def raise_plan(memory_mb: int) -> None:
+    Plan.objects.filter(slug="pro").update(memory_mb=memory_mb)
+
+
+def memory_of(engine: MemoryEngine, project: Project) -> int:
+    spec = engine.containers[project.container_name].spec
+    assert spec is not None
+    return spec.memory // MIB
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_none_gets_more_than_the_host_has(
+    command: str, full: list[Project], api: APIClient, engine: MemoryEngine
+) -> None:
+    """Two of 1024 MB in 2048 MB run, and would be two of 1100 MB."""
+    raise_plan(1100)
+    if command == "start":
+        assert send(api, full[0], "stop").status_code == 200
+    assert_problem(COMMANDS[command](api, full[0]), 503, "no_capacity")
+    assert measure_capacity().promised <= 2048
+    assert memory_of(engine, full[1]) == 1024
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_who_starts_while_there_is_room_gets_it(
+    command: str, full: list[Project], api: APIClient, engine: MemoryEngine
+) -> None:
+    raise_plan(1100)
+    assert send(api, full[1], "stop").status_code == 200
+    if command == "start":
+        assert send(api, full[0], "stop").status_code == 200
+    assert COMMANDS[command](api, full[0]).status_code in {200, 204}
+    assert memory_of(engine, full[0]) == 1100
+    assert measure_capacity().promised == 1100
+    assert_problem(send(api, full[1], "start"), 503, "no_capacity")
+
+
+def test_what_the_watcher_makes_again_has_what_it_had(full: list[Project], engine: MemoryEngine) -> None:
+    raise_plan(1100)
+    for project in full:
+        del engine.containers[project.container_name]
+    for _ in range(3):
+        reconcile()
+    assert [memory_of(engine, project) for project in full] == [1024, 1024]
+    assert measure_capacity().promised == 2048
+
+
+def test_a_smaller_plan_gives_back_at_the_next_start(
+    full: list[Project], create: Callable[..., Any], api: APIClient, engine: MemoryEngine
+) -> None:
+    raise_plan(512)
+    assert measure_capacity().promised == 2048, "both still have it"
+    assert_problem(create(), 503, "no_capacity")
+    assert send(api, full[0], "restart").status_code == 200
+    assert (memory_of(engine, full[0]), measure_capacity().promised) == (512, 1536)
+    assert create().status_code == 201
+
+
+@pytest.mark.parametrize("path", ["restart", "change"])
+def test_a_row_of_an_earlier_version_has_what_its_plan_says(
+    path: str, full: list[Project], api: APIClient, engine: MemoryEngine
+) -> None:
+    Project.objects.update(memory_mb=None)
+    assert measure_capacity().promised == 2048
+    if path == "change":
+        assert api.patch(f"/api/projects/{full[0].pk}", {"plan": "free"}).status_code == 200
+        assert measure_capacity().promised == 1024 + 256
+    assert send(api, full[0], "restart").status_code == 200
+    expected = 256 if path == "change" else 1024
+    assert (memory_of(engine, full[0]), Project.objects.get(pk=full[0].pk).memory_mb) == (expected, expected)
