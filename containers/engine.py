@@ -99,8 +99,11 @@ class Engine(KeepsStates, Protocol):
         that a deploy of this generation made and never started.
         """
 
-    def stop(self, key: str, *, timeout: int) -> None:
+    def stop(self, key: str, *, timeout: int) -> Observation | None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
+
+        It tells as what the container has ended, without a report of the agent's; None where it did not end here and
+        now, or was not the only one: then `inspect` tells how it is.
 
         Where the `deadline` of the caller is over sooner, raises `StillStoppingError`, and the engine goes on.
         Does nothing where the container is missing, is not ours or has already stopped.

@@ -66,13 +66,14 @@ def container_payload(
     state: str = "",
     restart_policy: str = BY_ENGINE,
     name_servers: Sequence[str] = (),
-    quota: int = 0,
+    quota: int | None = 0,
 ) -> dict[str, Any]:
     """The body of POST /containers/create. The health check is the image's own; ports are never published.
 
     `state` is the volume of the agent's state where it has another name than the container. `name_servers` are those
     that the engine's resolver asks for the agent, in place of its host's. `quota` is how many bytes the volume of its
-    state may hold, where the engine makes it.
+    state may hold, where the engine makes it. None: there is one, which the engine leaves as it is. Otherwise it would
+    fill one that is empty from the image again, and give it to the image's user.
     """
     return {
         "Image": spec.image,
@@ -135,9 +136,10 @@ def limits(spec: ContainerSpec) -> dict[str, Any]:
     }
 
 
-def _mounts(spec: ContainerSpec, *, state: str, quota: int) -> list[dict[str, Any]]:
+def _mounts(spec: ContainerSpec, *, state: str, quota: int | None) -> list[dict[str, Any]]:
+    made = {"NoCopy": True} if quota is None else _sized(quota)
     return [
-        _volume(state or data_volume(spec.name), DATA_PATH, spec, **_sized(quota)),
+        _volume(state or data_volume(spec.name), DATA_PATH, spec, **made),
         # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
         _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
     ]

@@ -51,10 +51,18 @@ class Containers:
         with self._connection.call(about_one=True) as client:
             client.start(found.container_id)
 
-    def stop_found(self, found: Observation, *, timeout: int) -> None:
-        """Stops the container. Raises where processes of it may still run after that."""
+    def stop_key(self, key: str, *, timeout: int) -> Observation | None:
+        """Stops our containers of this key. Returns as what the only one has ended."""
+        ended = [self.stop_found(found, timeout=timeout) for found in self._lookup.find_all(key)]
+        return ended[0] if len(ended) == 1 else None
+
+    def stop_found(self, found: Observation, *, timeout: int) -> Observation | None:
+        """Stops the container. Raises where processes of it may still run after that.
+
+        Returns how it is then; None where it is gone, or was not up.
+        """
         if not found.is_up:
-            return
+            return None
         if found.state is ContainerState.PAUSED:
             self._unpause(found)
         patience, left = timeout + STOP_MARGIN, seconds_left()
@@ -65,9 +73,8 @@ class Containers:
                 client.stop(found.container_id, timeout=timeout)
         except EngineUnavailableError as error:
             timed_out = is_cut and is_timeout(error.__cause__ or error)
-            self._confirm_down(found, StillStoppingError(STILL_STOPPING) if timed_out else error)
-        else:
-            self._confirm_down(found, EngineRefusedError(STILL_UP))
+            return self._confirm_down(found, StillStoppingError(STILL_STOPPING) if timed_out else error)
+        return self._confirm_down(found, EngineRefusedError(STILL_UP))
 
     def remove_key(self, key: str, *, volumes: bool, free: Callable[[], None] = lambda: None) -> None:
         """Removes our containers of this key, and with `volumes` their volumes. A missing one is no error.
@@ -150,9 +157,10 @@ class Containers:
         with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
             client.unpause(found.container_id)
 
-    def _confirm_down(self, found: Observation, error: Exception) -> None:
-        """Looks again, and raises the error where the container is still up."""
+    def _confirm_down(self, found: Observation, error: Exception) -> Observation | None:
+        """Looks again. Raises the error where the container is still up."""
         with time_limit(STOP_MARGIN):
             now = self._lookup.look_up(found.container_id)
         if now is not None and now.is_up:
             raise error
+        return now

@@ -15,7 +15,6 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, as_refusal
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_labels, data_volume, secrets_volume
-from containers.identity import is_ours
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
@@ -40,6 +39,7 @@ class Deployment:
         retire: Callable[[Observation], None],
         realign: Callable[[Observation], None],
         quota: HardQuota,
+        handover: Callable[[ContainerSpec], Handover],
     ) -> None:
         self._connection = connection
         self._lookup = lookup
@@ -50,6 +50,7 @@ class Deployment:
         self._retire = retire
         self._realign = realign
         self._quota = quota
+        self._handover = handover
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
         self._is_new = False
@@ -73,7 +74,7 @@ class Deployment:
 
         Of several of this generation the first stays: they would poll one bot. Returns what stays.
         """
-        there = self._find_all()
+        there = self._lookup.inspect_all(self._key)  # what a list lacks shows when the name is taken
         for index, found in enumerate(there):
             if self._must_go(found):
                 self._replace(found)
@@ -108,10 +109,7 @@ class Deployment:
 
     def _find_all(self) -> list[Observation]:
         """The containers of the agent, the one that tells the state first, or else what has its name."""
-        listed = self._lookup.list_key(self._key)
-        if not all(is_ours(each.labels) for each in listed):
-            raise NameTakenError("The container of this agent belongs to another installation, which made it.")
-        found = [now for each in listed if (now := self._lookup.look_up(each.container_id))]
+        found = self._lookup.inspect_all(self._key)
         if not found and (named := self._lookup.look_up(self._spec.name)) and not is_of_another(named, self._spec):
             found = [named]
         return found
@@ -167,7 +165,7 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        user = Handover(self._connection, self._lookup, self._spec).complete(container, is_new=self._is_new)
+        user = self._handover(self._spec).complete(container, is_new=self._is_new)
         with self._connection.call() as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
         if not confirm():

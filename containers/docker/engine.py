@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -11,10 +12,11 @@ from django.conf import settings
 from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
+from containers.docker.data_directory import OwnDirectory
 from containers.docker.deploy import Deployment
 from containers.docker.disk_meter import DiskMeter
 from containers.docker.egress import Egress
-from containers.docker.handover import abandon_handover
+from containers.docker.handover import Handover, abandon_handover
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
@@ -49,6 +51,7 @@ class DockerEngine:
         self._egress = Egress(self._connection)
         self._alignment = Alignment(self._connection, self._lookup)
         self._quota = HardQuota()
+        self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory())
         self._disks = DiskMeter(self._connection, self._lookup)
         self._logs = Logs(self._connection, self._lookup)
         self._inspections = Inspections(self._connection, self._lookup, self._logs.complete)
@@ -110,12 +113,11 @@ class DockerEngine:
             return self._begin(spec, retire).run(confirm)
 
     def _begin(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> Deployment:
-        realign = self._alignment.align
-        return Deployment(self._connection, self._lookup, self._containers, spec, retire, realign, self._quota)
+        shared = self._connection, self._lookup, self._containers
+        return Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover)
 
-    def stop(self, key: str, *, timeout: int) -> None:
-        for found in self._lookup.find_all(key):
-            self._containers.stop_found(found, timeout=timeout)
+    def stop(self, key: str, *, timeout: int) -> Observation | None:
+        return self._containers.stop_key(key, timeout=timeout)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:
@@ -146,8 +148,7 @@ class DockerEngine:
             self._alignment.align(found)
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
-        found = self._lookup.list_volumes(self._of_instance(within))
-        return [volume for volume in found if is_ours(volume.labels)]
+        return [each for each in self._lookup.list_volumes(self._of_instance(within)) if is_ours(each.labels)]
 
     def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
         return self._state.read(key, image)
@@ -192,8 +193,7 @@ class DockerEngine:
 
     def _open_socket(self) -> socket.socket:
         with self._connection.call() as client:
-            found: socket.socket = client.open_socket()
-            return found
+            return client.open_socket()
 
     @staticmethod
     def _of_instance(within: Mapping[str, str]) -> dict[str, str]:

@@ -3,8 +3,6 @@
 A new volume is the image's user's. One from before each project had a user of its own is `AGENT_USER`'s.
 """
 
-import io
-import tarfile
 import time
 from contextlib import suppress
 
@@ -12,7 +10,7 @@ from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
 from containers.docker.containers import Containers
-from containers.docker.data_directory import Root, read_root
+from containers.docker.data_directory import OwnDirectory, Root, pack_directory, read_root
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
@@ -32,9 +30,10 @@ _ATTEMPTS = 3
 class Handover:
     """One call of `complete`. The agent does not run meanwhile: its container was made, and nothing has started it."""
 
-    def __init__(self, connection: Connection, lookup: Lookup, spec: ContainerSpec) -> None:
+    def __init__(self, connection: Connection, lookup: Lookup, directory: OwnDirectory, spec: ContainerSpec) -> None:
         self._connection = connection
         self._lookup = lookup
+        self._directory = directory
         self._spec = spec
         self._user = spec.user
         self._name = handover_name(spec.name)
@@ -51,26 +50,33 @@ class Handover:
         """
         if not is_new and (details := self._lookup.read(container.container_id)):
             self._user = details.user
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             root = read_root(self._connection, container.container_id)
-            if (root.user, root.group) == (self._user, self._user):
+            if attempt and self._directory.works is None and root.is_empty:
+                self._directory.works = self._owns(root)
+            if self._owns(root):
                 return self._user
-            if root.is_empty:
-                self._give_directory(root)
-            else:
+            if not root.is_empty:
                 self._give_all()
+            elif self._directory.works is False:
+                self._give_directory(root)
+            elif self._directory.give(self._connection, container.container_id, root, self._user):
+                return self._user
         message = (
             f"What the agent keeps could not be handed to its user. The image {self._spec.image} needs sh, find and "
             f"chown. Or make {self._user} the owner and group of all in the volume {self._volume()} by hand."
         )
         raise EngineRefusedError(message)
 
+    def _owns(self, root: Root) -> bool:
+        return (root.user, root.group) == (self._user, self._user)
+
     def _give_directory(self, root: Root) -> None:
-        """Without starting anything, so that it works with every image."""
+        """By a container of its own, and without starting anything, so that it works with every image."""
         helper_id = self._make_helper()
         with suppress(MissingError, ConflictError):  # somebody else has done it, and removed the container
             with self._connection.call() as client:
-                client.put_archive(helper_id, "/", _pack_directory(root, self._user))
+                client.put_archive(helper_id, "/", pack_directory(DATA_PATH.strip("/"), root, self._user))
             self._remove(helper_id)
 
     def _give_all(self) -> None:
@@ -123,13 +129,3 @@ def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:
 
 def _is_of(found: Observation, name: str) -> bool:
     return found.labels.get(HANDOVER_LABEL, "").startswith(f"{name}:")
-
-
-def _pack_directory(root: Root, user: int) -> bytes:
-    """An archive for / with nothing but the directory of the volume, which is there already."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        entry = tarfile.TarInfo(DATA_PATH.strip("/"))
-        entry.type, entry.mode, entry.uid, entry.gid, entry.mtime = tarfile.DIRTYPE, root.mode, user, user, time.time()
-        archive.addfile(entry)
-    return buffer.getvalue()

@@ -8,7 +8,7 @@ from django.conf import settings
 from containers.docker.observations import Details, read_details, read_rows, read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, is_timeout, understand_answer
-from containers.errors import ContainerSilentError, EngineRefusedError, EngineUnavailableError
+from containers.errors import ContainerSilentError, EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.hardening import DATA, SECRETS, data_volume, secrets_volume
 from containers.identity import container_name, former_name, is_former, is_labelled, is_ours
 from containers.vocabulary import (
@@ -65,6 +65,13 @@ class Lookup:
         """The containers with this key, also those of other installations, the one that tells the state first."""
         found = self.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
         return sorted(found, key=lambda each: each.rank, reverse=True)
+
+    def inspect_all(self, key: str) -> list[Observation]:
+        """Those that `list_key` finds, exactly. Raises `NameTakenError` where another installation has made one."""
+        listed = self.list_key(key)
+        if not all(is_ours(each.labels) for each in listed):
+            raise NameTakenError("The container of this agent belongs to another installation, which made it.")
+        return [now for each in listed if (now := self.look_up(each.container_id))]
 
     def list_labels(self, labels: Mapping[str, str]) -> list[Observation]:
         """The containers with these labels as Docker lists them, which says less than an inspection."""
@@ -139,10 +146,10 @@ class Lookup:
         exists = bool(states) or any(volume.name == state for volume in named)
         return AgentVolumes(state=state if exists else "", secrets=secrets)
 
-    def _list_named(self, name: str) -> list[Volume]:
-        """The volumes with this in their name. Unlike an inspection, it finds all of them with one question."""
+    def _list_named(self, *names: str) -> list[Volume]:
+        """The volumes with one of these in their name. Unlike an inspection, it finds all of them with one question."""
         with self._connection.call() as client:
-            answer = client.volumes(filters={"name": [name]})
+            answer = client.volumes(filters={"name": [*names]})
         return read_volumes(answer)
 
     def find_secrets(self, key: str, *, belong: Callable[[Mapping[str, str]], bool] = is_ours) -> list[str]:
@@ -156,8 +163,11 @@ class Lookup:
     def find_volumes(self, key: str) -> list[str]:
         """The names of all volumes of this key. Raises `EngineRefusedError` where one of their names is not ours."""
         names = {volume.name for volume in self._volumes_of(key) if is_ours(volume.labels)}
-        for name in (container_name(key), former_name(key)):
-            names |= {volume for volume in (secrets_volume(name), data_volume(name)) if self.has_volume(volume)}
+        own = {f"{name}{suffix}" for name in (container_name(key), former_name(key)) for suffix in (SECRETS, DATA)}
+        for volume in self._list_named(*sorted(own)):
+            if volume.name in own and not is_ours(volume.labels):
+                raise EngineRefusedError(FOREIGN_VOLUME.format(volume.name))
+            names |= {volume.name} & own
         return sorted(names, key=lambda name: not name.endswith(SECRETS))
 
     def has_volume(self, volume: str) -> bool:

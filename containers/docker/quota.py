@@ -41,7 +41,7 @@ class HardQuota:
         )
         size = spec.disk_ceiling if is_new and time.monotonic() >= self._refused_until else 0
         try:
-            return _create(connection, make_payload(quota=size), spec.name)
+            return _create(connection, make_payload(quota=size if is_new else None), spec.name)
         except EngineRefusedError as error:
             if not size or "no quota support" not in str(error).lower():
                 raise

@@ -67,13 +67,15 @@ def take_down(project: Project, claim: Claim) -> Outcome:
     """Stops the container, so that no process of it runs."""
     engine = get_engine()
     try:
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
         if claim.contested:
             # The operation that lost may be about to start its container: one that is removed cannot be started.
             if ended := engine.inspect(project.container_key):
                 keep_run(project, ended)
             engine.remove(project.container_key)
-        return Outcome(values=_observed(project, engine.inspect(project.container_key)))
+        if seen is None or claim.contested:
+            seen = engine.inspect(project.container_key)
+        return Outcome(values=_observed(project, seen))
     except StillStoppingError as error:
         return Outcome(error=error, values=_inspect_after_failure(project))
     except EngineError as error:

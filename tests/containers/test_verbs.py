@@ -1,6 +1,7 @@
 """Stop, remove, inspect and observe, on every engine."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from django.test import override_settings
@@ -42,8 +43,16 @@ def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: E
     assert observation.finished_at
 
 
+@pytest.mark.parametrize("mode", ["", "deaf"])
+def test_a_stop_tells_what_a_look_after_it_would(mode: str, under_test: EngineUnderTest) -> None:
+    deploy(under_test, mode=mode)
+    told = under_test.engine.stop(under_test.key, timeout=1)
+    assert told == replace(inspect(under_test), report=None)
+    assert under_test.engine.stop(under_test.key, timeout=1) is None  # it ended before
+
+
 def test_stopping_or_removing_what_is_missing_is_fine(under_test: EngineUnderTest) -> None:
-    under_test.engine.stop(under_test.key, timeout=1)
+    assert under_test.engine.stop(under_test.key, timeout=1) is None
     under_test.engine.remove(under_test.key)
     under_test.engine.remove(under_test.key, volumes=True)
 

@@ -6,6 +6,7 @@ that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; ca
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
@@ -98,15 +99,18 @@ class MemoryEngine(MemoryStates):
         self._answer("deploy")
         return container.observation
 
-    def stop(self, key: str, *, timeout: int) -> None:
+    def stop(self, key: str, *, timeout: int) -> Observation | None:
         self._enter("stop", key)
         with self._changed:
-            for container in self._find_all(key):
+            found = self._find_all(key)
+            was_up = len(found) == 1 and found[0].is_up
+            for container in found:
                 left = seconds_left()
                 if container.is_up and container.name in self.ignores_sigterm and left is not None and left < timeout:
                     raise StillStoppingError("The agent is still busy ending.")
                 self._stop(container)
         self._answer("stop")
+        return replace(found[0].observation, report=None) if was_up else None
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         self._enter("remove", key)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from containers.agent_contract import AGENT_USER
-from containers.docker import handover
+from containers.docker import data_directory, handover
+from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError
 from containers.vocabulary import ContainerState
 from tests.busybox import pack_root
@@ -24,6 +25,25 @@ def test_a_new_volume_is_the_agents_own(docker_under_test: DockerUnderTest) -> N
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x && echo fine > /run/agent/x")[0] == 0
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/run/secrets/agent_api_key") == (0, f"0 {USER} 440\n")
     assert docker_under_test.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
+    assert helpers(docker_under_test) == []
+
+
+@pytest.mark.parametrize("archive", [b"no archive", bytes(1024)], ids=["refused", "ignored"])
+def test_an_engine_that_gives_no_directory_away_by_itself(
+    archive: bytes, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker_under_test.engine = DockerEngine()  # which knows nothing yet of what its engine does
+    tries: list[str] = []
+
+    def pack(name: str, *_: object) -> bytes:
+        tries.append(name)
+        return archive
+
+    monkeypatch.setattr(data_directory, "pack_directory", pack)
+    for generation in (1, 2):
+        assert deploy(docker_under_test, generation=generation, user=USER + generation).state is ContainerState.RUNNING
+        assert everything_in_data(docker_under_test) == {"data": (USER + generation, USER + generation)}
+    assert tries == ["../data"]
     assert helpers(docker_under_test) == []
 
 

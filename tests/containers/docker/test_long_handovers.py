@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from containers.docker import handover
+from containers.docker.data_directory import OwnDirectory
+from containers.docker.engine import DockerEngine
 from containers.docker.lookup import Lookup
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.vocabulary import ContainerState
@@ -94,8 +96,10 @@ def test_a_container_that_a_killed_process_has_left_is_used(
     def die(*_: object) -> None:
         raise KilledError
 
+    monkeypatch.setattr(OwnDirectory, "give", lambda directory, *_: setattr(directory, "works", False))
+    docker_under_test.engine = DockerEngine()  # which learns that it has to take another way
     with monkeypatch.context() as context:
-        context.setattr(handover, "_pack_directory", die)
+        context.setattr(handover, "pack_directory", die)
         with pytest.raises(KilledError):
             deploy(docker_under_test, user=USER)
     assert len(helpers(docker_under_test)) == 1

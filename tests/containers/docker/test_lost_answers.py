@@ -11,7 +11,6 @@ from tests.containers.docker.scripted_engine import (
     CONFLICT,
     DONE,
     FAILED,
-    GONE,
     ID,
     KEY,
     LABELS,
@@ -41,13 +40,10 @@ def lost_volumes(daemon: FaultySocket) -> bool:
     return asked(daemon, f"DELETE /volumes/{NAME}-data")
 
 
-BEFORE = [GONE]  # the look before a container is made
-
-
 @pytest.mark.parametrize("fault", [LOST, FAILED])
 def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script["POST /containers/create"] = [fault]
-    daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created"), container("running")]
+    daemon.script[f"GET /containers/{NAME}/json"] = [container("created"), container("running")]
     assert deploy_again() is ContainerState.RUNNING
     assert not was_removed(daemon)
 
@@ -68,7 +64,7 @@ def test_a_container_of_which_nobody_knows_is_unavailable(daemon: FaultySocket) 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
 def test_a_container_that_started_all_the_same_is_kept(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"POST /containers/{ID}/start"] = [fault]
-    daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("running")]
+    daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     assert deploy_again() is ContainerState.RUNNING
     assert not was_removed(daemon)
 
@@ -76,7 +72,7 @@ def test_a_container_that_started_all_the_same_is_kept(daemon: FaultySocket, fau
 @pytest.mark.parametrize(("fault", "error"), [(LOST, EngineUnavailableError), (FAILED, EngineRefusedError)])
 def test_a_container_that_did_not_start_is_removed(daemon: FaultySocket, fault: Answer, error: type[Exception]) -> None:
     daemon.script[f"POST /containers/{ID}/start"] = [fault]
-    daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
+    daemon.script[f"GET /containers/{NAME}/json"] = [container("created")]
     with pytest.raises(error):
         deploy_again()
     assert was_removed(daemon)
@@ -86,7 +82,7 @@ def test_a_container_that_did_not_start_is_removed(daemon: FaultySocket, fault: 
 def test_state_that_was_there_before_outlives_a_failed_deploy(daemon: FaultySocket) -> None:
     daemon.script["GET /volumes"] = [OUR_STATE]
     daemon.script[f"POST /containers/{ID}/start"] = [FAILED]
-    daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
+    daemon.script[f"GET /containers/{NAME}/json"] = [container("created")]
     with pytest.raises(EngineRefusedError):
         deploy_again()
     assert was_removed(daemon)
@@ -95,7 +91,7 @@ def test_state_that_was_there_before_outlives_a_failed_deploy(daemon: FaultySock
 
 def test_secrets_that_cannot_be_delivered_start_nothing(daemon: FaultySocket) -> None:
     daemon.script[f"PUT /containers/{ID}/archive"] = [FAILED]
-    daemon.script[f"GET /containers/{NAME}/json"] = [*BEFORE, container("created")]
+    daemon.script[f"GET /containers/{NAME}/json"] = [container("created")]
     with pytest.raises(EngineUnavailableError):
         deploy_again()
     assert not asked(daemon, f"POST /containers/{ID}/start")

@@ -1,0 +1,63 @@
+"""How many calls of a real engine each command of the API takes, with all that is asked around the verb itself."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from projects.models import AgentType, Plan, Project
+from tests.chaos.inside.prepare import add_offers
+from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.deploying import create_project
+from tests.engine_calls import calls  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.docker, pytest.mark.one_database]
+
+MOST = {"create": 13, "stop": 3, "stop again": 4, "start": 19, "start again": 3, "restart": 21, "delete": 12}
+
+
+def test_each_command_asks_no_more_than_it_needs(
+    api: APIClient,
+    docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
+    calls: list[str],  # noqa: F811 - the fixture
+    settings: Any,
+) -> None:
+    settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
+    add_offers(AgentType, Plan, docker_under_test.image)
+    offer = {"type": "stub", "plan": "chaos"}
+    first = create_project(api, {"name": "First", **offer})  # it makes the network, and the engine's client
+    counted: dict[str, list[str]] = {}
+
+    def count(command: str) -> None:
+        counted[command] = list(calls)
+        calls.clear()
+
+    calls.clear()
+    project = create_project(api, {"name": "Counted", **offer})
+    count("create")
+    for command in ("stop", "stop again", "start", "start again", "restart"):
+        assert api.post(f"/api/projects/{project.pk}/control", {"action": command.split()[0]}).status_code == 200
+        count(command)
+    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    count("delete")
+    assert {command: len(asked) for command, asked in counted.items() if len(asked) > MOST[command]} == {}, counted
+    assert list(Project.objects.all()) == [first]
+
+
+def test_a_stop_tells_how_the_agent_ended(
+    api: APIClient,
+    docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
+    settings: Any,
+) -> None:
+    """Though nothing is asked after it."""
+    settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
+    add_offers(AgentType, Plan, docker_under_test.image)
+    project = create_project(api, {"name": "Ended", "type": "stub", "plan": "chaos"})
+    answer = api.post(f"/api/projects/{project.pk}/control", {"action": "stop"})
+    assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
+    project.refresh_from_db()
+    seen = docker_under_test.client.inspect_container(project.container_id)
+    assert (project.container_state, project.exit_code) == ("exited", seen["State"]["ExitCode"])
+    assert project.finished_at is not None
+    assert project.finished_at.isoformat()[:19] == seen["State"]["FinishedAt"][:19]
