@@ -30,6 +30,7 @@ PATIENCE = 100.0
 
 def pytest_configure() -> None:
     stay_inside()
+    gc.disable()  # to the end of the collection, which makes half a million objects and no garbage
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +124,7 @@ def pytest_collection_finish() -> None:
     """Ten thousand tests are half a million objects that live to the end: no collection need look at them again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _touches_database(item: pytest.Item) -> bool:

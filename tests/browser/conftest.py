@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
@@ -13,7 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from tests.canaries import CANARY_PASSWORD
 
-CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM") or which("chromium-headless-shell") or which("chromium")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

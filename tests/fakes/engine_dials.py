@@ -43,6 +43,11 @@ class EngineDials(ContainerStore):
                 network_sent=1024,
                 pids=3,
             )
+            self.clear_faults()
+
+    def clear_faults(self) -> None:
+        """No call fails, is lost or is slow any more. Containers stay as they are."""
+        with self._changed:
             self._failures: dict[str, list[Exception]] = defaultdict(list)
             self._lost: dict[str, int] = defaultdict(int)
             self._hooks: dict[str, Hook] = {}

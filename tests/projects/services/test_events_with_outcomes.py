@@ -21,6 +21,7 @@ from projects.services import (
 )
 from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
+from tests.projects.played_back import played_back
 from tests.projects.services.verbs import ALICE, VERBS, Verb
 
 pytestmark = pytest.mark.one_database("postgresql")
@@ -82,19 +83,17 @@ def events_of(verb: Verb) -> int:
     return Event.objects.filter(action=verb.event[0], outcome=verb.event[1]).count()
 
 
-def scene(verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine) -> Project:
-    """A project as `prepare` wants it. What an earlier scene has left is cleared away."""
-    Project.objects.all().delete()
-    Event.objects.all().delete()
-    engine.reset()
-    project = deploy()
-    verb.prepare(project, engine)
+def prepared(verb: Verb, engine: MemoryEngine) -> Project:
+    """The project as `prepare` wants it, and nothing of what an earlier verb has left in the engine's dials."""
+    engine.clear_faults()
+    verb.prepare(Project.objects.get(), engine)
     return Project.objects.select_related("owner", "plan", "agent_type").get()
 
 
 @every_verb
 def test_each_verb_has_its_event(verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine) -> None:
-    project, before = scene(verb, deploy, engine), row()
+    deploy()
+    project, before = prepared(verb, engine), row()
     with running(Process()):
         verb.act(project)
     assert (has_ended(before, verb), events_of(verb)) == (True, 1)
@@ -104,7 +103,8 @@ def test_each_verb_has_its_event(verb: Verb, deploy: Callable[..., Project], eng
 def test_an_event_that_cannot_be_written_takes_its_outcome_with_it(
     verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
-    project, before = scene(verb, deploy, engine), row()
+    deploy()
+    project, before = prepared(verb, engine), row()
     process = Process(dies_at_event=True)
     with running(process):
         verb.act(project)
@@ -118,13 +118,15 @@ def test_wherever_the_process_is_killed_there_is_both_or_neither(
     verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
     found = set()
+    deploy()
     for number in range(100):
-        project, before = scene(verb, deploy, engine), row()
         process = Process(dies_at=number)
-        with running(process):
-            verb.act(project)
-        assert int(has_ended(before, verb)) == events_of(verb), f"killed before statement {number}"
-        found.add(events_of(verb))
+        with played_back(engine):
+            project, before = prepared(verb, engine), row()
+            with running(process):
+                verb.act(project)
+            assert int(has_ended(before, verb)) == events_of(verb), f"killed before statement {number}"
+            found.add(events_of(verb))
         if not process.is_dead:
             break
     assert found == {0, 1}
@@ -153,20 +155,20 @@ def create(project: Project) -> None:
 def test_so_it_is_with_a_creation(
     fault: Any, outcome: str, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
-    verb = Verb(("deploy", outcome), create)
+    verb, project = Verb(("deploy", outcome), create), deploy()
+    Project.objects.all().delete()
+    Event.objects.all().delete()
     for number in range(100):
-        project = scene(verb, deploy, engine)
-        Project.objects.all().delete()
-        Event.objects.all().delete()
         engine.reset()
         if fault:
             engine.fail("deploy.start", fault)
         process = Process(dies_at=number)
-        with running(process):
-            create(project)
-        deploying = Project.objects.filter(operation="deploy").exists()
-        was_made = ("deploy", project.container_key) in engine.calls and not deploying
-        assert int(was_made) == events_of(verb), f"killed before statement {number}"
+        with played_back(engine):
+            with running(process):
+                create(project)
+            deploying = Project.objects.filter(operation="deploy").exists()
+            was_made = ("deploy", project.container_key) in engine.calls and not deploying
+            assert int(was_made) == events_of(verb), f"killed before statement {number}"
         if not process.is_dead:
             break
     assert not process.is_dead

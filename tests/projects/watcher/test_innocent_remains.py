@@ -4,14 +4,12 @@ Each operation is killed at each of its effects, on the database and on the engi
 carries out late what it was last told. What is left is mended or put away, and the agents of others are looked after.
 """
 
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -22,6 +20,7 @@ from projects.watcher.reconcile import reconcile
 from tests.clients import api_of
 from tests.deploying import PROJECT, create_project
 from tests.fakes.engine import MemoryEngine
+from tests.projects.played_back import played_back
 from tests.projects.watcher.killed_operations import MOST, OPERATIONS, ROUNDS, create, create_broken, killed_at, mine
 from tests.projects.watcher.other_databases import grow_old
 
@@ -31,16 +30,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 @pytest.fixture
 def bobs(bob: User) -> Project:
     return create_project(api_of(bob), PROJECT | {"telegramToken": "777777777:a-bot-of-bob"})
-
-
-@contextmanager
-def played_back(engine: MemoryEngine) -> Iterator[None]:
-    """What happens inside has not happened afterwards."""
-    before = copy.deepcopy((engine.containers, engine.volumes, engine.volume_labels))
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
-    engine.containers, engine.volumes, engine.volume_labels = before
 
 
 @contextmanager

@@ -16,6 +16,9 @@ from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.crowd import AT_ONCE, Crowd
 
+BROWSERS = 20
+"""Fewer than callers of the API, who try the same places: to make a page takes long."""
+
 Send = Callable[["Scene", int], Any]
 
 
@@ -131,14 +134,14 @@ def make_scene(alice: User, number: int, browsers_of: User | None = None) -> Sce
     Plan.objects.update(max_projects=1000)
     api = api_of(alice)
     projects = [deploy_project(api, telegramToken=f"{100_000 + index}:a-bot-of-alice") for index in range(number)]
-    browsers = [browser_of(browsers_of) for _ in range(AT_ONCE)] if browsers_of else []
+    browsers = [browser_of(browsers_of) for _ in range(BROWSERS)] if browsers_of else []
     return Scene(projects, api, browsers)
 
 
 def assert_few_wait(scene: Scene, engine: MemoryEngine, bobs: APIClient, verb: str, send: Send, *, most: int) -> None:
     crowd = Crowd(engine, verb)
     try:
-        crowd.come(lambda index: send(scene, index))
+        crowd.come(lambda index: send(scene, index), len(scene.browsers) or AT_ONCE)
         assert 1 <= crowd.held <= most
         assert set(crowd.answers) <= SETTLED
         # While they wait: neither the list nor a page of another needs what they hold.

@@ -1,4 +1,4 @@
-"""Every long operation, 45 times at once by one user with a deaf agent: few wait, and others are answered meanwhile.
+"""Every long operation, many times at once by one user with a deaf agent: few wait, and others are answered meanwhile.
 
 How many requests wait is counted; how long anything takes is not.
 """

@@ -1,0 +1,19 @@
+"""Scenes that are set once and played many times."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+
+from tests.fakes.engine import MemoryEngine
+
+
+@contextmanager
+def played_back(engine: MemoryEngine) -> Iterator[None]:
+    """What happens inside has not happened afterwards, neither in the database nor on the engine."""
+    before = copy.deepcopy((engine.containers, engine.volumes, engine.volume_labels))
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+    engine.containers, engine.volumes, engine.volume_labels = before
