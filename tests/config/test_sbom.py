@@ -45,6 +45,11 @@ def test_each_agent_image_is_listed(folder: Path) -> None:
         pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", requirements.read_text(), re.M))
         listed = components(folder / f"agent-{requirements.parent.name}.cdx.json")
         assert {name: component["version"] for name, component in listed.items()} == pinned
+        locked = requirements.read_text()
+        for component in listed.values():
+            hashes = [each for reference in component["externalReferences"] for each in reference["hashes"]]
+            assert {each["alg"] for each in hashes} == {"SHA-256"}
+            assert all(f"--hash=sha256:{each['content']}" in locked for each in hashes)
 
 
 def _project() -> dict[str, Any]:

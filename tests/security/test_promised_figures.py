@@ -5,17 +5,22 @@ import re
 import pytest
 from django.conf import settings
 
+from accounts.models.outgoing_mail import TRIED_FOR
 from accounts.services import api_keys, code_alarm, still_signed_in
 from accounts.throttling import login_attempts
+from config import refusals_log
 from config import settings as real_settings
 from config.serving import clients, framing
-from containers.docker import egress
+from containers.docker import egress, measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import rules
+from containers.hardening import confinement, limits
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import operations, places
 from projects.watcher import disk, protection, retention
+from tests.containers.engine_fixtures import make_spec
+from tests.containers.memory_under_test import MemoryUnderTest
 from tests.paths import ROOT
 from tests.settings import REAL_LIMITS
 
@@ -33,6 +38,8 @@ SENTENCES = [
     ),
     f"measured every {disk.EVERY / MINUTE:.0f} minutes",
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
+    f"too much to be counted in {measuring._COUNT_FOR} seconds is counted in part",
+    f"for {settings.EMAIL_TIMEOUT} seconds each and {WORDS[TRIED_FOR.days]} days in all",
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
     f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
     f"each page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds to make is not told any more",
@@ -79,3 +86,25 @@ def test_a_user_has_a_quarter_and_all_have_half_of_the_threads() -> None:
     assert (places.COMMANDS._each, places.COMMANDS._total) == (threads // 4, threads // 2)
     assert places.COMMANDS._reserve >= 1
     assert real_settings.BERTH_STREAMS >= 4
+
+
+def test_the_log_has_one_line_of_each_kind_of_refusal_a_minute() -> None:
+    assert "one line of each kind a minute from each process" in TEXT
+    assert refusals_log.EVERY == MINUTE
+
+
+def test_the_firewall_is_followed_every_few_seconds_and_tried_every_few_minutes() -> None:
+    assert "Every few seconds, or every minute where the rules are set through the engine, Berth follows" in TEXT
+    assert "Every few minutes a container tries" in TEXT
+    assert protection.FIREWALL_EVERY <= 5
+    assert protection.PROBE_EVERY <= 5 * MINUTE
+    assert egress.THROUGH_ENGINE_EVERY <= MINUTE
+
+
+def test_what_is_not_on_a_volume_has_the_sizes_that_are_told() -> None:
+    mounts, bounds = confinement(10_001)["Tmpfs"], limits(make_spec(MemoryUnderTest()))
+    tmp, run = (re.findall(r"size=(\d+)m", mounts[path])[0] for path in ("/tmp", "/run/agent"))
+    log, shared = bounds["LogConfig"]["Config"], bounds["ShmSize"] >> 20
+    files = f"{WORDS[int(log['max-file'])]} files of {log['max-size'].removesuffix('m')} MB"
+    assert f"`/tmp` holds {tmp} MB and `/run/agent` {run} MB of its plan's memory" in TEXT
+    assert f"`/dev/shm` {shared} MB, and the log {files}" in TEXT

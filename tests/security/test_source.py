@@ -96,3 +96,12 @@ def test_templates_escape_everything_and_hold_no_script_and_no_style() -> None:
         r"\|\s*safe\b|autoescape\s+off|<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)", re.IGNORECASE
     )
     assert [path.name for path in templates if forbidden.search(path.read_text())] == []
+
+
+def test_no_program_is_started_through_a_shell() -> None:
+    [file] = MAY_START_PROGRAMS
+    calls = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.Call)]
+    starts = [call for call in calls if ast.unparse(call.func).startswith("subprocess.")]
+    assert [ast.unparse(call.func) for call in starts] == ["subprocess.run"]
+    assert isinstance(starts[0].args[0], ast.List)
+    assert "shell" not in {keyword.arg for keyword in starts[0].keywords}

@@ -1,6 +1,7 @@
 """Sessions are stored under the digests of their keys, and every way to use them goes on."""
 
 from datetime import timedelta
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.contrib.sessions.models import Session
@@ -8,10 +9,12 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
+from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from projects.watcher.retention import prune
+from tests.accounts.rights import opens, set_password_path
 from tests.canaries import CANARY_PASSWORD
-from tests.clients import browser_of
+from tests.clients import Call, browser_of
 from tests.security.database_copy import COOKIE
 from tests.security.live_credentials import _cookie_of
 
@@ -81,3 +84,12 @@ def test_an_asynchronous_view_would_store_no_key_either(db: None) -> None:
     assert async_to_sync(SessionStore(digest_session_key(key)).aload)() == {}
     async_to_sync(SessionStore(key).adelete)()
     assert not Session.objects.exists()
+
+
+def test_a_new_secret_key_ends_sessions_and_links_and_none_of_the_api(alice: User, call: Call, settings: Any) -> None:
+    browser, link, token = browser_of(alice), set_password_path(alice), issue_session(alice)
+    assert browser.get("/settings").status_code == 200
+    settings.SECRET_KEY = "another key, just as long as the one of before, or longer"
+    assert browser.get("/settings").status_code == 302
+    assert not opens(link)
+    assert call("GET", "/api/auth/session", by=token).json()["authenticated"]

@@ -6,7 +6,15 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.credentials.api_keys import ALPHABET, PREFIX, digest_key, is_well_formed, make_key
+from accounts.credentials.api_keys import (
+    ALPHABET,
+    CHECKSUM_LENGTH,
+    PREFIX,
+    RANDOM_LENGTH,
+    digest_key,
+    is_well_formed,
+    make_key,
+)
 from accounts.models import User
 from tests.factories import ApiKeyFactory, plain_key
 
@@ -21,8 +29,14 @@ def test_keys_are_52_characters_that_a_double_click_selects() -> None:
     assert len(digest_key(key)) == 64
 
 
-def test_no_two_keys_are_alike() -> None:
-    assert len({make_key() for _ in range(1000)}) == 1000
+def test_a_key_has_238_random_bits() -> None:
+    assert len(set(ALPHABET)) ** RANDOM_LENGTH >= 2**238
+    keys = {make_key() for _ in range(1000)}
+    assert {len(key) for key in keys} == {len(PREFIX) + RANDOM_LENGTH + CHECKSUM_LENGTH}
+    places = list(zip(*(key[len(PREFIX) : -CHECKSUM_LENGTH] for key in keys), strict=True))
+    assert len(places) == RANDOM_LENGTH
+    assert all(len(set(place)) > len(ALPHABET) // 2 for place in places), "each character is drawn"
+    assert len(keys) == 1000
 
 
 def test_none_of_100_000_typing_errors_is_taken_for_a_key() -> None:

@@ -9,10 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree, which
 from tempfile import mkdtemp
+from typing import Any
 
 import pytest
 from django.test import override_settings
 
+from containers.docker import quota
 from containers.docker.engine import DockerEngine
 from containers.hardening import container_payload
 from tests.chaos.private_engine import PrivateEngine
@@ -90,3 +92,18 @@ def test_only_the_volume_of_the_state_has_a_size() -> None:
     assert "DriverConfig" not in secrets["VolumeOptions"]
     plain = container_payload(spec, network="n")["HostConfig"]["Mounts"]
     assert all("DriverConfig" not in mount["VolumeOptions"] for mount in plain)
+
+
+@pytest.mark.one_database
+def test_a_size_is_asked_for_with_a_new_volume_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def note(_connection: object, payload: dict[str, Any], _name: str) -> str:
+        asked.append("DriverConfig" in payload["HostConfig"]["Mounts"][0]["VolumeOptions"])
+        return "id"
+
+    monkeypatch.setattr(quota, "_create", note)
+    nobody: Any = None
+    for is_new in (True, False):
+        quota.HardQuota().create(nobody, make_spec(MemoryUnderTest(), disk_ceiling=CEILING), state="s", is_new=is_new)
+    assert asked == [True, False]

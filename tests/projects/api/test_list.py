@@ -9,7 +9,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
+from accounts.models import User
 from projects.models import Project, Watch
+from tests.factories import ApiKeyFactory, plain_key
 from tests.fakes.engine import MemoryEngine
 
 
@@ -156,3 +158,13 @@ def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
 
 def test_answers_are_not_to_be_stored(api: APIClient, project: Project) -> None:
     assert "no-store" in api.get("/api/projects")["Cache-Control"]
+
+
+def test_a_key_of_an_admin_reaches_nobody_elses_project(project: Project, bob: User) -> None:
+    client = APIClient()
+    key = plain_key(ApiKeyFactory.create(user=bob, scope="write"))
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
+    User.objects.filter(pk=bob.pk).update(is_staff=True, is_superuser=True)
+    path = f"/api/projects/{project.pk}"
+    assert [client.get(path).status_code, client.delete(path).status_code] == [404, 404]
+    assert client.get("/api/projects").json() == []

@@ -8,8 +8,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError
-from projects.models import Project
+from projects.models import Plan, Project
 from projects.rules.disk import DISK_FULL
+from projects.services.container_spec import build_spec
 from projects.services.disk import note_disk_use
 from projects.watcher.disk import Disks, describe_missed, measure_disks
 from projects.watcher.reconcile import reconcile
@@ -95,3 +96,10 @@ def test_staff_are_told_of_what_was_missed_twice(deploy: Callable[..., Project],
 
 def test_many_that_were_missed_make_one_short_line() -> None:
     assert len(describe_missed({str(uuid4()) for _ in range(10_000)})) < 400
+
+
+def test_a_new_volume_may_hold_a_tenth_more_than_the_largest_plan_gives(project: Project) -> None:
+    """Also where nobody may choose that plan any more: its agents are there."""
+    Plan.objects.update(disk_mb=100)
+    Plan.objects.filter(slug="starter").update(disk_mb=1000, available=False)
+    assert build_spec(project).disk_ceiling == 1100 * 1024 * 1024
