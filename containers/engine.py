@@ -150,9 +150,9 @@ class Engine(KeepsStates, Protocol):
         looking only, where somebody has to know that they exist. So are containers with a key in `briefly`.
         """
 
-    def highest_user(self) -> int | None:
+    def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         """The highest number of a user as whom a container of this installation runs, or whose the state is that one in
-        quarantine or a volume holds; None where there is none.
+        quarantine or a volume holds; None where there is none. Of other installations those of the block count, too.
 
         It belongs to something that exists, whether or not the caller knows that, and so to nobody else.
         """

@@ -140,8 +140,8 @@ class DockerEngine:
         told = {each.container_id for each in enough}
         return enough + self._inspections.inspect_all([each for each in chosen if each.container_id not in told])
 
-    def highest_user(self) -> int | None:
-        return self._users.highest()
+    def highest_user(self, *, block: Collection[int] = ()) -> int | None:
+        return self._users.highest(block)
 
     def realign(self, key: str) -> None:
         for found in self._lookup.find_all(key):

@@ -1,19 +1,18 @@
 """Which numbers of users are taken on the engine."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-
-from django.conf import settings
 
 from containers.call_limits import time_limit
 from containers.docker.data_directory import read_root
 from containers.docker.lookup import Lookup
+from containers.docker.observations import read_rows, read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
+from containers.vocabulary import PROJECT_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
 
 HIGHEST = 2_147_352_575
 """The last number before those of systemd. What claims a higher one is none of ours."""
@@ -34,18 +33,25 @@ class Users:
         self._asked: dict[str, int] = {}
         self._stuck_until: dict[str, float] = {}
 
-    def highest(self) -> int | None:
-        return max((user for user in self._list() if user <= HIGHEST), default=None)
+    def highest(self, block: Collection[int]) -> int | None:
+        """Of ours all count, and of other installations on this engine those of the block."""
+        return max((user for user in self._list(block) if user <= HIGHEST), default=None)
 
-    def _list(self) -> Iterator[int]:
-        of_instance = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
-        containers = [each for each in self._lookup.list_labels(of_instance) if is_ours(each.labels)]
+    def _list(self, block: Collection[int]) -> Iterator[int]:
+        of_agents = {"label": [PROJECT_LABEL]}
+        with self._connection.call() as client:
+            containers = read_rows(client.containers(all=True, filters=of_agents))
+        with self._connection.call() as client:
+            volumes = read_volumes(client.volumes(filters=of_agents))
         for container in containers:
             labelled = _read_label(container.labels)
-            yield self._ask(container) if labelled is None else labelled
-        for volume in self._lookup.list_volumes(of_instance):
+            if is_ours(container.labels):
+                yield self._ask(container) if labelled is None else labelled
+            elif labelled is not None and labelled in block:
+                yield labelled
+        for volume in volumes:
             labelled = _read_label(volume.labels)
-            if is_ours(volume.labels) and labelled is not None:
+            if labelled is not None and (is_ours(volume.labels) or labelled in block):
                 yield labelled
 
     def _ask(self, container: Observation) -> int:

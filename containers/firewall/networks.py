@@ -1,7 +1,8 @@
 """Where agents may not send packets: every address that does not belong to the public internet, and metadata. Pure.
 
 The source is IANA's two registries of special-purpose addresses: what they do not call globally reachable is refused,
-and so is multicast. (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry)
+and so is multicast, and what once stood for IPv4 addresses (RFC 4291, RFC 2765).
+(https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry)
 """
 
 from ipaddress import IPv6Address, ip_network
@@ -37,8 +38,9 @@ def _translate(network: str) -> str:
 PRIVATE_NETWORKS = {
     4: _PRIVATE_NETWORKS_4,
     6: (
-        "::/127",  # unspecified and loopback
+        "::/96",  # unspecified, loopback, and IPv4 in IPv6 as it was once
         "::ffff:0:0/96",  # IPv4 in IPv6
+        "::ffff:0:0:0/96",  # IPv4 behind a translator (SIIT)
         "64:ff9b:1::/48",  # translators of private networks
         *map(_translate, _PRIVATE_NETWORKS_4),
         "100::/64",  # discarded

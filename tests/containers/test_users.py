@@ -54,6 +54,21 @@ def test_the_users_of_another_installation_do_not_count(under_test: EngineUnderT
         assert under_test.engine.highest_user() is None
 
 
+@pytest.mark.parametrize("others", [{}, {"BERTH_INSTANCE": "another"}], ids=["of this name", "of another name"])
+def test_unless_they_are_of_the_block_from_which_ours_are_taken(
+    under_test: EngineUnderTest, others: dict[str, str]
+) -> None:
+    """Two installations may have been told one `BERTH_UID_BASE`."""
+    deploy(under_test, user=USER)
+    theirs = override_settings(BERTH_INSTALLATION_SOURCE="tests.installations.theirs", **others)
+    for _ in ("its container", "its volume"):
+        with theirs:
+            assert under_test.engine.highest_user() is None
+            assert under_test.engine.highest_user(block=range(USER, USER + 1)) == USER
+            assert under_test.engine.highest_user(block=range(USER + 1, USER + 9)) is None
+        under_test.engine.remove(under_test.key)
+
+
 @pytest.fixture
 def unlabelled(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> DockerUnderTest:
     """An agent that was made before there was a label for its user."""

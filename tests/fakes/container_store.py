@@ -1,7 +1,7 @@
 """What the engine in memory keeps (containers, volumes, images, events), and how a container changes its state."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
@@ -118,15 +118,15 @@ class ContainerStore:
             self.volumes.add(volume)
             self.volume_labels[volume] = labels
 
-    def _users(self) -> Iterator[int]:
+    def _users(self, block: Collection[int] = ()) -> Iterator[int]:
         """The numbers that a label or, from before there were such labels, a container names."""
         for each in self.containers.values():
-            if each.is_ours and USER_LABEL in each.labels:
+            if USER_LABEL in each.labels and (each.is_ours or int(each.labels[USER_LABEL]) in block):
                 yield int(each.labels[USER_LABEL])
             elif each.is_ours and each.spec:
                 yield each.spec.user
         for labels in (self.volume_labels.get(volume, {}) for volume in self.volumes):
-            if is_ours(labels) and USER_LABEL in labels:
+            if USER_LABEL in labels and (is_ours(labels) or int(labels[USER_LABEL]) in block):
                 yield int(labels[USER_LABEL])
 
     def _volumes_of(self, key: str) -> set[str]:

@@ -71,3 +71,6 @@ ORDINARY = {
 
 CLOUDS = {"168.63.129.16/32": False}
 """What serves metadata to a cloud's machines, and is in no registry."""
+
+FORMER = {"::/96": False, "::ffff:0:0:0/96": False}
+"""IPv4 addresses written as IPv6 ones (RFC 4291, 2.5.5.1; RFC 2765, 2.1), which the registry does not list any more."""

@@ -14,9 +14,9 @@ from containers.firewall.rules import CONNECTIONS, CONNECTIONS_BURST, QUERIES_BU
 from containers.programs import is_root
 from tests.containers.firewall.inside_router import NAME_SERVERS
 from tests.containers.firewall.router import AGENT, NEIGHBOUR, PORT, Router, make_router
-from tests.containers.firewall.special_purpose import CLOUDS, MULTICAST, ORDINARY, REGISTRY
+from tests.containers.firewall.special_purpose import CLOUDS, FORMER, MULTICAST, ORDINARY, REGISTRY
 
-BLOCKS = REGISTRY | MULTICAST | ORDINARY | CLOUDS
+BLOCKS = REGISTRY | MULTICAST | ORDINARY | CLOUDS | FORMER
 can_filter = pytest.mark.skipif(
     not (is_root() and all(map(shutil.which, ("iptables", "ip", "nsenter")))), reason="takes root, iptables and ip"
 )

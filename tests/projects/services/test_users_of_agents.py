@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 
 from containers.agent_contract import AGENT_USER
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, USER_LABEL
 from projects.models import Project
 from projects.models.agent_user import BLOCK, LOWEST, base_of, take_uid
 from projects.models.installation import read_installation_id
@@ -43,6 +44,17 @@ def test_a_deleted_projects_user_is_given_to_nobody(api: APIClient, deploy: Depl
         assert api.delete(f"/api/projects/{made.id}").status_code == 204
     assert Project.objects.count() == 0
     assert users == [BASE, BASE + 1, BASE + 2, BASE + 3]
+
+
+def test_an_installation_that_was_told_the_same_numbers_keeps_its_own(
+    deploy: Deploy, engine: MemoryEngine, settings: Any
+) -> None:
+    """Two on one engine may have been told one `BERTH_UID_BASE`: each passes over what the other has."""
+    settings.BERTH_UID_BASE = BASE
+    others = {INSTANCE_LABEL: "another", INSTALLATION_LABEL: "f" * 32, PROJECT_LABEL: "theirs"}
+    for name, number in (("within", BASE + 3), ("far", BASE + BLOCK), ("before", BASE - 1)):
+        engine.foreign(name, labels={**others, USER_LABEL: str(number)})
+    assert [deploy(telegramToken=token(number)).uid for number in range(2)] == [BASE + 4, BASE + 5]
 
 
 @pytest.mark.parametrize("error", [EngineRefusedError, EngineUnavailableError])
