@@ -8,10 +8,10 @@ from projects.models.catalogue import MIB
 
 
 class ReservesMemory(models.Model):
-    """`memory_mb` was reserved when the project was deployed, started or given its plan, and its container gets it.
+    """`memory_mb` was reserved when the project was deployed or started, or more by a larger plan since.
 
-    Where staff change the plan itself it stays what it is until the next start. None, as in rows of an earlier
-    version: what the plan says.
+    It stays what it is until the next start where its owner takes a smaller plan, since the container goes on with what
+    it has, and where staff change the plan itself. None, as in rows of an earlier version: what the plan says.
     """
 
     memory_mb = models.PositiveIntegerField(null=True, editable=False)
@@ -24,5 +24,6 @@ class ReservesMemory(models.Model):
 
     @property
     def memory(self) -> int:
-        """In bytes."""
-        return MIB * int(self.plan.memory_mb if self.memory_mb is None else self.memory_mb)
+        """What a container that is made now gets, in bytes: never more than was reserved, or than the plan says."""
+        planned: int = self.plan.memory_mb
+        return MIB * (planned if self.memory_mb is None else min(planned, self.memory_mb))

@@ -83,11 +83,12 @@ def reserve_memory(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
 
 
 def reserve_for_change(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
-    """The same for another plan, where the project holds the memory of the one before. A stopped one holds none."""
+    """The same for another plan. What runs keeps what it holds until its next start; what is stopped holds none."""
     host = lock_host()
-    if Project.objects.holding_memory().filter(pk=project_id).exists():
+    held = _promised(Project.objects.holding_memory().filter(pk=project_id))
+    if held:
         _check(project_id, plan, host)
-    return {"memory_mb": plan.memory_mb}
+    return {"memory_mb": max(held, plan.memory_mb)}
 
 
 def lock_host() -> EngineHost | None:

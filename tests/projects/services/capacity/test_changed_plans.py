@@ -78,6 +78,25 @@ def test_a_smaller_plan_gives_back_at_the_next_start(
     assert create().status_code == 201
 
 
+def test_who_takes_a_smaller_plan_keeps_what_runs_until_it_starts_anew(
+    full: list[Project], create: Callable[..., Any], api: APIClient, engine: MemoryEngine
+) -> None:
+    """Otherwise two that are made small one after the other leave room for two more, beside those that still run."""
+    for project, plans in zip(full, (("free", "starter", "free"), ("starter",)), strict=True):
+        for plan in plans:
+            assert api.patch(f"/api/projects/{project.pk}", {"plan": plan}).status_code == 200
+    assert measure_capacity().promised == 2048
+    assert_problem(create(), 503, "no_capacity")
+    assert api.patch(f"/api/projects/{full[0].pk}", {"plan": "pro"}).status_code == 200, "it is still its own"
+    assert api.patch(f"/api/projects/{full[0].pk}", {"plan": "free"}).status_code == 200
+    del engine.containers[full[0].container_name]
+    for _ in range(3):
+        reconcile()
+    assert memory_of(engine, full[0]) == 256, "a container that is made anew has no more than its plan gives"
+    assert send(api, full[1], "restart").status_code == 200
+    assert (memory_of(engine, full[1]), measure_capacity().promised) == (512, 1024 + 512)
+
+
 @pytest.mark.parametrize("path", ["restart", "change"])
 def test_a_row_of_an_earlier_version_has_what_its_plan_says(
     path: str, full: list[Project], api: APIClient, engine: MemoryEngine
@@ -86,7 +105,7 @@ def test_a_row_of_an_earlier_version_has_what_its_plan_says(
     assert measure_capacity().promised == 2048
     if path == "change":
         assert api.patch(f"/api/projects/{full[0].pk}", {"plan": "free"}).status_code == 200
-        assert measure_capacity().promised == 1024 + 256
+        assert measure_capacity().promised == 2048, "it still has it"
     assert send(api, full[0], "restart").status_code == 200
     expected = 256 if path == "change" else 1024
     assert (memory_of(engine, full[0]), Project.objects.get(pk=full[0].pk).memory_mb) == (expected, expected)
