@@ -27,10 +27,10 @@ class Logs:
     def read(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
     ) -> Iterator[bytes]:
-        found = self._lookup.find(key)
-        if found is None:
+        found = self._lookup.find_all(key)  # whose log it is, a list tells
+        if not found:
             return iter(())
-        container_id = found.observation.container_id
+        container_id = found[0].container_id
 
         def open_stream(params: dict[str, Any]) -> requests.Response:
             return self._open_logs(container_id, params)

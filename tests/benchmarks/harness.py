@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ class Server:
     port: int
     instance: str
     environment: dict[str, str]
+    process: "subprocess.Popen[bytes] | None" = None
 
     def connect(self) -> "Client":
         return Client(self.port)
@@ -74,12 +75,10 @@ def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, 
         )
         manage(server, "prepare")
         manage(server, "shell", "--no-imports", "-c", SETUP.format(image=image))
-        command = [sys.executable, "manage.py", "serve"]
-        with Path(folder, "log").open("w") as log:
-            process = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=log, stderr=log)
+        process = start(server, Path(folder, "log"))
         try:
-            _wait(port, process, Path(folder, "log"))
-            yield server
+            wait_for_answer(port, process, Path(folder, "log"))
+            yield replace(server, process=process)
         finally:
             process.terminate()
             process.wait(60)
@@ -91,7 +90,13 @@ def manage(server: Server, *arguments: str) -> None:
     subprocess.run(command, cwd=ROOT, env=server.environment, check=True, capture_output=True, text=True)
 
 
-def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+def start(server: Server, log: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "manage.py", "serve"]
+    with log.open("w") as file:
+        return subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=file, stderr=file)
+
+
+def wait_for_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
     def answers() -> bool:
         if process.poll() is not None:
             raise SystemExit(f"The server does not start:\n{log.read_text()}")

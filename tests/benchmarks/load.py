@@ -28,12 +28,17 @@ class Load:
     """Milliseconds."""
 
 
+def uses_wrk(seconds: float) -> bool:
+    """It knows whole seconds only."""
+    return WRK is not None and seconds >= 1
+
+
 def press(
     port: int, path: str, headers: Mapping[str, str], *, status: int = 200, seconds: float = 4, connections: int = 16
 ) -> Load:
     """Raises `AssertionError` where an answer has another status."""
     _check(port, path, headers, status)
-    if WRK is not None:
+    if uses_wrk(seconds):
         return _press_by_wrk(port, path, headers, seconds, connections)
     return _press_by_threads(port, path, headers, status, seconds, connections)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
+from tests.benchmarks import commands, processes
 from tests.benchmarks.bare import serving_bare
 from tests.benchmarks.deploy import Raw, api_round
 from tests.benchmarks.harness import Server, manage, median_ratio, print_row, serving
@@ -42,6 +43,15 @@ for owned in {counts}:
 """
 
 
+GROWN = """
+from projects.models import Project
+from tests.many_rows import multiply
+template = Project.objects.get(owner__email="owner-of-1@example.org", name="bench 0")
+multiply(template, max(0, {count} - Project.objects.count()))
+"""
+"""Those of another owner, at rest."""
+
+
 @dataclass(frozen=True)
 class Row:
     name: str
@@ -63,6 +73,14 @@ def main(options: argparse.Namespace) -> None:
                 with deploying(server, clients=options.deploys):
                     measured = measure(server, bare, rows[0], options)
                 report(Row(f"list, {options.deploys} deploys", rows[0].path, {}), *measured)
+            for count in options.rows:
+                manage(server, "shell", "--no-imports", "-c", GROWN.format(count=count))
+                report(Row(f"list, {count} rows", rows[0].path, {}), *measure(server, bare, rows[0], options))
+            processes.report_memory(server)
+            if raw and options.commands:
+                chosen = {"at_once": options.at_once, "others": options.others}
+                commands.report(server, raw, rounds=options.commands, **chosen)
+            processes.report_readiness(server, rounds=min(options.rounds, 3))
     finally:
         if raw:
             raw.client.close()
