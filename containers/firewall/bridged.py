@@ -53,7 +53,7 @@ def show_by_script(bridge: str, program: str) -> list[str]:
         f"        {{ echo 1 >{of_all}; }} 2>/dev/null || :",
         f'    case "$(cat {of_all} {of_one} 2>/dev/null)" in',
         "        1* | 0?1) ;;",
-        f'        *) echo "{_HIDDEN.format(program, program).capitalize()}" >&2; exit 1 ;;',
+        f'        *) echo "{_HIDDEN.format(program, program).replace("the", "The", 1)}" >&2; exit 1 ;;',
         "    esac",
         "fi",
     ]

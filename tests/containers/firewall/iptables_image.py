@@ -12,16 +12,18 @@ import docker
 from containers.docker_api.image_build import FIREWALL
 from tests.busybox import pack_root
 
+_PROGRAMS = ("sh", "ip", "xtables-nft-multi")
 _NAMES = ("iptables", "iptables-restore", "ip6tables", "ip6tables-restore")
 
 
 def make_iptables_image(client: docker.APIClient) -> None:
     """Gives the engine the image under the name by which Berth looks for it."""
-    buffer = io.BytesIO(pack_root({}, applets=("sh", "cat", "grep", "nc", "sed", "tail")))
+    buffer = io.BytesIO(pack_root({}, applets=("cat", "grep", "nc", "sed", "tail")))
     with tarfile.open(fileobj=buffer, mode="a") as archive:
-        programs = [Path(str(shutil.which(name, path="/usr/sbin:/sbin:/bin"))) for name in ("xtables-nft-multi", "ip")]
+        # Not busybox's shell, which takes an `ip` of its own for the program.
+        programs = [Path(str(shutil.which(name, path="/usr/sbin:/sbin:/bin"))) for name in _PROGRAMS]
         for program in programs:
-            _add(archive, program, f"usr/sbin/{program.name}")
+            _add(archive, program, f"bin/{program.name}" if program.name == "sh" else f"usr/sbin/{program.name}")
         for library in {each for program in programs for each in _libraries_of(program)}:
             _add(archive, library, str(library).lstrip("/"))
         for folder in Path("/usr/lib").glob("*/xtables"):

@@ -23,6 +23,7 @@ iptables -w -F
 iptables -w -P FORWARD ACCEPT
 iptables -w -t nat -A POSTROUTING -s 172.16.0.0/12 -j MASQUERADE
 """
+SWITCH = "/proc/sys/net/bridge/bridge-nf-call-iptables"
 REFUSED = "ConnectionRefusedError: [Errno 111] Connection refused"
 ANSWERS: dict[str, tuple[str, bool | None]] = {
     "all refused": ("192.0.2.1 nc: can't connect to remote host (192.0.2.1): Connection refused\n", True),
@@ -98,7 +99,9 @@ def test_rules_that_are_set_through_the_engine_are_followed_there(machine: Machi
     said = engine.probe_firewall()
     assert said
     assert "were not refused" in said
+    run(machine, f"echo 0 >{SWITCH}")
     assert engine.ensure_firewall() is None
+    run(machine, f"ip -details link show {bridge_name()} | grep 'nf_call_iptables 1'; echo 1 >{SWITCH}")
     assert machine.reached() == {PUBLIC}
     assert engine.probe_firewall() is None
     assert machine.client.containers(all=True, filters={"label": LABEL}) == []

@@ -97,9 +97,10 @@ def test_the_engine_starts_no_agent_at_the_next_boot(
     with override_settings(BERTH_BOOT_FIREWALL="on", BERTH_FIREWALL="off"):
         machine.deploy(DockerEngine())
     assert policies(machine) == {"unless-stopped"}
-    done = systemd.uninstall(f'BERTH_PORT=8123\nDOCKER_HOST="{machine.engine.url}"\n')
+    done = systemd.uninstall(f'BERTH_BOOT_FIREWALL="on"\nDOCKER_HOST="{machine.engine.url}"\n')
     assert (done.returncode, done.stderr) == (0, "")
     assert not set(UNITS) & set(done.stdout.split())
+    assert "Take BERTH_BOOT_FIREWALL out of /etc/berth/environment" in done.stdout
     assert policies(machine) == {"no"}
     assert machine.is_running()
 
