@@ -11,6 +11,7 @@ from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.elsewhere import ELSEWHERE, deploy_former
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec
+from tests.waiting import wait_until
 
 
 def test_quarantine_stops_it_takes_the_credentials_and_keeps_the_state(under_test: EngineUnderTest) -> None:
@@ -37,6 +38,7 @@ def test_quarantine_leaves_alone_what_carries_no_id(under_test: EngineUnderTest)
 def test_before_the_log_and_the_credentials_go_they_can_be_read(under_test: EngineUnderTest) -> None:
     """Once, and after the last line is printed."""
     before = deploy(under_test, mode="chatty")
+    wait_until(lambda: list(under_test.engine.logs(under_test.key, tail=1)), what="The agent prints nothing")
     told = []
 
     def read(ended: Observation) -> None:
