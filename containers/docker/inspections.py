@@ -21,8 +21,18 @@ PATIENCE = 1.5
 SHORTEST = 0.3
 """Seconds for each that is asked after one has not answered. One that is well takes some thousandths."""
 
+ONE_CALL = 0.3
+"""Seconds that the caller must have left for one more call."""
+
 NOT_ASKED_FOR = 10.0
-"""Seconds for which a container that did not answer is not asked again. Meanwhile it is called silent at once."""
+"""Seconds for which a container that does not answer is not asked again, at most. Meanwhile it is called silent. It is
+asked again after as long as it has been silent, because most are so for a moment only."""
+
+FIRST_PAUSE = 0.5
+"""Seconds after the first time."""
+
+FORGOTTEN_AFTER = 60.0
+"""Seconds after the last pause until a container counts as one that has never been silent."""
 
 AT_ONCE = 8
 """Containers of one process that are inspected at a time."""
@@ -36,6 +46,7 @@ class Inspections:
         self._lookup = lookup
         self._complete = complete
         self._stuck_until: dict[str, float] = {}
+        self._stuck_since: dict[str, float] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
 
     def inspect_all(self, listed: Sequence[Observation]) -> list[Observation]:
@@ -44,7 +55,7 @@ class Inspections:
         Raises `EngineUnavailableError` where the engine answers for none.
         """
         now = time.monotonic()
-        self._stuck_until = {each: until for each, until in self._stuck_until.items() if until > now}
+        self._forget(now)
         look = Look(self)
         if len(listed) < 2:
             found = [look.inspect(each) for each in listed]
@@ -59,7 +70,19 @@ class Inspections:
         """Raises `EngineUnavailableError` where the engine does not answer for the others either."""
         with self._connection.call(PATIENCE) as client:
             client.containers(limit=1)
-        self._stuck_until[container_id] = time.monotonic() + NOT_ASKED_FOR
+        now = time.monotonic()
+        silent_for = now - self._stuck_since.setdefault(container_id, now)
+        self._stuck_until[container_id] = now + min(max(silent_for, FIRST_PAUSE), NOT_ASKED_FOR)
+
+    def note_answer(self, container_id: str) -> None:
+        self._stuck_since.pop(container_id, None)
+        self._stuck_until.pop(container_id, None)
+
+    def _forget(self, now: float) -> None:
+        """Those that nobody has asked about for a long time."""
+        old = [each for each, until in list(self._stuck_until.items()) if until < now - FORGOTTEN_AFTER]
+        for each in old:
+            self.note_answer(each)
 
     def read(self, listed: Observation) -> Observation | None:
         """The container with every field exact, or None where it is gone."""
@@ -81,14 +104,24 @@ class Look:
 
     def inspect(self, listed: Observation) -> Observation | None:
         """The container with every field exact, or as one that does not answer; None where it is gone."""
-        if self._inspections.is_stuck(listed.container_id):
+        if self._inspections.is_stuck(listed.container_id) or not _has_time():
             return replace(listed, is_silent=True)
         try:
             with time_limit(self._patience):
-                return self._inspections.read(listed)
+                found = self._inspections.read(listed)
         except EngineUnavailableError as error:
             if not is_timeout(error.__cause__ or error):
                 raise
+        else:
+            self._inspections.note_answer(listed.container_id)
+            return found
         self._patience = min(self._patience, SHORTEST)
-        self._inspections.note_stuck(listed.container_id)
+        if _has_time():
+            self._inspections.note_stuck(listed.container_id)
         return replace(listed, is_silent=True)
+
+
+def _has_time() -> bool:
+    """Whether the caller has time for one more question. Without it, no answer says nothing about the engine."""
+    left = seconds_left()
+    return left is None or left > ONE_CALL

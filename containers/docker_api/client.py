@@ -28,7 +28,7 @@ READ_DEADLINE = 2.0
 """Seconds that all calls of one read to the engine may take together."""
 
 FAIR_TIME = 2.0
-"""Seconds without which an answer that does not come in time says nothing about the engine."""
+"""Seconds without which an answer that is late says nothing about the engine. A read needs half of what it has."""
 
 ANSWER_SIZE = 8 * 1024 * 1024
 """Bytes that one call may receive, enough for a list of some thousand containers."""
@@ -182,7 +182,7 @@ class Connection:
         breaker = state.read_breaker if is_reading else state.breaker
         breaker.admit()
         limit = CALL_LIMIT if seconds is None else seconds
-        is_cut_short = not is_reading and left is not None and left < min(limit, FAIR_TIME)
+        is_cut_short = left is not None and left < min(limit, READ_DEADLINE / 2 if is_reading else FAIR_TIME)
         try:
             with translate_errors(), time_limit(limit), size_limit(size):
                 yield state.get_client()

@@ -11,7 +11,8 @@ from containers.errors import ContainerSilentError
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=10)
 LONGEST_SILENCE = timedelta(seconds=16)
-"""The longest pause where the engine only did not answer for the container: nothing says that the next look fails."""
+"""The longest pause where the engine only did not answer for the container: nothing says that the next look fails. The
+first is a second."""
 
 NO_TROUBLE: dict[str, Any] = {
     "reconcile_failures": 0,
@@ -45,7 +46,7 @@ class Reconciled(models.Model):
         failures = self.reconcile_failures + 1
         pause = pause_after(failures)
         if isinstance(error, ContainerSilentError):
-            pause = min(pause, LONGEST_SILENCE)
+            pause = min(pause / 4, LONGEST_SILENCE)
         return {
             "reconcile_failures": failures,
             "reconcile_failed_at": now,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from containers.agent_contract import AGENT_USER
 from containers.docker import inspections, users
 from containers.docker.engine import DockerEngine
+from containers.docker_api import client
+from containers.docker_api.breaker import FAILURES
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL
@@ -92,6 +95,7 @@ def test_many_that_hang_cost_little_more_than_one(socket: FaultySocket, monkeypa
     """All of them together have the patience that one has, and a moment each."""
     monkeypatch.setattr(inspections, "SHORTEST", 0.05)
     monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 3600.0)
+    monkeypatch.setattr(inspections, "FIRST_PAUSE", 3600.0)
     engine = DockerEngine()
     stick(socket, *range(STUCK))
     assert silent(engine) >= set(range(STUCK))
@@ -115,6 +119,25 @@ def test_a_read_sees_the_others_within_its_time(socket: FaultySocket, monkeypatc
     stick(socket, 0)
     with engine.read_deadline():
         assert silent(engine) == {0}
+
+
+def test_a_read_without_time_for_all_of_them_blames_no_engine(
+    socket: FaultySocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where many agents end at once, an engine is slow with all of them. It has answered, and is asked again."""
+    full = socket.script["GET /containers/json"][0]
+    monkeypatch.setattr(client, "READ_DEADLINE", 0.5)
+    engine = DockerEngine()
+    engine.ping()  # a busy machine may take its time to connect
+    stick(socket, *range(MANY))
+    for _ in range(FAILURES + 1):
+        socket.script["GET /containers/json"] = [full, ("hang", 200, b"[]")]
+        with engine.read_deadline(), suppress(EngineUnavailableError):
+            engine.observe({})
+    socket.script["GET /containers/json"] = [full]
+    monkeypatch.setattr(client, "READ_DEADLINE", 30.0)
+    with engine.read_deadline():
+        assert len(engine.observe({}, briefly=[f"key-{number}" for number in range(MANY)])) == MANY
 
 
 def test_an_engine_that_answers_for_none_is_silent_itself(socket: FaultySocket) -> None:

@@ -1,0 +1,28 @@
+"""How long a container that does not answer is left alone."""
+
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+
+from containers.docker import inspections
+
+
+def test_it_is_asked_again_after_as_long_as_it_has_been_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most are silent for the moment in which the engine takes them down or starts them."""
+    now = [0.0]
+    monkeypatch.setattr(inspections, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    found = inspections.Inspections(MagicMock(), MagicMock(), MagicMock())
+    pauses = []
+    for _ in range(7):
+        began = now[0]
+        found.note_stuck("c")
+        while found.is_stuck("c"):
+            now[0] += 0.25
+        pauses.append(now[0] - began)
+    assert pauses == [0.5, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0]
+    found.note_answer("c")
+    assert not found.is_stuck("c")
+    found.note_stuck("c")
+    now[0] += 0.5
+    assert not found.is_stuck("c")
