@@ -96,7 +96,7 @@ class Observation:
 
     `is_silent`: the engine lists it and does not say more of it, though it answers for others. Then nothing but its
     name, its id and its labels is known. `has_drifted`: somebody changed the networks that it is on or who starts it
-    again (`Engine.realign`).
+    again (`Engine.realign`). `is_hearsay`: it is not all that the engine will say of how it ended.
     """
 
     name: str
@@ -113,6 +113,7 @@ class Observation:
     report: AgentReport | None = None
     is_silent: bool = False
     has_drifted: bool = False
+    is_hearsay: bool = False
 
     @property
     def key(self) -> str:

@@ -6,7 +6,7 @@ nothing is repaired, because every remedy could destroy what the newer database 
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -59,15 +59,16 @@ class Conflicts:
         )
 
 
-def observe_instance(*, unless_busy: bool = False) -> list[Observation]:
+def observe_instance(*, unless_busy: bool = False, briefly: Collection[str] = ()) -> list[Observation]:
     """All containers of this BERTH_INSTANCE, those of other installations included.
 
     With `unless_busy` those of projects on which an operation is under way are as the list has them: the engine would
-    not answer for one that it is just starting, and what it said would count for nothing.
+    not answer for one that it is just starting, and what it said would count for nothing. So are those with a key in
+    `briefly`.
     """
     busy = Project.objects.filter(instance=settings.BERTH_INSTANCE, operation_deadline__gt=clock.now())
     keys = {str(pk) for pk in busy.values_list("pk", flat=True)} if unless_busy else set()
-    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True, briefly=keys)
+    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True, briefly=keys.union(briefly))
 
 
 def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, int]) -> Conflicts:

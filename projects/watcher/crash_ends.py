@@ -9,7 +9,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.ends import End, FindEnd
+from projects.watcher.ends import LATE, End, FindEnd
 
 HEARD_WITHIN = timedelta(seconds=5)
 """How long after a restart by the engine the event of the end before it may still be under way."""
@@ -22,14 +22,17 @@ LINES = 200
 
 
 def describe_end(project: Project, seen: Observation, find_end: FindEnd, *, at: datetime) -> dict[str, Any] | None:
-    """The columns of `Ended`. None where the engine's event of this end is to come: look again."""
+    """The columns of `Ended`. None where an event is to come that tells of this end, or why it was killed."""
     if seen.exit_code is not None:
         code = seen.report.code if seen.report else ""
         return _columns(seen.finished_at or at, seen.exit_code, oom_killed=bool(seen.oom_killed), code=code)
     end = find_end(seen.container_id)
+    runs_for = None if seen.started_at is None else at - seen.started_at
+    if end is not None and end.is_unexplained and runs_for is not None and timedelta(0) <= runs_for < LATE:
+        return None
     if end is not None and (project.ended_at is None or end.at > project.ended_at):
         return _columns(end.at, end.exit_code, oom_killed=end.oom_killed, code=_read_code(project, end))
-    if seen.started_at is not None and timedelta(0) <= at - seen.started_at < HEARD_WITHIN:
+    if runs_for is not None and timedelta(0) <= runs_for < HEARD_WITHIN:
         return None
     return _columns(seen.finished_at or at, None, oom_killed=False, code="")
 

@@ -1,7 +1,8 @@
 """Inspects several containers side by side, so that one for which the engine is stuck delays no other."""
 
+import time
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 
@@ -22,18 +23,41 @@ Answer = Callable[[], Observation | None]
 """The container, or None where the engine has none. Raises `EngineError`."""
 
 
+Instead = Callable[[str], Answer | None]
+"""What may take the place of the engine's answer for the container of this key, where there is anything."""
+
+
 @contextmanager
-def inspecting(keys: Collection[str]) -> Iterator[Iterator[tuple[str, Answer]]]:
-    """Gives each key with its answer, in the order in which the engine gives them."""
+def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iterator[Iterator[tuple[str, Answer]]]:
+    """Gives each key with its answer, in the order in which the engine gives them.
+
+    From `until` on, a moment of the monotonic clock, it waits only where there is nothing instead.
+    """
     if len(keys) < WORTH_THREADS:
         yield ((key, partial(inspect, key)) for key in keys)
         return
     pool = ThreadPoolExecutor(AT_ONCE, "inspect")
     asked: dict[Future[Observation | None], str] = {pool.submit(_inspect_in_thread, key): key for key in keys}
     try:
-        yield ((asked[future], future.result) for future in as_completed(asked))
+        yield _as_answered(asked, until=until, instead=instead)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _as_answered(
+    asked: dict[Future[Observation | None], str], *, until: float, instead: Instead
+) -> Iterator[tuple[str, Answer]]:
+    pending = set(asked)
+    while pending:
+        left = until - time.monotonic()
+        done, pending = wait(pending, timeout=left if left > 0 else None, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield asked[future], (time.monotonic() >= until and instead(asked[future])) or future.result
+        for future in list(pending) if time.monotonic() >= until else ():
+            if answer := instead(asked[future]):
+                future.cancel()
+                pending.discard(future)
+                yield asked[future], answer
 
 
 def inspect(key: str) -> Observation | None:

@@ -18,10 +18,11 @@ AGAIN = 2.0
 
 
 class Listener:
-    """`hear` gets each event, in that thread."""
+    """`hear` gets each event, in that thread. `miss` is called where some may have been missed."""
 
-    def __init__(self, hear: Callable[[EngineEvent], None], pulse: Pulse) -> None:
+    def __init__(self, hear: Callable[[EngineEvent], None], miss: Callable[[], None], pulse: Pulse) -> None:
         self._hear = hear
+        self._miss = miss
         self._beat = pulse.thread("events of the engine")
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
@@ -46,3 +47,4 @@ class Listener:
                         return
             except EngineError:
                 self._stopped.wait(AGAIN)
+            self._miss()

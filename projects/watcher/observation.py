@@ -74,7 +74,8 @@ def _has_ended_since(project: Project, seen: Observation) -> bool:
     """Whether a run has ended of which the row does not know: the one that it calls running, or another one."""
     if seen.state != ContainerState.EXITED:
         return False
-    is_another_run = project.container_state == ContainerState.EXITED and seen.finished_at != project.finished_at
+    was_down = project.container_state in {ContainerState.EXITED, ContainerState.RESTARTING}
+    is_another_run = was_down and seen.finished_at != project.finished_at
     return is_another_run or project.container_state in {ContainerState.RUNNING, ContainerState.PAUSED}
 
 

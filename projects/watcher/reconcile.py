@@ -105,10 +105,10 @@ class _Listed:
     conflicts: Conflicts
 
 
-def _list_containers(changed_keys: Iterable[str], result: Round, *, narrow: bool) -> _Listed:
+def _list_containers(changed_keys: Collection[str], result: Round, *, narrow: bool) -> _Listed:
     """Asks the engine for its list, then reads the rows, and notes in the round what was seen."""
     forget_installation_id()  # an operator may have adopted another one
-    observed = observe_instance(unless_busy=True)
+    observed = observe_instance(unless_busy=True, briefly=changed_keys)
     keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
     rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
     conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from accounts import clock
@@ -14,6 +15,7 @@ from projects.rules.remedies import Remedy, choose_remedy
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.ends import FindEnd, with_late_news
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success
+from projects.watcher.hearsay import awaits_news, heard_state, is_ending
 from projects.watcher.inspection import Answer, inspect
 from projects.watcher.observation import differs, record_observation
 from projects.watcher.protection import note_protection
@@ -52,14 +54,14 @@ def reconcile_project(
     # If an interrupted operation has removed the container, that did not vanish by itself.
     if project.operation and not project.release_expired(recreated_at=None):
         return None
-    if answer is None and has_to_be_inspected(project, group, is_changed=False):
+    if answer is None and has_to_be_inspected(project, group, find_end, is_changed=False):
         answer = partial(inspect, project.container_key)  # its operation has ended only now
-    seen = _see(group, answer, find_end=find_end)
+    seen = _see(project, group, answer, find_end=find_end, at=result.at)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at, find_end=find_end):
             return None  # an operation has begun since, and what was seen says nothing of what it does
         result.changed += 1
-    if not repair:
+    if not repair or (seen is not None and seen.is_hearsay):
         note_success(project)
         return None
     outdated = seen is not None and (seen.generation < project.generation or _count_up(group) > 1)
@@ -82,9 +84,11 @@ def decide(project: Project, *, outdated: bool, drifted: bool, barred: bool) -> 
     return None if remedy is None else Decision(remedy=remedy, outdated=outdated, drifted=drifted, barred=barred)
 
 
-def has_to_be_inspected(project: Project, group: Sequence[Observation], *, is_changed: bool) -> bool:
-    """Whether the list does not say enough of the container."""
+def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end: FindEnd, *, is_changed: bool) -> bool:
+    """Whether the list does not say enough of the container, and the engine may say more."""
     if any(each.is_silent for each in group) or project.operation_in_flight(clock.now()):
+        return False
+    if is_ending(project, group, find_end):
         return False
     seen = next(iter(group), None)
     if seen is None:
@@ -93,12 +97,34 @@ def has_to_be_inspected(project: Project, group: Sequence[Observation], *, is_ch
     return is_changed or not seen.is_complete or (seen.is_brief and project.has_reported_since(seen))
 
 
-def _see(group: Sequence[Observation], answer: Answer | None, *, find_end: FindEnd) -> Observation | None:
-    """The container that tells the state. Raises `ContainerSilentError` where the engine does not say how it is."""
+def _see(
+    project: Project, group: Sequence[Observation], answer: Answer | None, *, find_end: FindEnd, at: datetime
+) -> Observation | None:
+    """The container that tells the state, by the engine's events where it has ended and the engine is not done with it.
+
+    Raises `ContainerSilentError` where the engine does not say how it is.
+    """
+    if answer is None and is_ending(project, group, find_end):
+        return heard_state(project, group, find_end)
+    try:
+        seen = _ask(group, answer)
+    except ContainerSilentError:
+        heard = heard_state(project, group, find_end)
+        if heard is None:
+            raise
+        return heard
+    if seen is None:
+        return None
+    seen = with_late_news(seen, find_end)
+    if awaits_news(project, seen, find_end, at=at):
+        return heard_state(project, group, find_end) or seen
+    return seen
+
+
+def _ask(group: Sequence[Observation], answer: Answer | None) -> Observation | None:
     if any(each.is_silent for each in group):
         raise ContainerSilentError(SILENT)
-    seen = answer() if answer is not None else next(iter(group), None)
-    return None if seen is None else with_late_news(seen, find_end)
+    return answer() if answer is not None else next(iter(group), None)
 
 
 def _count_up(group: Sequence[Observation]) -> int:

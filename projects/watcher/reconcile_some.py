@@ -1,7 +1,9 @@
 """Some projects in a round: each is brought up to date and repaired, and what goes wrong at one stays with it."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -10,6 +12,7 @@ from containers.vocabulary import Observation
 from projects.models import Project
 from projects.watcher.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
+from projects.watcher.hearsay import heard_state
 from projects.watcher.inspection import Answer, inspecting
 from projects.watcher.reconcile_project import (
     Repair,
@@ -18,6 +21,10 @@ from projects.watcher.reconcile_project import (
     repair_within_round,
 )
 from projects.watcher.round import Round
+
+CRASHES_WITHIN = 1.0
+"""Seconds of a round for telling how agents ended. Of the others it is told at once that they have, so that the
+heartbeat vouches for all; the next look tells how."""
 
 HandOver = Callable[[Project, Repair], None]
 """Does something with a project in another thread, soon or never."""
@@ -45,7 +52,8 @@ def reconcile_some(
     """`groups` are the containers that a list has shown, and `changed_keys` those of which it may be too old."""
     chosen = Project.objects.filter(pk__in=ids, instance=settings.BERTH_INSTANCE)
     projects = chosen.select_related("owner", "plan", "agent_type")
-    for project, group, answer in _with_answers(_without_skipped(projects, result), groups, changed_keys):
+    unskipped = _without_skipped(projects, result)
+    for project, group, answer in _with_answers(unskipped, groups, changed_keys, result, options.find_end):
         options.before_each()
         with confinement.of(project):
             _reconcile(project, group, answer, result, options)
@@ -62,19 +70,45 @@ def _without_skipped(projects: Iterable[Project], result: Round) -> Iterator[Pro
 
 
 def _with_answers(
-    projects: Iterable[Project], groups: Mapping[UUID, Sequence[Observation]], changed_keys: Collection[str]
+    projects: Iterable[Project],
+    groups: Mapping[UUID, Sequence[Observation]],
+    changed_keys: Collection[str],
+    result: Round,
+    find_end: FindEnd,
 ) -> Iterator[tuple[Project, Sequence[Observation], Answer | None]]:
     """First those of which the list says enough, then the others, as the engine answers for them."""
+    until = time.monotonic() + CRASHES_WITHIN
     asked: dict[str, Project] = {}
     for project in projects:
         group = groups.get(project.pk, ())
-        if has_to_be_inspected(project, group, is_changed=project.container_key in changed_keys):
+        if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
             asked[project.container_key] = project
         else:
             yield project, group, None
-    with inspecting(asked) as answers:
+
+    def put_off(key: str) -> Answer | None:
+        heard = heard_state(asked[key], groups.get(asked[key].pk, ()), find_end)
+        if heard is None:
+            return None
+        result.put_off.add(key)
+        return lambda: heard
+
+    # Those of which the engine's events tell nothing come first: only the engine can tell of them.
+    in_order = sorted(asked, key=lambda key: heard_state(asked[key], (), find_end) is not None)
+    with inspecting(in_order, until=until, instead=put_off) as answers:
         for key, answer in answers:
-            yield asked[key], groups.get(asked[key].pk, ()), answer
+            is_late = time.monotonic() >= until
+            told = partial(_without_crash, asked[key], answer, result) if is_late else answer
+            yield asked[key], groups.get(asked[key].pk, ()), told
+
+
+def _without_crash(project: Project, answer: Answer, result: Round) -> Observation | None:
+    """What the engine says, but for a crash since then that another look has to tell of, which costs some calls."""
+    seen = answer()
+    if seen is None or not seen.is_up or (seen.restart_count or 0) <= project.restarts:
+        return seen
+    result.put_off.add(project.container_key)
+    return replace(seen, restart_count=None, is_hearsay=True)
 
 
 def _reconcile(

@@ -10,7 +10,8 @@ class Round:
     `unwritten`, whose rows are locked.
 
     `held` says in a sentence why nothing was repaired; empty where all is well. `running` are the keys of the agents
-    that run, by the ids of their containers.
+    that run, by the ids of their containers. `put_off` are the keys of those that have ended, of which
+    another look has to tell how.
     """
 
     at: datetime
@@ -20,5 +21,6 @@ class Round:
     unwritten: int = 0
     held: str = ""
     running: dict[str, str] = field(default_factory=dict)
+    put_off: set[str] = field(default_factory=set)
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)

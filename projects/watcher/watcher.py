@@ -23,6 +23,7 @@ from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
+from projects.watcher.inspection import AT_ONCE
 from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.outbox import Outbox
@@ -62,7 +63,7 @@ class Watcher:
         self._ends = Ends()
         self._volumes_again_at = self._compare_again_at = 0.0
         self._may_look = self._may_repair = False  # as the last round found
-        self._listener = Listener(self._hear, self._pulse)
+        self._listener = Listener(self._hear, self._ends.note_gap, self._pulse)
         self._protection = Protection(self._pulse)
         self._retention = Retention()
         self._background = Background(self._pulse)
@@ -118,21 +119,19 @@ class Watcher:
             self._pulse.expect(IDLE)
             if self._wake.wait(left) and not self._stopped.is_set():
                 self._wake.clear()
-                if not self._may_look:
-                    return
+                if not self._may_look or len(self._changed_keys) > AT_ONCE:
+                    return  # one list tells more of many containers than as many inspections
                 self._confine(self._look_at_changed)
                 self._stopped.wait(SETTLE)
 
     def _look_at_changed(self) -> None:
         close_old_connections()
         with self._taking_changed() as changed_keys:
-            look_at(
-                changed_keys,
-                repair=self._may_repair,
-                barred=self._protection.barred,
-                hand_over=self._background.hand_over,
-                find_end=self._ends.find,
+            barred, hand_over = self._protection.barred, self._background.hand_over
+            result = look_at(
+                changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=self._ends.find
             )
+        self._look_soon_at(*result.put_off)
 
     def _look(self) -> None:
         close_old_connections()
@@ -145,22 +144,22 @@ class Watcher:
         with self._taking_changed() as changed_keys:
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_repair = True, not result.held
-        if include_volumes:
-            self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         if not narrow:
             self._compare_again_at = time.monotonic() + COMPARE_EVERY
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
         if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
+        self._look_soon_at(*result.put_off)
         if include_volumes:
+            self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
             remind()
         self._retention.step()
         self._bot_claims.step()
 
     def _reconcile(self, changed_keys: set[str], *, include_volumes: bool, narrow: bool) -> Round:
         return reconcile(
-            changed_keys=changed_keys,
+            changed_keys=changed_keys | self._ends.keys_of_ended(),
             barred=self._protection.barred,
             include_volumes=include_volumes,
             hand_over=self._background.hand_over,
@@ -187,9 +186,10 @@ class Watcher:
         self._hung = bool(names)
         return self._hung
 
-    def _look_soon_at(self, key: str) -> None:
-        self._changed_keys.add(key)
-        self._wake.set()
+    def _look_soon_at(self, *keys: str) -> None:
+        self._changed_keys.update(keys)
+        if keys:
+            self._wake.set()
 
     def _hear(self, event: EngineEvent) -> None:
         self._ends.note(event)

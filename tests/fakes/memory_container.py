@@ -39,6 +39,8 @@ class MemoryContainer:
     lines: list[tuple[datetime, str]] = field(default_factory=list)
     is_silent: bool = False
     has_drifted: bool = False
+    listed_as: ContainerState | None = None
+    """What the list goes on to say while the engine takes the container down."""
 
     @property
     def is_ours(self) -> bool:
@@ -63,6 +65,7 @@ class MemoryContainer:
     def _without_report(self) -> Observation:
         return replace(
             self.briefly,
+            state=self.state,
             exit_code=self.exit_code,
             oom_killed=self.oom_killed,
             restart_count=self.restart_count,
@@ -78,7 +81,7 @@ class MemoryContainer:
             name=self.name,
             container_id=self.container_id,
             labels=dict(self.labels),
-            state=self.state,
+            state=self.listed_as or self.state,
             health=self.health,
             created_at=self.created_at,
             has_drifted=self.has_drifted,

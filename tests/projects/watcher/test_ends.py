@@ -57,9 +57,16 @@ def crash(engine: MemoryEngine, name: str, *, exit_code: int, oom: bool, code: s
 
 @pytest.mark.parametrize("code", ["provider_key", "bad_configuration", "memory_unreadable", "an invented one"])
 def test_every_end_is_told_rightly_whatever_the_engine_and_berth_did_since(
-    code: str, project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    code: str,
+    project: Project,
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    api: APIClient,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every exit code, with and without memory that ran out, and then the stop of Berth after the fifth."""
+    monkeypatch.setattr(crash_ends, "LATE", timedelta(0))  # nothing more is told
     name = project.container_name
     for exit_code, oom in itertools.product(EXITS, [False, True]):
         expected = code_of_end(exit_code, agent_code=code, oom_killed=oom)

@@ -56,7 +56,7 @@ def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Pro
         for project, kind in [*((project, NO_CONTAINER) for project in alone), *well]:
             group = [] if kind == NO_CONTAINER else [seen[kind]]
             result = Round(at=now)
-            assert not has_to_be_inspected(project, group, is_changed=False), (kind, project.__dict__)
+            assert not has_to_be_inspected(project, group, lambda _: None, is_changed=False), (kind, project.__dict__)
             decision = reconcile_project(
                 project, group, None, result, repair=True, barred=False, find_end=lambda _: None
             )

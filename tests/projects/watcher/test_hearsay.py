@@ -1,0 +1,195 @@
+"""Agents that have ended while the engine, which is not done with them, lists them as running and answers nothing."""
+
+import itertools
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.vocabulary import ContainerState, Health
+from projects.models import Event, Project
+from projects.models.event import SYSTEM
+from projects.rules.lifecycle import Action, Desired
+from projects.rules.reasons import code_of_end
+from projects.services import control_project
+from projects.watcher import reconcile_some
+from projects.watcher.ends import Ends
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.looking import look, statuses
+from tests.projects.watcher.rows import later
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+@pytest.fixture
+def ends() -> Ends:
+    return Ends()
+
+
+@pytest.fixture
+def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
+    """Hears all that has happened on the engine by now."""
+    read = [0]
+
+    def hear() -> None:
+        for found, _ in engine._events[read[0] :]:
+            ends.note(found)
+        read[0] = len(engine._events)
+
+    return hear
+
+
+def go_down(engine: MemoryEngine, project: Project, *, exit_code: int = 1, oom: bool = False) -> None:
+    """The agent ends, and the engine begins to take its container down."""
+    engine.crash(project.container_name, exit_code=exit_code, oom=oom)
+    engine.containers[project.container_name].listed_as = ContainerState.RUNNING
+    engine.silence_container(project.container_name)
+
+
+def be_down(engine: MemoryEngine, project: Project) -> None:
+    engine.containers[project.container_name].listed_as = None
+    engine.silence_container(project.container_name, is_silent=False)
+
+
+def look_at_ended(ends: Ends, **options: object) -> list[str]:
+    """A round as the watcher begins it, and its heartbeat."""
+    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
+
+
+@pytest.mark.parametrize("health", [Health.NONE, Health.STARTING, Health.HEALTHY, Health.UNHEALTHY])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_their_status_is_that_they_have_ended_and_never_unknown(
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    api: APIClient,
+    health: Health,
+    narrow: bool,
+) -> None:
+    for each in (victim, *others):
+        engine.set_health(each.container_name, health)
+        later(each, health=health)
+        go_down(engine, each)
+    listen()
+    for _ in range(3):
+        assert look_at_ended(ends, narrow=narrow) == []
+        assert set(statuses(api).values()) == {"restarting"}
+    assert not Event.objects.filter(action="crash").exists()  # the engine has not said yet how they ended
+    for each in (victim, *others):
+        be_down(engine, each)
+    assert look_at_ended(ends, narrow=narrow) == []
+    assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == ["crash"] * 3
+    assert all(engine.containers[each.container_name].is_up for each in (victim, *others))
+    assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
+
+
+def test_every_end_is_counted_once_with_its_reason(
+    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+) -> None:
+    """Every exit code, heard of before the engine is done with it, and after that."""
+    ways = [*itertools.product([0, 1, 20, 30, 137, 139, 143], [False]), (137, True)]
+    for (exit_code, oom), looks_before in itertools.product(ways, [0, 1, 2]):
+        before = Event.objects.filter(action="crash").count()
+        go_down(engine, project, exit_code=exit_code, oom=oom)
+        listen()
+        for _ in range(looks_before):
+            look_at_ended(ends)
+        be_down(engine, project)
+        for _ in range(3):
+            look_at_ended(ends)
+        told = Event.objects.filter(action="crash").order_by("pk")[before:]
+        expected = code_of_end(exit_code, agent_code="", oom_killed=oom)
+        assert [each.outcome for each in told] == [expected], (exit_code, oom, looks_before)
+        control_project(project=Project.objects.get(), action=Action.START, actor=SYSTEM)
+        listen()
+
+
+def test_without_the_events_nothing_is_known_of_them(
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    go_down(engine, victim)
+    listen()
+    ends.note_gap()
+    assert len(look(changed_keys=[victim.container_key], find_end=ends.find)) == 1
+    known = statuses(api)
+    assert known.pop(str(victim.pk)) == "unknown"
+    assert set(known.values()) == {"running"}
+
+
+@pytest.mark.parametrize(
+    "held", [{"desired": Desired.STOPPED}, {"suspended_at": timezone.now()}, {"gave_up_at": timezone.now()}], ids=str
+)
+def test_of_an_agent_that_is_not_to_run_the_engine_has_to_tell(
+    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], held: dict[str, object]
+) -> None:
+    go_down(engine, victim)
+    listen()
+    later(victim, **held)
+    assert len(look_at_ended(ends)) == 1
+    be_down(engine, victim)
+    later(victim, reconcile_again_at=None)
+    assert look_at_ended(ends) == []
+    assert not Event.objects.filter(action="crash").exists()
+
+
+def test_a_kill_is_not_told_as_one_before_the_kernel_had_time_to_tell_why(
+    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    for tells, expected in ((True, "out_of_memory"), (False, "killed")):
+        Event.objects.all().delete()
+        engine.crash(project.container_name, exit_code=137)
+        listen()
+        look_at_ended(ends)
+        assert not Event.objects.filter(action="crash").exists()
+        assert statuses(api) == {str(project.pk): "restarting"}
+        if tells:
+            engine.tell_of_memory(project.container_name)
+            listen()
+        # The row is a minute old at the next look.
+        look_at_ended(ends)
+        assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == [expected]
+        look_at_ended(ends)
+        listen()
+
+
+def test_what_a_round_has_no_time_for_is_told_by_the_next_and_vouched_for_meanwhile(
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    api: APIClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for each in (victim, *others):
+        engine.crash(each.container_name, exit_code=1)
+    listen()
+    with monkeypatch.context() as busy:
+        busy.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+        assert look_at_ended(ends) == []
+    assert set(statuses(api).values()) == {"restarting"}
+    assert not Event.objects.filter(action="crash").exists()
+    assert look_at_ended(ends) == []
+    assert Event.objects.filter(action="crash").count() == 3
+
+
+def test_a_container_that_runs_again_runs_whatever_was_heard_before(
+    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    """The start is on the list before its event arrives."""
+    engine.crash(project.container_name, exit_code=1, restarting=True)
+    listen()
+    look_at_ended(ends)
+    assert statuses(api) == {str(project.pk): "restarting"}
+    engine.restart_once_more(project.container_name)
+    engine.set_health(project.container_name, Health.HEALTHY)
+    later(project, observed_at=timezone.now() - timedelta(minutes=1))
+    look_at_ended(ends)
+    listen()
+    look_at_ended(ends)
+    assert statuses(api) == {str(project.pk): "running"}
+    assert Project.objects.get().crash_count == 1
