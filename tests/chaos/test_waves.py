@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 MANY = 60
+BYSTANDERS = 6
 AT_ONCE = 16
 WAITING = 300.0
 
@@ -48,12 +49,13 @@ WAYS: dict[str, tuple[str, int, bool]] = {
 def agents(
     is_long: bool, real_engine: Callable[[str], None], api: APIClient, watcher: Callable[[], Watcher]
 ) -> dict[str, Project]:
-    """Agents that run, by their names, and a watcher."""
+    """Agents that run, by their names, and a watcher. Some do not end with the others: bystanders."""
     real_engine("")
-    number = MANY if is_long else len(WAYS)
+    ending, number = (MANY, MANY + BYSTANDERS) if is_long else (len(WAYS), len(WAYS) + 1)
     # Sixty that look five times a second what they are to do would keep the machine busy, and be what is measured.
     calm = {"settings": {"instructions": "calm"}} if is_long else {}
-    made = [create_project(api, STUB_PROJECT | calm | {"name": f"agent {each}"}) for each in range(number)]
+    names = [f"agent {each}" if each < ending else f"bystander {each}" for each in range(number)]
+    made = [create_project(api, STUB_PROJECT | calm | {"name": name}) for name in names]
     watcher()
     wait_until(lambda: set(statuses(api).values()) == {"running"}, within=WAITING, what=lambda: str(statuses(api)))
     return {project.name: project for project in made}
@@ -64,17 +66,22 @@ def statuses(api: APIClient) -> dict[str, str]:
 
 
 class Seen:
-    """Reads the list again and again, and notes the longest time for which a status was `unknown`."""
+    """Reads the list again and again, and notes the longest time for which a status was `unknown`, and when each was
+    first `degraded`."""
 
     def __init__(self, api: APIClient) -> None:
         self._api = api
         self._since: dict[str, float] = {}
         self.longest = 0.0
+        self.degraded_at: dict[str, float] = {}
 
     def look(self) -> dict[str, str]:
         found = statuses(self._api)
         now = time.monotonic()
         self._since = {name: self._since.get(name, now) for name, status in found.items() if status == "unknown"}
+        self.degraded_at |= {
+            name: time.time() for name, status in found.items() if status == "degraded" and name not in self.degraded_at
+        }
         self.longest = max([self.longest, *(now - since for since in self._since.values())])
         return found
 
@@ -93,9 +100,12 @@ def test_a_wave_of_crashes_gets_right_reasons(
     request: pytest.FixtureRequest,
     api: APIClient,
 ) -> None:
-    """Whoever starts them again: an engine that does hides at once how they ended."""
+    """Whoever starts them again: an engine that does hides at once how they ended. Those that do not end and report
+    trouble meanwhile are told to be in trouble."""
     monkeypatch.setattr("containers.docker.drift.restarts_by_engine", lambda: who == "engine")
-    agents: dict[str, Project] = request.getfixturevalue("agents")
+    everybody: dict[str, Project] = request.getfixturevalue("agents")
+    agents = {name: project for name, project in everybody.items() if name.startswith("agent")}
+    containers = {name: found for name, found in names(docker_instance, everybody).items() if name not in agents}
     ways = dict(zip(agents, islice(cycle(WAYS), len(agents)), strict=True))
     before = {name: docker_instance.client.inspect_container(names(docker_instance, agents)[name]) for name in agents}
     seen = Seen(api)
@@ -108,21 +118,32 @@ def test_a_wave_of_crashes_gets_right_reasons(
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(end, agents))
+        list(pool.map(lambda container: docker_instance.tell_stub(container, "degraded"), containers.values()))
     ids = {project.pk: name for name, project in agents.items()}
 
     def told() -> dict[str, list[str]]:
         seen.look()
         events = Event.objects.filter(action="crash").order_by("pk").values_list("project_id", "outcome")
-        return {name: [outcome for pk, outcome in events if ids[pk] == name] for name in agents}
+        return {name: [outcome for pk, outcome in events if ids.get(pk) == name] for name in agents}
 
+    wait_until(lambda: seen.look() and seen.degraded_at.keys() >= containers.keys(), within=WAITING)
     wait_until(lambda: all(told().values()), within=WAITING, what=lambda: str(told()))
-    settled = {"running", "crashed"}  # whose token was refused is not tried again, but for an engine that was faster
+    settled = {
+        "running",
+        "crashed",
+        "degraded",
+    }  # whose token was refused is not tried again, but for an engine that was faster
     wait_until(lambda: set(seen.look().values()) <= settled, within=WAITING, what=lambda: str(statuses(api)))
     assert told() == {name: [WAYS[way][0]] for name, way in ways.items()}
-    rows = Project.objects.values_list("name", "ended_exit_code", "ended_oom_killed")
+    assert seen.degraded_at.keys() == containers.keys()
+    rows = Project.objects.filter(pk__in=ids).values_list("name", "ended_exit_code", "ended_oom_killed")
     assert {name: ended for name, *ended in rows} == {name: list(WAYS[way][1:]) for name, way in ways.items()}
     if is_long:
-        sys.stderr.write(f"\nrestarted by {who}: the longest `unknown` of {len(agents)} was {seen.longest:.1f} s\n")
+        took = [at - last_line_at(docker_instance, containers[name]) for name, at in seen.degraded_at.items()]
+        sys.stderr.write(
+            f"\nrestarted by {who}: the longest `unknown` of {len(agents)} was {seen.longest:.1f} s, and "
+            f"the longest from a bystander's line to `degraded` {max(took):.1f} s\n"
+        )
 
 
 def names(docker_instance: DockerInstance, agents: dict[str, Project]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.vocabulary import ContainerState, Health
+from containers.vocabulary import Health
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Action, Desired
@@ -19,6 +19,7 @@ from projects.watcher.ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
 from tests.projects.watcher.rows import later
+from tests.projects.watcher.slow_ends import be_down, go_down
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
@@ -39,18 +40,6 @@ def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
         read[0] = len(engine._events)
 
     return hear
-
-
-def go_down(engine: MemoryEngine, project: Project, *, exit_code: int = 1, oom: bool = False) -> None:
-    """The agent ends, and the engine begins to take its container down."""
-    engine.crash(project.container_name, exit_code=exit_code, oom=oom)
-    engine.containers[project.container_name].listed_as = ContainerState.RUNNING
-    engine.silence_container(project.container_name)
-
-
-def be_down(engine: MemoryEngine, project: Project) -> None:
-    engine.containers[project.container_name].listed_as = None
-    engine.silence_container(project.container_name, is_silent=False)
 
 
 def look_at_ended(ends: Ends, **options: object) -> list[str]:
@@ -80,7 +69,7 @@ def test_their_status_is_that_they_have_ended_and_never_unknown(
         assert set(statuses(api).values()) == {"restarting"}
     assert not Event.objects.filter(action="crash").exists()  # the engine has not said yet how they ended
     for each in (victim, *others):
-        be_down(engine, each)
+        be_down(engine, each.container_name)
     assert look_at_ended(ends, narrow=narrow) == []
     assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == ["crash"] * 3
     assert all(engine.containers[each.container_name].is_up for each in (victim, *others))
@@ -98,7 +87,7 @@ def test_every_end_is_counted_once_with_its_reason(
         listen()
         for _ in range(looks_before):
             look_at_ended(ends)
-        be_down(engine, project)
+        be_down(engine, project.container_name)
         for _ in range(3):
             look_at_ended(ends)
         told = Event.objects.filter(action="crash").order_by("pk")[before:]
@@ -130,7 +119,7 @@ def test_of_an_agent_that_is_not_to_run_the_engine_has_to_tell(
     listen()
     later(victim, **held)
     assert len(look_at_ended(ends)) == 1
-    be_down(engine, victim)
+    be_down(engine, victim.container_name)
     later(victim, reconcile_again_at=None)
     assert look_at_ended(ends) == []
     assert not Event.objects.filter(action="crash").exists()

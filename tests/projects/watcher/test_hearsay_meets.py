@@ -1,0 +1,130 @@
+"""What else happens to an agent that has ended while the engine is not done with it: commands, faults, other times."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from projects.models import Event, Project
+from projects.rules.lifecycle import CRASH_LIMIT
+from projects.watcher.ends import Ends
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.looking import look, statuses
+from tests.projects.watcher.rows import later
+from tests.projects.watcher.slow_ends import be_down, go_down
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+SETTLED = {"start": "running", "restart": "running", "stop": "stopped", "delete": "", "patch": "running"}
+
+
+@pytest.fixture
+def told(project: Project, engine: MemoryEngine) -> Callable[[], Ends]:
+    """The agent has ended, and the watcher has told so by the events. Gives a look with all that has happened since."""
+    ends = Ends()
+    read = [0]
+
+    def hear() -> Ends:
+        for found, _ in engine._events[read[0] :]:
+            ends.note(found)
+        read[0] = len(engine._events)
+        return ends
+
+    go_down(engine, project)
+    look_with(hear())
+    assert Project.objects.get().container_state == "restarting"
+    return hear
+
+
+def look_with(ends: Ends) -> list[str]:
+    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find)
+
+
+def crashes() -> list[str]:
+    return list(Event.objects.filter(action="crash").values_list("outcome", flat=True))
+
+
+@pytest.mark.parametrize("verb", SETTLED)
+def test_each_command_is_carried_out_or_refused_and_nothing_is_held(
+    verb: str, project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+) -> None:
+    url = f"/api/projects/{project.pk}"
+    match verb:
+        case "delete":
+            answer = api.delete(url)
+        case "patch":
+            answer = api.patch(url, {"name": "Another"})
+        case _:
+            answer = api.post(f"{url}/control", {"action": verb})
+    assert answer.status_code < 300 or answer.json()["code"] == "engine_unavailable", answer.content
+    for container in engine.containers.values():
+        be_down(engine, container.name)
+    for _ in range(3):
+        assert look_with(told()) == []
+    assert statuses(api) == ({str(project.pk): SETTLED[verb]} if SETTLED[verb] else {})
+    assert len(crashes()) <= 1
+    assert not Project.objects.exclude(operation="").exists()
+
+
+def test_a_watcher_that_has_heard_nothing_counts_the_crash_once(
+    project: Project, engine: MemoryEngine, told: object
+) -> None:
+    """The one that had heard was killed."""
+    assert len(look()) == 1  # nobody knows how it is
+    be_down(engine, project.container_name)
+    later(project, reconcile_again_at=None)
+    for _ in range(3):
+        assert look() == []
+    assert crashes() == ["crash"]
+    assert Project.objects.get().crash_count == 1
+    assert engine.containers[project.container_name].is_up
+
+
+def test_an_engine_that_ends_meanwhile_makes_it_no_crash_of_the_agent_and_brings_it_back(
+    project: Project, engine: MemoryEngine, told: Callable[[], Ends]
+) -> None:
+    be_down(engine, project.container_name)
+    engine.since = timezone.now() + timedelta(seconds=1)
+    told().note_gap()
+    look_with(told())
+    assert crashes() == []
+    assert engine.containers[project.container_name].is_up
+
+
+def test_a_container_that_is_removed_meanwhile_is_made_anew(
+    project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+) -> None:
+    engine.vanish(project.container_name)
+    for _ in range(2):
+        assert look_with(told()) == []
+    assert statuses(api) == {str(project.pk): "running"}
+
+
+@pytest.mark.parametrize("step", [timedelta(days=-1), timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=1)])
+@pytest.mark.parametrize("exit_code", [1, 137])
+def test_a_step_of_the_clock_holds_nothing_up(
+    project: Project, engine: MemoryEngine, told: Callable[[], Ends], step: timedelta, exit_code: int
+) -> None:
+    be_down(engine, project.container_name)
+    engine.containers[project.container_name].exit_code = exit_code
+    later(project, observed_at=timezone.now() - step, updated_at=timezone.now() - step)
+    for _ in range(2):
+        look_with(told())
+    assert len(crashes()) == 1
+    assert engine.containers[project.container_name].is_up
+
+
+def test_the_fifth_end_is_the_last_however_slowly_each_is_told(
+    project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+) -> None:
+    for number in range(CRASH_LIMIT):
+        if number:
+            go_down(engine, project)
+            look_with(told())
+        be_down(engine, project.container_name)
+        for _ in range(2):
+            look_with(told())
+    assert statuses(api) == {str(project.pk): "crashed"}
+    assert len(crashes()) == CRASH_LIMIT
