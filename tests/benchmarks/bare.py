@@ -32,7 +32,7 @@ def serving_bare(*, workers: int, threads: int) -> Iterator[int]:
     kept = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     process = subprocess.Popen(command, cwd=ROOT, env={**kept, "BERTH_BENCH_BARE": "yes"})
     try:
-        wait_until(lambda: _answers(port), within=60)
+        wait_until(lambda: _answers(port), within=120)
         yield port
     finally:
         process.terminate()

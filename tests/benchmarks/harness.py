@@ -109,7 +109,7 @@ def wait_for_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) ->
         finally:
             connection.close()
 
-    wait_until(answers, within=60, what=log.read_text)
+    wait_until(answers, within=120, what=log.read_text)
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, Any]:

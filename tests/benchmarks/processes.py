@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.benchmarks.harness import Server, manage, print_row, start, timed, wait_for_answer
@@ -43,14 +44,17 @@ def _start(server: Server) -> "subprocess.Popen[bytes]":
 
 
 def _family(pid: int) -> Iterator[int]:
-    """The process and all that come from it. One that ends meanwhile is left out."""
+    """The process and all that come from it."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from _family(int(child))
+    with suppress(OSError):  # it has ended meanwhile
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in task.read_text().split():
+                yield from _family(int(child))
 
 
 def _memory(pid: int) -> int:
-    """Kilobytes."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    """Kilobytes; 0 of a process that has ended meanwhile."""
+    with suppress(OSError):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return 0

@@ -96,7 +96,7 @@ def prepare(server: Server, count: int) -> list[Row]:
             each["status"] == "stopped" for each in json.loads(ask(server.port, "/api/projects", sent[count])[1])
         )
 
-    wait_until(has_settled, within=60)
+    wait_until(has_settled, within=120)
     etag, body = ask(server.port, "/api/projects", sent[count])
     others = [Row(f"list of {owned}", "/api/projects", sent[owned]) for owned in OTHER_LISTS]
     return [
