@@ -9,6 +9,8 @@ import pytest
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
+from containers.errors import EngineRefusedError
+from containers.hardening import data_volume
 from containers.identity import network_name
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
@@ -62,6 +64,8 @@ def live_a_life(agents: Agents) -> None:
         engine.list_volumes(within)
         engine.stats(name)
         list(engine.events(within, timeout=0.2))
+        with pytest.raises(EngineRefusedError, match="already"):  # a restore looks whether it is in nobody's way
+            engine.write_state(name, volume=data_volume(name), labels={}, image=agents.image, pieces=[])
         agents.client.pause(name)
         engine.stop(name, timeout=2)
     agents.deploy("", name=name)
