@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from docker.utils import kwargs_from_env
 from containers.docker.rules_container import LABEL
 from containers.firewall.iptables import remove_rules
 from containers.vocabulary import INSTANCE_LABEL
+from tests.waiting import wait_until
 
 USUAL = "unix:///var/run/docker.sock"
 
@@ -35,7 +37,22 @@ def remove_networks(client: Any, instance: str) -> None:
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
         if bridge := network["Options"].get("com.docker.network.bridge.name"):  # one on trial has none
             remove_rules(bridge)
-        client.remove_network(network["Id"])
+        wait_until(partial(_remove_network, client, network["Id"]), what="The engine keeps the network")
+
+
+def _remove_network(client: Any, network: str) -> bool:
+    """Whether it is gone. An engine at which many end at once may keep the endpoint of one for a while, or for ever."""
+    with suppress(docker.errors.NotFound):
+        for endpoint in (client.inspect_network(network).get("Containers") or {}).values():
+            with suppress(docker.errors.APIError):
+                client.disconnect_container_from_network(endpoint["Name"], network, force=True)
+        try:
+            client.remove_network(network)
+        except docker.errors.APIError as error:
+            if "active endpoints" in str(error):
+                return False
+            raise
+    return True
 
 
 def address_of_host() -> str:
