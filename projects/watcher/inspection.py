@@ -13,7 +13,7 @@ from containers.vocabulary import Observation
 
 AT_ONCE = 8
 
-WORTH_THREADS = 3
+WORTH_THREADS = 2
 """Containers for which threads are made. Fewer are inspected one after the other."""
 
 WITHIN = 1.5
