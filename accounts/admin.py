@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.auth import admin as django_auth_admin  # noqa: F401 - registers Group, which is unregistered below
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,12 +17,13 @@ from django.views.decorators.http import require_POST
 
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
-from accounts.errors import InactiveUserError, UnknownKeyError
+from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyError
 from accounts.models import ApiKey, OutgoingMail, Role, User
 from accounts.outbox_admin import OutgoingMailAdmin
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
+from accounts.services.still_signed_in import lock_if_still_signed_in
 
 admin.site.unregister(Group)
 admin.site.register(OutgoingMail, OutgoingMailAdmin)
@@ -129,8 +131,13 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
         return user
 
     def _show_link(self, request: HttpRequest, user: User) -> HttpResponse:
+        staff = staff_user(request)
         try:
-            link = make_set_password_link(user=user, by=staff_user(request))
+            with transaction.atomic():
+                lock_if_still_signed_in(staff, request.session)
+                link = make_set_password_link(user=user, by=staff)
+        except InvalidTokenError:
+            return redirect("admin:login")
         except InactiveUserError as error:
             self.message_user(request, str(error), messages.ERROR)
             return redirect("admin:accounts_user_change", user.pk)

@@ -9,6 +9,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from rest_framework.test import APIClient
 
+from accounts.admin import UserAdmin
 from accounts.credentials import api_keys as credentials
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, RecoveryCode, SecondFactor, User
@@ -175,3 +176,14 @@ def test_no_ended_session_of_the_api_makes_a_key(
     answer = api.post(path, None if rotated else {"name": "new", "scope": "write"})
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
     assert [key.expires_at for key in ApiKey.objects.all()] == [old.expires_at]
+
+
+@pytest.mark.parametrize("end", [end for end in ENDS if end != "made staff"])
+def test_no_ended_session_of_staff_makes_a_link_for_somebody_else(
+    client: Client, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    client.force_login(sam)
+    cookie = client.cookies[COOKIE].value
+    monkeypatch.setattr(UserAdmin, "log_change", lambda *_: ENDS[end](sam, cookie))
+    answer = client.post(f"/admin/accounts/user/{alice.pk}/set-password-link/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/login/")
