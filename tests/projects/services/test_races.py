@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError
 from containers.identity import own_labels
 from projects.models import Event, Project
+from projects.watcher import inspection
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.races import generation, once
@@ -63,8 +64,9 @@ def test_the_watcher_does_not_stop_what_its_owner_starts_at_that_moment(
 
 
 def test_a_project_deleted_in_the_middle_of_a_round_does_not_end_it(
-    project: Project, engine: MemoryEngine, api: APIClient, deploy: Any
+    project: Project, engine: MemoryEngine, api: APIClient, deploy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(inspection, "WORTH_THREADS", 3)  # other threads do not see what this test has not committed
     other = deploy(telegramToken="999:another")
     for each in (project, other):
         engine.exit(each.container_name)
