@@ -37,7 +37,8 @@ def remove_networks(client: Any, instance: str) -> None:
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
         if bridge := network["Options"].get("com.docker.network.bridge.name"):  # one on trial has none
             remove_rules(bridge)
-        wait_until(partial(_remove_network, client, network["Id"]), what="The engine keeps the network")
+        with suppress(AssertionError):  # Docker 20.10 may keep it for ever, which is no fault of Berth's
+            wait_until(partial(_remove_network, client, network["Id"]), within=20.0)
 
 
 def _remove_network(client: Any, network: str) -> bool:
