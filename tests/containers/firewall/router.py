@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
+from containers.firewall import iptables
 from containers.firewall.rules import RuleSet, make_rules
 from containers.firewall.script import as_script
+from containers.programs import run_program
 from tests.child_servers import child_server
 from tests.containers.firewall import inside_router
 from tests.containers.firewall.inside_router import NAME_SERVERS
@@ -128,3 +132,16 @@ def _answering(router: Router) -> AbstractContextManager[None]:
 
 def run(line: str) -> None:
     subprocess.run(line.split(), check=True, capture_output=True)
+
+
+def work_on(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets `iptables` of this process work on the router, as if that were this machine."""
+    real = run_program
+
+    def on_router(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:
+        return real(*router.on("router", name, *arguments), seconds=seconds, given=given)
+
+    monkeypatch.setattr(iptables, "run_program", on_router)
+    monkeypatch.setattr(iptables, "bridges_to_guard", lambda: [router.bridge])
+    monkeypatch.setattr(iptables, "is_on_this_host", lambda: True)
+    monkeypatch.setattr(iptables, "read_resolvers", list)

@@ -14,9 +14,9 @@ from containers.docker import egress
 from containers.firewall import iptables
 from containers.firewall.boot import SCRIPT
 from containers.firewall.rules import CLOSED
-from containers.programs import is_root, run_program
+from containers.programs import is_root
 from tests.containers.firewall.losses import CLEAN, DOCKER, LOSSES, PRIVATE
-from tests.containers.firewall.router import PORT, Router, make_router
+from tests.containers.firewall.router import PORT, Router, make_router, work_on
 
 pytestmark = [
     pytest.mark.docker,
@@ -58,15 +58,7 @@ def router() -> Iterator[Router]:
 @pytest.fixture
 def place(router: Router, monkeypatch: pytest.MonkeyPatch) -> Router:
     """With rules that this process has set, behind a bridge that was closed at boot."""
-    real = run_program
-
-    def on_router(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:
-        return real(*router.on("router", name, *arguments), seconds=seconds, given=given)
-
-    monkeypatch.setattr(iptables, "run_program", on_router)
-    monkeypatch.setattr(iptables, "bridges_to_guard", lambda: [router.bridge])
-    monkeypatch.setattr(iptables, "is_on_this_host", lambda: True)
-    monkeypatch.setattr(iptables, "read_resolvers", list)
+    work_on(router, monkeypatch)
     run(router, CLEAN + DOCKER.format(bridge=router.bridge) + "iptables -w -t raw -F; ip6tables -w -t raw -F")
     run(router, SCRIPT)
     assert openings(router) == set()

@@ -13,9 +13,9 @@ import pytest
 
 from containers.firewall import iptables
 from containers.firewall.rules import leads_to_rules
-from containers.programs import is_root, run_program
+from containers.programs import is_root
 from tests.containers.firewall.losses import CLEAN, DOCKER, HARMLESS, KNOCK, LOSSES, PRIVATE, PRIVATE_6
-from tests.containers.firewall.router import Router, make_router
+from tests.containers.firewall.router import Router, make_router, work_on
 
 can_filter = pytest.mark.skipif(
     not (is_root() and all(map(shutil.which, ("iptables", "ip", "nsenter")))), reason="takes root, iptables and ip"
@@ -71,15 +71,7 @@ def router() -> Iterator[Router]:
 @pytest.fixture
 def place(router: Router, monkeypatch: pytest.MonkeyPatch) -> Place:
     """`iptables` of this process work on the router."""
-    real = run_program
-
-    def on_router(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:
-        return real(*router.on("router", name, *arguments), seconds=seconds, given=given)
-
-    monkeypatch.setattr(iptables, "run_program", on_router)
-    monkeypatch.setattr(iptables, "bridges_to_guard", lambda: [router.bridge])
-    monkeypatch.setattr(iptables, "is_on_this_host", lambda: True)
-    monkeypatch.setattr(iptables, "read_resolvers", list)
+    work_on(router, monkeypatch)
     made = Place(router)
     made.begin()
     return made

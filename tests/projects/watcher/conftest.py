@@ -1,4 +1,4 @@
-"""A project at which something goes wrong, and others beside it."""
+"""A project at which something goes wrong, others beside it, and what is heard of how they end."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 
 from projects.models import Project
+from projects.watcher.ends import Ends
+from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later
 
 
@@ -20,3 +22,21 @@ def others(deploy: Callable[..., Project], victim: Project) -> list[Project]:
     projects = [deploy(telegramToken=f"{number}:another") for number in (7, 8)]
     later(projects[0], created_at=victim.created_at - timedelta(days=1))
     return projects
+
+
+@pytest.fixture
+def ends() -> Ends:
+    return Ends()
+
+
+@pytest.fixture
+def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
+    """Hears all that has happened on the engine by now."""
+    read = [0]
+
+    def hear() -> None:
+        for found, _ in engine._events[read[0] :]:
+            ends.note(found)
+        read[0] = len(engine._events)
+
+    return hear

@@ -27,24 +27,6 @@ pytestmark = pytest.mark.one_database
 EXITS = [0, 1, 2, 137, 143, *map(int, PROBLEMS_OF_EXIT)]
 
 
-@pytest.fixture
-def ends() -> Ends:
-    return Ends()
-
-
-@pytest.fixture
-def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
-    """Hears all that has happened on the engine by now."""
-    read = [0]
-
-    def hear() -> None:
-        for found, _ in engine._events[read[0] :]:
-            ends.note(found)
-        read[0] = len(engine._events)
-
-    return hear
-
-
 def crash(engine: MemoryEngine, name: str, *, exit_code: int, oom: bool, code: str) -> None:
     """A run ends, and the engine starts the next one before anybody looks. That one reports that all is well."""
     container = engine.containers[name]

@@ -24,24 +24,6 @@ from tests.projects.watcher.slow_ends import be_down, go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-@pytest.fixture
-def ends() -> Ends:
-    return Ends()
-
-
-@pytest.fixture
-def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
-    """Hears all that has happened on the engine by now."""
-    read = [0]
-
-    def hear() -> None:
-        for found, _ in engine._events[read[0] :]:
-            ends.note(found)
-        read[0] = len(engine._events)
-
-    return hear
-
-
 def look_at_ended(ends: Ends, **options: object) -> list[str]:
     """A round as the watcher begins it, and its heartbeat."""
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
