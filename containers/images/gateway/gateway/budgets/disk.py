@@ -1,0 +1,111 @@
+"""The file of reservations and usage: SQLite, written by one thread. Each answer comes when the disk has the data.
+
+Whoever waits at the same time shares one transaction, and so one wait for the disk.
+"""
+
+import asyncio
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+Work = Callable[[sqlite3.Connection], Any]
+MOST_AT_ONCE = 256
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reservations (
+    id INTEGER PRIMARY KEY, project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, money INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS usage (
+    project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL, messages INTEGER NOT NULL DEFAULT 0,
+    requests INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, estimated INTEGER NOT NULL DEFAULT 0,
+    input INTEGER NOT NULL DEFAULT 0, output INTEGER NOT NULL DEFAULT 0, cached INTEGER NOT NULL DEFAULT 0,
+    money INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, PRIMARY KEY (project, hour, model)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
+"""
+
+logger = logging.getLogger(__name__)
+
+
+class DiskError(Exception):
+    """The disk has not taken the data."""
+
+
+class Disk:
+    def __init__(self, file: Path) -> None:
+        """Raises sqlite3.Error."""
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")  # a commit survives the loss of power
+        self._connection.executescript(_SCHEMA)
+        self._works: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
+        self._thread.start()
+
+    def begin(self, work: Work) -> Future[Any]:
+        """Hands the work in. It is done in the order of handing in."""
+        done: Future[Any] = Future()
+        self._works.put((work, done))
+        return done
+
+    async def do(self, work: Work) -> Any:
+        """What the work returns, once it is on the disk. Raises DiskError."""
+        try:
+            return await asyncio.wrap_future(self.begin(work))
+        except sqlite3.Error as error:
+            raise DiskError(type(error).__name__) from None
+
+    def close(self) -> None:
+        """Ends when all that was handed in is on the disk."""
+        self._works.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _write(self) -> None:
+        while (first := self._works.get()) is not None:
+            batch = [first]
+            is_last = False
+            while len(batch) < MOST_AT_ONCE and not self._works.empty():
+                following = self._works.get()
+                if following is None:
+                    is_last = True
+                    break
+                batch.append(following)
+            self._commit(batch)
+            if is_last:
+                return
+
+    def _commit(self, batch: list[tuple[Work, Future[Any]]]) -> None:
+        answers: list[tuple[Future[Any], Any]] = []
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for work, done in batch:
+                answers.append((done, work(self._connection)))
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            logger.error("The disk has not taken %s changes: %s", len(batch), error)  # noqa: TRY400 - says all that matters
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            for _, done in batch:
+                _finish(done, error=error)
+        else:
+            for done, answer in answers:
+                _finish(done, answer)
+
+
+def _finish(done: Future[Any], answer: Any = None, *, error: Exception | None = None) -> None:
+    """Whoever waited may have gone."""
+    if not done.set_running_or_notify_cancel():
+        return
+    if error is None:
+        done.set_result(answer)
+    else:
+        done.set_exception(error)

@@ -1,0 +1,149 @@
+"""Reserves what a call may cost before it is asked, and settles it after.
+
+Where a project has a budget, the reservation is on the disk before the provider is asked. After the loss of the
+process, what was in flight counts in full: never above the budget, and at the most to the owner's disadvantage.
+"""
+
+import asyncio
+import itertools
+import logging
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from gateway.budgets import rows
+from gateway.budgets.disk import Disk, Work
+from gateway.budgets.rows import Counts, Reservation
+from gateway.budgets.totals import Totals
+from gateway.entries.entry import Entry
+from gateway.meters.usage import Usage, cost_of
+from gateway.periods import Period, end_of, hour_of
+from gateway.rules.refusals import RefusedError, Why
+
+PATIENCE = 20.0
+"""Seconds that a call waits for others to be settled, when they have reserved what it needs."""
+AGAIN = 1.0
+"""Seconds until what the disk has not taken is given to it again, and for which counts of messages are gathered."""
+
+logger = logging.getLogger(__name__)
+
+
+class Ledger:
+    def __init__(self, disk: Disk, now: Callable[[], float], *, patience: float = PATIENCE) -> None:
+        self._disk = disk
+        self._now = now
+        self._patience = patience
+        self._totals = Totals()
+        self._ids = itertools.count(1)
+        self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._messages: defaultdict[tuple[str, int], int] = defaultdict(int)
+
+    async def open(self) -> None:
+        """Counts what was in flight at the end of the process before this one. Raises DiskError."""
+        for project, hour, tokens, money in await self._disk.do(rows.recover(hour_of(self._now()))):
+            self._totals.spend(project, hour, tokens=tokens, money=money)
+
+    async def reserve(self, entry: Entry, model: str, *, given: int, least: int, most: int) -> Reservation:
+        """Reserves for an input of `given` tokens, and an answer of at least `least` and at most `most` of them.
+
+        Raises RefusedError where the budget has no room, or the disk does not take it.
+        """
+        hour = hour_of(self._now())
+        output = await self._wait_for_room(entry, model, hour, given=given, least=least, most=most)
+        money = cost_of(Usage(given, output), entry.prices.get(model))
+        reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
+        self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
+        written = self._disk.begin(rows.insert(reservation))
+        if entry.budget.is_set:
+            await self._be_sure(written, reservation)
+        return reservation
+
+    def settle(self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False) -> None:
+        """Counts what a call has cost, in place of what was reserved for it."""
+        money = cost_of(usage, entry.prices.get(reservation.model))
+        self._give_back(reservation)
+        self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
+        counts = Counts(
+            requests=1,
+            errors=int(is_error),
+            estimated=int(usage.is_estimated),
+            input=usage.input,
+            output=usage.output,
+            cached=usage.cached,
+            money=money,
+        )
+        self._write(rows.settle(reservation, counts))
+
+    def count_message(self, project: str) -> None:
+        """Counts a message that a bot has sent. Messages of one second are written together."""
+        if not self._messages:
+            asyncio.get_running_loop().call_later(AGAIN, self.flush)
+        self._messages[project, hour_of(self._now())] += 1
+
+    def flush(self) -> None:
+        messages, self._messages = self._messages, defaultdict(int)
+        for (project, hour), count in messages.items():
+            self._write(rows.add(project, hour, "", Counts(messages=count)))
+
+    async def read_since(self, seq: int) -> dict[str, Any]:
+        """Raises DiskError."""
+        self.flush()
+        answer: dict[str, Any] = await self._disk.do(rows.read_since(seq))
+        return answer
+
+    async def _wait_for_room(self, entry: Entry, model: str, hour: int, *, given: int, least: int, most: int) -> int:
+        """Tokens that the answer may have. Calls in flight mostly need less than they have reserved."""
+        price = entry.prices.get(model)
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            settled = self._settled[entry.project]
+            room = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=True)
+            output = min([most, *(each for each in room.values() if each is not None)])
+            if output >= least:
+                return output
+            spent = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=False)
+            for period, left in spent.items():
+                if left is not None and left < least:
+                    raise _budget_is_reached(period, hour)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await settled.wait()
+            except TimeoutError:
+                raise RefusedError(
+                    Why.RATE, "Calls in flight have reserved the rest of the budget.", retry_after=5
+                ) from None
+
+    async def _be_sure(self, written: Future[Any], reservation: Reservation) -> None:
+        try:
+            await asyncio.shield(asyncio.wrap_future(written))
+        except sqlite3.Error:
+            self._give_back(reservation)
+            raise RefusedError(Why.LATER, "The gateway's disk takes no data.", retry_after=5) from None
+        except asyncio.CancelledError:
+            self._give_back(reservation)
+            self._write(rows.settle(reservation, Counts()))
+            raise
+
+    def _give_back(self, reservation: Reservation) -> None:
+        self._totals.reserve(
+            reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money
+        )
+        self._settled.pop(reservation.project, asyncio.Event()).set()
+
+    def _write(self, work: Work) -> None:
+        """Hands the work to the disk until it takes it. Nobody waits."""
+        loop = asyncio.get_running_loop()
+
+        def again(done: Future[Any]) -> None:
+            if done.exception() is not None and not loop.is_closed():
+                loop.call_soon_threadsafe(loop.call_later, AGAIN, self._write, work)
+
+        self._disk.begin(work).add_done_callback(again)
+
+
+def _budget_is_reached(period: Period, hour: int) -> RefusedError:
+    end = end_of(period, hour)
+    words = f"The budget of this agent is reached; it resets on {end.day} {end:%B}."
+    return RefusedError(Why.QUOTA, words, headers={"X-Berth-Budget": period, "X-Berth-Resets": end.isoformat()})

@@ -1,0 +1,120 @@
+"""The statements of reservations and usage. Each runs in the disk's thread, inside a transaction."""
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from gateway.budgets.disk import Work
+
+COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
+KEPT_HOURS = 62 * 24
+"""The current month and the one before it. The service has read older hours long ago."""
+MOST_ROWS = 1000
+
+_ADD = f"""
+    INSERT INTO usage (project, hour, model, {", ".join(COLUMNS)}, seq)
+    VALUES (?, ?, ?, {", ".join("?" * len(COLUMNS))}, ?)
+    ON CONFLICT (project, hour, model) DO UPDATE SET
+    {", ".join(f"{name} = {name} + excluded.{name}" for name in COLUMNS)}, seq = excluded.seq
+"""  # noqa: S608 - made of the names above
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is added to one hour of one project and model. In the order of `COLUMNS`."""
+
+    messages: int = 0
+    requests: int = 0
+    errors: int = 0
+    estimated: int = 0
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    money: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The most that a call in flight can cost. It counts in the hour in which it was asked."""
+
+    id: int
+    project: str
+    hour: int
+    model: str
+    input: int
+    output: int
+    money: int
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output
+
+
+def insert(reservation: Reservation) -> Work:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(reservation))
+
+    return work
+
+
+def settle(reservation: Reservation, counts: Counts) -> Work:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
+        _add(connection, reservation.project, reservation.hour, reservation.model, counts)
+
+    return work
+
+
+def add(project: str, hour: int, model: str, counts: Counts) -> Work:
+    return lambda connection: _add(connection, project, hour, model, counts)
+
+
+def recover(this_hour: int) -> Work:
+    """Counts in full what was in flight when the process ended, and forgets old hours.
+
+    Returns project, hour, tokens and money of the rows that days and months may still count.
+    """
+
+    def work(connection: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('store', ?), ('seq', '0')", (uuid.uuid4().hex,))
+        for row in connection.execute("SELECT * FROM reservations").fetchall():
+            left = Reservation(*row)
+            counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
+            settle(left, counts)(connection)
+        connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
+        return connection.execute("SELECT project, hour, input + output, money FROM usage").fetchall()
+
+    return work
+
+
+def read_since(seq: int) -> Work:
+    """What has changed after this number, oldest change first. Rows are totals, so that reading twice does no harm."""
+
+    def work(connection: sqlite3.Connection) -> dict[str, Any]:
+        names = ("project", "hour", "model", *COLUMNS, "seq")
+        rows = connection.execute(
+            f"SELECT {', '.join(names)} FROM usage WHERE seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - the names above
+            (seq, MOST_ROWS + 1),
+        ).fetchall()
+        (store,) = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        shown = rows[:MOST_ROWS]
+        return {
+            "store": store,
+            "seq": shown[-1][-1] if shown else seq,
+            "rows": [dict(zip(names, row, strict=True)) for row in shown],
+            "more": len(rows) > MOST_ROWS,
+        }
+
+    return work
+
+
+def _add(connection: sqlite3.Connection, project: str, hour: int, model: str, counts: Counts) -> None:
+    next_seq = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'seq' RETURNING value"
+    ((seq,),) = connection.execute(next_seq).fetchall()
+    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq)))
+
+
+def _values(counts: Counts) -> Iterator[int]:
+    return (getattr(counts, name) for name in COLUMNS)

@@ -1,0 +1,35 @@
+"""The settings of the process, from its environment. What differs between projects is in their entries."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    host: str = "0.0.0.0"  # noqa: S104  # nosec B104 - in a container, whose networks say who can reach it
+    port: int = 8080
+    socket: Path = Path("/run/gateway/control.sock")
+    state: Path = Path("/data")
+    key_file: Path = Path("/run/secrets/gateway_key")
+
+    grace: float = 10.0
+    """Seconds for which an unknown credential is asked to come again, as its entry may be on its way."""
+
+    connections: int = 128
+    """Connections that one address may have open at a time."""
+
+
+def read_config(environment: Mapping[str, str] = os.environ) -> Config:
+    """Raises ValueError for a number that is none."""
+    default = Config()
+    return Config(
+        host=environment.get("GATEWAY_HOST", default.host),
+        port=int(environment.get("GATEWAY_PORT", default.port)),
+        socket=Path(environment.get("GATEWAY_SOCKET", default.socket)),
+        state=Path(environment.get("GATEWAY_STATE", default.state)),
+        key_file=Path(environment.get("GATEWAY_KEY_FILE", default.key_file)),
+        grace=float(environment.get("GATEWAY_GRACE", default.grace)),
+        connections=int(environment.get("GATEWAY_CONNECTIONS", default.connections)),
+    )

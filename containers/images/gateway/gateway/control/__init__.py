@@ -1,0 +1,1 @@
+"""The protocol of the control side, on a Unix socket."""

@@ -1,0 +1,82 @@
+"""What the control side may ask. Each command is a JSON object with `do`; each answer has `ok`.
+
+apply     {version, entries: [...], void: [project, ...]}   →  {applied: {project: version}}
+versions  {}                                                →  {versions: {project: {version, void}}}
+usage     {since}                                           →  {store, seq, rows, more}
+truth     {}                                                →  {began, seen: {project: ...}}
+ping      {}                                                →  {protocol}
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from gateway.budgets.disk import DiskError
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import EntryError, read_project
+from gateway.entries.table import Change, Table
+from gateway.truth import Truth
+
+PROTOCOL = 1
+
+
+class Commands:
+    def __init__(self, table: Table, ledger: Ledger, truth: Truth) -> None:
+        self._table = table
+        self._ledger = ledger
+        self._truth = truth
+        self._known: Mapping[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+            "apply": self._apply,
+            "versions": self._versions,
+            "usage": self._usage,
+            "truth": self._tell_truth,
+            "ping": self._ping,
+        }
+
+    async def answer(self, message: object) -> dict[str, Any]:
+        """The answer to a message. A sentence in `error` says what is wrong with it, and quotes nothing of it."""
+        do = self._known.get(str(message.get("do"))) if isinstance(message, dict) else None
+        if do is None or not isinstance(message, dict):
+            return {"ok": False, "error": "The message names no command that this gateway knows."}
+        try:
+            return {"ok": True, **await do(message)}
+        except EntryError as error:
+            return {"ok": False, "error": str(error)}
+        except (OSError, DiskError) as error:
+            return {"ok": False, "error": f"The gateway's disk has not taken it: {type(error).__name__}."}
+
+    async def _apply(self, message: dict[str, Any]) -> dict[str, Any]:
+        version = _number(message, "version")
+        entries, void = _list(message, "entries"), _list(message, "void")
+        changes = [Change(read_project(_member(each, "project")), each) for each in entries]
+        changes += [Change(read_project(each), None) for each in void]
+        return {"applied": await self._table.apply(changes, version)}
+
+    async def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
+        return {"versions": self._table.versions()}
+
+    async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
+        return await self._ledger.read_since(_number(message, "since"))
+
+    async def _tell_truth(self, _message: dict[str, Any]) -> dict[str, Any]:
+        return self._truth.as_document()
+
+    async def _ping(self, _message: dict[str, Any]) -> dict[str, Any]:
+        return {"protocol": PROTOCOL}
+
+
+def _number(message: dict[str, Any], name: str) -> int:
+    value = message.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**62:
+        raise EntryError(f"{name} must be a whole number from 0.")
+    return value
+
+
+def _list(message: dict[str, Any], name: str) -> list[Any]:
+    value = message.get(name, [])
+    if not isinstance(value, list):
+        raise EntryError(f"{name} must be a list.")
+    return value
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None

@@ -1,0 +1,57 @@
+"""Speaks with the control side on a Unix socket: a JSON object in a line, and the answer in a line."""
+
+import asyncio
+import json
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from gateway.control.commands import Commands
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a message: the entries of some thousand projects."""
+
+logger = logging.getLogger(__name__)
+
+
+async def serve_control(socket: Path, commands: Commands) -> asyncio.Server:
+    """Only the gateway's own user reaches the socket. One that an earlier process has left makes way."""
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while line := await _read_line(reader):
+                writer.write(await _answer(commands, line))
+                await writer.drain()
+        writer.close()
+
+    socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    socket.unlink(missing_ok=True)
+    before = os.umask(0o177)
+    try:
+        return await asyncio.start_unix_server(speak, socket, limit=LARGEST)
+    finally:
+        os.umask(before)
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    """b"" at the end, and for a line that is too long or not complete."""
+    try:
+        line = await reader.readline()
+    except ValueError:
+        return b""
+    return line if line.endswith(b"\n") else b""
+
+
+async def _answer(commands: Commands, line: bytes) -> bytes:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = {"ok": False, "error": "The message is no JSON."}
+    else:
+        try:
+            answer = await commands.answer(message)
+        except Exception as error:  # noqa: BLE001 - the connection is for all commands; what the error says could hold a credential
+            logger.error("A command failed: %s", type(error).__name__)  # noqa: TRY400 - as above
+            answer = {"ok": False, "error": "The gateway has failed over this message."}
+    return json.dumps(answer).encode() + b"\n"

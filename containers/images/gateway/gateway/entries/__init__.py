@@ -1,0 +1,1 @@
+"""What the control side has told about each project: on disk, encrypted, and in memory to look up."""

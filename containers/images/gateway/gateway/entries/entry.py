@@ -1,0 +1,188 @@
+"""An entry: what the gateway must know of a project. Pure."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+_PROJECT = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
+_BOT_TOKEN = re.compile(r"\d{1,20}:[\w-]{1,256}", re.ASCII)
+
+
+class EntryError(ValueError):
+    """The control side has sent something that is no entry. The sentence says what, and quotes no value."""
+
+
+class Kind(StrEnum):
+    """Whose shapes a provider speaks."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    OPENROUTER = "openrouter"
+    COMPATIBLE = "compatible"
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    virtual: str
+    """The digest of the virtual token's part behind the colon."""
+    token: str = field(repr=False)
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    virtual: str
+    key: str = field(repr=False)
+    kind: Kind
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Millionths of the currency for a million tokens."""
+
+    input: int
+    output: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    requests: int = 600
+    """Calls to the provider a minute."""
+    parallel: int = 32
+    """Calls to the provider at a time."""
+    answer_tokens: int = 4096
+    """The longest answer of a call that does not say how long it may be."""
+    media_tokens: int = 2000
+    """What an image, a sound or a page counts before the provider has said what it costs."""
+    unseen_tokens: int = 200_000
+    """What counts for input that the provider itself adds: stored conversations, its own tools, its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that a day and a month may cost: tokens in and out, and millionths of the currency. None: no limit."""
+
+    day_tokens: int | None = None
+    month_tokens: int | None = None
+    day_money: int | None = None
+    month_money: int | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return any(
+            limit is not None for limit in (self.day_tokens, self.month_tokens, self.day_money, self.month_money)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    project: str
+    address: str | None = None
+    """The source address of the agent's container. None: no address is looked at."""
+    bot: Bot | None = None
+    provider: Provider | None = None
+    models: frozenset[str] | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+
+
+def digest(credential: str) -> str:
+    return hashlib.sha256(credential.encode()).hexdigest()
+
+
+def read_entry(document: object) -> Entry:
+    """The entry that a JSON document describes. Raises EntryError."""
+    given = _object(document, "An entry")
+    models = given.get("models")
+    return Entry(
+        project=read_project(given.get("project")),
+        address=_address(given.get("address")),
+        bot=_bot(given["telegram"]) if given.get("telegram") else None,
+        provider=_provider(given["provider"]) if given.get("provider") else None,
+        models=None if models is None else frozenset(_strings(models, "models")),
+        prices={name: _price(price) for name, price in _object(given.get("prices") or {}, "prices").items()},
+        limits=Limits(**_numbers(given.get("limits") or {}, "limits", Limits.__slots__)),
+        budget=Budget(**_numbers(given.get("budget") or {}, "budget", Budget.__slots__)),
+    )
+
+
+def read_project(value: object) -> str:
+    return _matching(value, _PROJECT, "project")
+
+
+def _bot(document: object) -> Bot:
+    given = _object(document, "telegram")
+    token = _matching(given.get("token"), _BOT_TOKEN, "telegram.token")
+    return Bot(_matching(given.get("virtual"), _DIGEST, "telegram.virtual"), token, _base(given.get("base")))
+
+
+def _provider(document: object) -> Provider:
+    given = _object(document, "provider")
+    try:
+        kind = Kind(str(given.get("kind")))
+    except ValueError:
+        raise EntryError("provider.kind is none that the gateway knows.") from None
+    key = _matching(given.get("key"), _HEADER_SAFE, "provider.key")
+    return Provider(_matching(given.get("virtual"), _DIGEST, "provider.virtual"), key, kind, _base(given.get("base")))
+
+
+def _price(document: object) -> Price:
+    given = _numbers(document, "prices", Price.__slots__)
+    return Price(given.get("input", 0), given.get("output", 0), given.get("cached", given.get("input", 0)))
+
+
+def _address(value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        return str(ip_address(str(value)))
+    except ValueError:
+        raise EntryError("address is no IP address.") from None
+
+
+def _base(value: object) -> str:
+    text = str(value).rstrip("/")
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or "?" in text or "#" in text or "@" in text or not _HEADER_SAFE.fullmatch(text):
+        raise EntryError("base is no http or https URL without query, fragment and login.")
+    return text
+
+
+def _object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise EntryError(f"{name} must be a JSON object.")
+    return value
+
+
+def _strings(value: object, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise EntryError(f"{name} must be a list of strings.")
+    return value
+
+
+def _numbers(value: object, name: str, known: tuple[str, ...]) -> dict[str, int]:
+    given = {key: number for key, number in _object(value, name).items() if number is not None}
+    for key, number in given.items():
+        if key not in known or isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
+            raise EntryError(f"{name} holds an unknown name, or something else than a whole number from 0.")
+    return given
+
+
+def _matching(value: object, pattern: re.Pattern[str], name: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise EntryError(f"{name} is missing or has another form than it must have.")
+    return value

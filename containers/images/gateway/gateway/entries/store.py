@@ -1,0 +1,86 @@
+"""Keeps records on disk: one encrypted file for each project, replaced as a whole or not at all."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from gateway.entries.entry import EntryError
+from gateway.entries.record import Record, read_record
+
+ENDING = ".entry"
+UNFINISHED = ".new"
+
+logger = logging.getLogger(__name__)
+
+
+def read_keys(file: Path) -> MultiFernet:
+    """The keys in a file, one in each line: the first one encrypts, all of them decrypt.
+
+    Raises OSError, and ValueError for a file without a valid key.
+    """
+    lines = file.read_text().split()
+    if not lines:
+        raise ValueError("The file of the gateway's key is empty.")
+    return MultiFernet([Fernet(line) for line in lines])
+
+
+class Store:
+    """One process uses a folder at a time. All methods block until the disk has done its work."""
+
+    def __init__(self, folder: Path, keys: MultiFernet) -> None:
+        self._folder = folder
+        self._keys = keys
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def load(self) -> Iterator[Record]:
+        """All records that can be read. The control side sends the others again, as they are in no list of versions."""
+        for file in sorted(self._folder.iterdir()):
+            if file.suffix == UNFINISHED:
+                file.unlink()
+            elif file.suffix == ENDING and (record := self._read(file)):
+                yield record
+
+    def save(self, records: list[Record]) -> None:
+        """On return each record is on the disk. After a failure each file is either the old one or the new one."""
+        for record in records:
+            text = json.dumps(record.as_document()).encode()
+            _replace(self._folder / f"{record.project}{ENDING}", self._keys.encrypt(text))
+        with _opened(self._folder) as folder:
+            os.fsync(folder)
+
+    def _read(self, file: Path) -> Record | None:
+        try:
+            record = read_record(json.loads(self._keys.decrypt(file.read_bytes())))
+        except (InvalidToken, EntryError, ValueError, OSError) as error:
+            logger.error("An entry cannot be read (%s). The service sends it again.", type(error).__name__)  # noqa: TRY400 - a trace could show what it holds
+            return None
+        # A file that was given the name of another project says nothing about that one.
+        return record if file.name == f"{record.project}{ENDING}" else None
+
+
+def _replace(file: Path, content: bytes) -> None:
+    unfinished = file.with_suffix(UNFINISHED)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        unfinished.replace(file)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,99 @@
+"""The records in memory, found by a virtual credential. The store behind it is written first."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.entries.entry import Entry, EntryError
+from gateway.entries.record import Record, follow
+from gateway.entries.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the control side asks for: an entry, or None for a tombstone."""
+
+    project: str
+    document: dict[str, Any] | None
+
+
+Changed = Callable[[Entry, Entry | None], None]
+
+
+class Table:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._changed: Changed = lambda _old, _new: None
+        self._one_at_a_time = asyncio.Lock()
+        self._records = {record.project: record for record in store.load()}
+        self._valid: dict[str, Entry] = {}
+        self._void: set[str] = set()
+        self._index()
+
+    def tell(self, changed: Changed) -> None:
+        """`changed` is told of each entry that was replaced, or became void (None), before `apply` returns."""
+        self._changed = changed
+
+    def find(self, virtual: str) -> Entry | None:
+        """The entry to which the credential with this digest belongs."""
+        return self._valid.get(virtual)
+
+    def is_void(self, virtual: str) -> bool:
+        """Whether the credential counted once and counts no more."""
+        return virtual in self._void
+
+    def versions(self) -> dict[str, dict[str, Any]]:
+        return {
+            record.project: {"version": record.version, "void": record.entry is None}
+            for record in self._records.values()
+        }
+
+    async def apply(self, changes: Iterable[Change], version: int) -> dict[str, int]:
+        """Returns the version that holds for each project now, which is a later one where that came first.
+
+        On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
+        """
+        async with self._one_at_a_time:
+            asked = {change.project: change for change in changes}
+            newer = self._newer(asked.values(), version)
+            if newer:
+                await asyncio.to_thread(self._store.save, list(newer.values()))
+            before = {project: self._records.get(project) for project in newer}
+            self._records.update(newer)
+            self._index()
+            for project, record in newer.items():
+                old = before[project]
+                if old is not None and old.entry is not None:
+                    self._changed(old.entry, record.entry)
+            return {project: record.version for project, record in self._records.items() if project in asked}
+
+    def _newer(self, changes: Iterable[Change], version: int) -> dict[str, Record]:
+        newer: dict[str, Record] = {}
+        for change in changes:
+            before = self._records.get(change.project)
+            after = follow(before, project=change.project, version=version, document=change.document)
+            if after.entry is not None and after.entry.project != change.project:
+                raise EntryError("An entry names another project than its message.")
+            if before is None or before.version < version:
+                newer[change.project] = after
+        self._refuse_shared({**self._records, **newer})
+        return newer
+
+    @staticmethod
+    def _refuse_shared(records: dict[str, Record]) -> None:
+        seen: set[str] = set()
+        for record in records.values():
+            for virtual in record.virtual:
+                if virtual in seen:
+                    raise EntryError("Two projects, or two services of one, have the same virtual credential.")
+                seen.add(virtual)
+
+    def _index(self) -> None:
+        self._valid = {
+            virtual: record.entry
+            for record in self._records.values()
+            if record.entry is not None
+            for virtual in record.virtual
+        }
+        self._void = {virtual for record in self._records.values() for virtual in record.void} - self._valid.keys()

@@ -1,0 +1,1 @@
+"""Read from a provider's answer, as it passes, what it has cost."""

@@ -1,0 +1,70 @@
+"""A meter sees the pieces of an answer before they are passed on."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+from gateway.meters.events import Cutter, read_event
+from gateway.meters.usage import Usage
+
+BYTES_OF_A_TOKEN = 4
+"""Of English text, on an average (OpenAI, "What are tokens and how to count them?")."""
+
+
+class Meter(ABC):
+    usage: Usage | None = None
+    """What the provider has said, once it has."""
+
+    @abstractmethod
+    def see(self, piece: bytes) -> bytes:
+        """Takes a piece of the answer, and returns what of it may be passed on now."""
+
+    def finish(self) -> bytes:
+        """What is left to pass on at the end of the answer."""
+        return b""
+
+    def estimate(self, bound: Usage) -> Usage:
+        """What an answer counts whose usage nobody has said: all that it can have cost, which is `bound`."""
+        return replace(bound, is_estimated=True)
+
+
+class EventMeter(Meter):
+    """Of a stream that is broken off, what has come says how much was written."""
+
+    pieces = 0
+    size = 0
+
+    def __init__(self, *, hides: bool = False) -> None:
+        """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it."""
+        self._cutter = Cutter()
+        self._hides = hides
+
+    def see(self, piece: bytes) -> bytes:
+        events = self._cutter.cut(piece)
+        kept = [event for event in events if not self._is_hidden(event)]
+        return b"".join(kept) if self._hides else piece
+
+    def finish(self) -> bytes:
+        rest = self._cutter.take_rest()
+        hidden = self._is_hidden(rest)
+        return rest if self._hides and not hidden else b""
+
+    def _is_hidden(self, event: bytes) -> bool:
+        document = read_event(event)
+        return bool(document) and self.read(document) and self._hides
+
+    def estimate(self, bound: Usage) -> Usage:
+        if self._cutter.is_lost:
+            return super().estimate(bound)
+        told = self.usage or Usage()
+        output = max(told.output, self.pieces, -(-self.size // BYTES_OF_A_TOKEN))
+        return Usage(told.input or bound.input, min(output, bound.output), told.cached, is_estimated=True)
+
+    @abstractmethod
+    def read(self, document: dict[str, Any]) -> bool:
+        """Reads an event. Returns whether it tells the usage and nothing else."""
+
+    def note_text(self, text: object) -> None:
+        if isinstance(text, str) and text:
+            self.pieces += 1
+            self.size += len(text.encode(errors="replace"))

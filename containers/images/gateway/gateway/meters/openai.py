@@ -1,0 +1,68 @@
+"""The usage in the answers of OpenAI and of those who speak like it, OpenRouter among them."""
+
+from typing import Any
+
+from gateway.meters.meter import EventMeter
+from gateway.meters.usage import MILLION, Usage, whole
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+def read_openai_usage(document: object) -> Usage | None:
+    """The usage of a chat completion, of an embedding or of a response. Sounds may tell seconds instead: None."""
+    if not isinstance(document, dict):
+        return None
+    given = _part(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
+    written = _part(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
+    if given is None and written is None:
+        return None
+    details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
+    cached = whole(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(given or 0, written or 0, cached, _money(document.get("cost")))
+
+
+def _part(document: dict[str, Any], name: str) -> int | None:
+    return whole(document[name]) if name in document else None
+
+
+def _money(cost: object) -> int | None:
+    """OpenRouter tells the cost in US dollars."""
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < MILLION:
+        return None
+    return round(cost * MILLION)
+
+
+class ChatMeter(EventMeter):
+    """Chat completions: the last event has the usage and no choices."""
+
+    def read(self, document: dict[str, Any]) -> bool:
+        choices = document.get("choices")
+        if isinstance(choices, list):
+            for choice in choices:
+                self._note_choice(choice)
+        usage = read_openai_usage(document.get("usage"))
+        self.usage = usage or self.usage
+        return usage is not None and not choices
+
+    def _note_choice(self, choice: object) -> None:
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        if not isinstance(delta, dict):
+            self.note_text(choice.get("text") if isinstance(choice, dict) else None)
+            return
+        for name in ("content", "reasoning", "reasoning_content", "refusal"):
+            self.note_text(delta.get(name))
+        for call in delta.get("tool_calls") or ():
+            function = call.get("function") if isinstance(call, dict) else None
+            self.note_text(function.get("arguments") if isinstance(function, dict) else None)
+
+
+class ResponsesMeter(EventMeter):
+    """Responses, and sounds as they are written down or spoken: events with a type, of which the last has the usage."""
+
+    def read(self, document: dict[str, Any]) -> bool:
+        kind = document.get("type")
+        self.note_text(document.get("delta"))
+        holder = document.get("response") if kind in _ENDS else document
+        if isinstance(holder, dict):
+            self.usage = read_openai_usage(holder.get("usage")) or self.usage
+        return False

@@ -1,0 +1,92 @@
+"""The server's side towards agents: how many connections an address may have, and how slow a body may be."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from typing import Any
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from gateway.rules.refusals import RefusedError, Why
+
+SILENCE = 20.0
+"""Seconds that an agent may take for the next piece of a body."""
+BODY_WITHIN = 120.0
+"""Seconds for a body that is read before the upstream is asked."""
+
+
+class GuardedServer(web.Server):
+    """Ends connections of an address that has too many. One agent cannot use up the descriptors of all."""
+
+    def __init__(self, handler: Any, *, most: int, **options: Any) -> None:
+        super().__init__(handler, **options)
+        self._most = most
+        self._open: defaultdict[str, int] = defaultdict(int)
+        self._counted: dict[RequestHandler, str] = {}
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        address = address_of(transport)
+        self._counted[handler] = address
+        self._open[address] += 1
+        if self._open[address] > self._most:
+            transport.abort()
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        address = self._counted.pop(handler, None)
+        if address is not None:
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
+
+
+def address_of(transport: asyncio.BaseTransport | None) -> str:
+    peer = transport.get_extra_info("peername") if transport else None
+    return str(peer[0]) if peer else ""
+
+
+def length_of(request: web.BaseRequest) -> int | None:
+    """The length that the request announces. Raises RefusedError for a compressed body, which could hold any amount."""
+    if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise RefusedError(Why.BAD, "A compressed request cannot be read. Send it as it is.")
+    return request.content_length
+
+
+async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]:
+    """The body as it comes. Raises RefusedError where it is too long or too slow."""
+    length = length_of(request)
+    if length is not None and length > most:
+        raise too_large(most)
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    came = 0
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE):
+                piece = await request.content.readany()
+        except TimeoutError:
+            raise RefusedError(Why.BAD, "The rest of the request did not come.") from None
+        if not piece:
+            return
+        came += len(piece)
+        if came > most:
+            raise too_large(most)
+        yield piece
+
+
+async def read_body(request: web.BaseRequest, most: int) -> bytes:
+    """The whole body. Raises RefusedError where it is too long or too slow."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_WITHIN):
+            async for piece in pieces_of(request, most):
+                body += piece
+    except TimeoutError:
+        raise RefusedError(Why.BAD, "The rest of the request did not come.") from None
+    return bytes(body)
+
+
+def too_large(most: int) -> RefusedError:
+    return RefusedError(Why.TOO_LARGE, f"The request is larger than {most // 1024} KiB.")

@@ -1,0 +1,64 @@
+"""The client towards Telegram and the providers: pooled, verified, no cookies, no redirects, nothing sent twice."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import aiohttp
+from yarl import URL
+
+from gateway.rules.refusals import RefusedError, Why
+
+CONNECT_WITHIN = 10.0
+SILENT_FOR = 600.0
+"""Seconds that a provider may think before the next piece of its answer."""
+IDLE_FOR = 15.0
+"""Seconds that an unused connection is kept: less than upstreams do, so that no request meets one that is closed."""
+
+
+def open_client() -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_FOR, ttl_dns_cache=30)
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        trust_env=False,
+        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+    )
+
+
+@asynccontextmanager
+async def ask(
+    client: aiohttp.ClientSession,
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | AsyncIterator[bytes] | None = None,
+    silent_for: float = SILENT_FOR,
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """The head of the upstream's answer.
+
+    Raises NotAskedError where the upstream cannot have read the request, RefusedError for any other failure. Neither
+    quotes the error of the library, which could hold the address and so the credential.
+    """
+    timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_WITHIN, sock_read=silent_for)
+    try:
+        answer = await client.request(
+            method, URL(url, encoded=True), headers=headers, data=body, timeout=timeout, allow_redirects=False
+        )
+    except RefusedError:
+        raise
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL):
+        raise NotAskedError(Why.UPSTREAM, "Bad Gateway") from None
+    except TimeoutError:
+        raise RefusedError(Why.SILENT, "Gateway Timeout") from None
+    except (aiohttp.ClientError, OSError, ValueError):
+        raise RefusedError(Why.UPSTREAM, "Bad Gateway") from None
+    try:
+        yield answer
+    finally:
+        answer.close() if not answer.content.at_eof() else answer.release()
+
+
+class NotAskedError(RefusedError):
+    """No connection to the upstream came about."""

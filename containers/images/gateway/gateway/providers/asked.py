@@ -1,0 +1,138 @@
+"""A call as the provider is asked: read from the agent's request, and written anew. Pure.
+
+It is written anew from what was read, so that the provider reads what the gateway has read: of two equal names in a
+JSON object the last one counts, here and there.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from gateway.entries.entry import Kind, Limits
+from gateway.providers.bounds import bound_input
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError, Why
+
+MOST_VALUES = 200_000
+"""Commas and brackets of a document. Reading more would keep everybody waiting."""
+MOST_CHOICES = 128
+
+_LENGTHS = {
+    Call.CHAT: ("max_completion_tokens", "max_tokens"),
+    Call.RESPONSES: ("max_output_tokens",),
+    Call.MESSAGES: ("max_tokens",),
+}
+"""The names by which a call says how long its answer may be. The first one is set where there is none."""
+
+
+@dataclass(slots=True)
+class Asked:
+    call: Call
+    document: dict[str, Any]
+    model: str
+    input: int
+    """Tokens that the input has at the most."""
+    output: int
+    """Tokens that the answer has at the most: of all choices together."""
+    choices: int
+    is_stream: bool
+    hides_usage: bool = False
+    body: bytes = b""
+    """What is sent, once it is written."""
+
+    def forget(self) -> None:
+        """The provider has it: a long answer need not keep a large request in memory."""
+        self.document, self.body = {}, b""
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """Raises RefusedError for what is no JSON object, or takes too long to read."""
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
+        raise RefusedError(Why.TOO_LARGE, "The request has too many values.")
+    try:
+        document = json.loads(body, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise RefusedError(Why.BAD, "The request is no valid JSON.") from None
+    if not isinstance(document, dict):
+        raise RefusedError(Why.BAD, "The request must be a JSON object.")
+    return document
+
+
+def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) -> Asked:
+    """Raises RefusedError."""
+    model = document.get("model")
+    if not isinstance(model, str) or not model or len(model) > 256:
+        raise RefusedError(Why.BAD, "You must provide a model parameter.")
+    if document.get("background"):
+        raise RefusedError(Why.BAD, "Answers in the background cannot be asked for through the gateway.")
+    stream = document.get("stream") or False
+    if not isinstance(stream, bool):
+        raise RefusedError(Why.BAD, "stream must be true or false.")
+    choices = _choices(call, document)
+    length = _length(call, document, limits)
+    return Asked(call, document, model, bound_input(document, size, limits), choices * length, choices, stream)
+
+
+def shorten(asked: Asked, output: int, kind: Kind) -> None:
+    """Says in the call how long its answer may be: `output` tokens, of all choices together."""
+    names = _LENGTHS.get(asked.call)
+    if names is None:
+        return
+    asked.output = output
+    each = output // asked.choices
+    given = [name for name in names if isinstance(asked.document.get(name), int)]
+    # Servers that speak like OpenAI know the older name; OpenAI's newer models know the newer one only.
+    default = "max_tokens" if asked.call is Call.CHAT and kind is not Kind.OPENAI else names[0]
+    for name in given or [default]:
+        asked.document[name] = min(each, asked.document[name]) if name in given else each
+
+
+def ask_for_usage(asked: Asked) -> None:
+    """Has the provider tell at the end of a stream what it has cost."""
+    if asked.call is not Call.CHAT or not asked.is_stream:
+        return
+    options = asked.document.get("stream_options")
+    options = dict(options) if isinstance(options, dict) else {}
+    asked.hides_usage = options.get("include_usage") is not True
+    asked.document["stream_options"] = {**options, "include_usage": True}
+
+
+def write(asked: Asked) -> None:
+    """Raises RefusedError."""
+    try:
+        asked.body = json.dumps(asked.document, allow_nan=False, separators=(",", ":")).encode()
+    except (ValueError, RecursionError):
+        raise RefusedError(Why.BAD, "The request holds a number that JSON does not know.") from None
+
+
+def _choices(call: Call, document: dict[str, Any]) -> int:
+    most = 1
+    for name in ("n", "best_of") if call is Call.CHAT else ():
+        value = document.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise RefusedError(Why.BAD, f"{name} must be a whole number.")
+        most = max(most, value or 1)
+    if most > MOST_CHOICES:
+        raise RefusedError(Why.BAD, f"No more than {MOST_CHOICES} choices can be asked for.")
+    prompts = document.get("prompt")
+    return most * max(1, len(prompts)) if isinstance(prompts, list) else most
+
+
+def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
+    """How long one choice of the answer may be."""
+    if call not in _LENGTHS:
+        return limits.media_tokens if call is Call.SPEECH else 0
+    lengths = []
+    for name in _LENGTHS[call]:
+        value = document.get(name)
+        if value is None:
+            document.pop(name, None)
+        elif isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
+            raise RefusedError(Why.BAD, f"{name} must be a whole number above 0.")
+        else:
+            lengths.append(value)
+    return max(lengths, default=limits.answer_tokens)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)

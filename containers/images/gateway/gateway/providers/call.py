@@ -1,0 +1,128 @@
+"""A call to a model provider: allowed, reserved, asked with the real key, passed on, counted."""
+
+from dataclasses import dataclass
+
+import aiohttp
+from aiohttp import web
+
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Entry, Kind, Provider
+from gateway.meters.plain import BlindMeter
+from gateway.meters.usage import Usage
+from gateway.pipes.guard import read_body
+from gateway.pipes.memory import Lease, Memory
+from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.upstream import NotAskedError, ask
+from gateway.providers.asked import Asked, ask_for_usage, shorten, write
+from gateway.providers.bill import Bill
+from gateway.providers.choose import choose_meter
+from gateway.providers.reading import read_call
+from gateway.rules.credentials import read_credential
+from gateway.rules.paths import Call
+from gateway.rules.rates import Rates
+from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.swap import request_headers
+from gateway.truth import Truth
+
+LARGEST = 24 * 1024 * 1024
+LARGEST_SOUND = 26 * 1024 * 1024
+"""Bytes: OpenAI takes sounds of 25 MB."""
+LEAST_ANSWER = 16
+"""Tokens. An answer that would have to be shorter is not asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an agent asks for, and whose agent it is."""
+
+    request: web.BaseRequest
+    entry: Entry
+    provider: Provider
+    call: Call
+    url: str
+
+
+class ProviderCalls:
+    def __init__(self, client: aiohttp.ClientSession, ledger: Ledger, truth: Truth, rates: Rates) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._truth = truth
+        self._rates = rates
+        self._memory = Memory()
+
+    async def answer(self, wish: Wish) -> web.StreamResponse:
+        """Raises RefusedError before, and BrokenError after the answer has begun."""
+        with self._rates.count(wish.entry):
+            if wish.call in (Call.LOOK, Call.COUNT):
+                return await self._look(wish)
+            most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
+            size = wish.request.content_length
+            with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
+                body = await read_body(wish.request, most)
+                asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
+                del body
+                return await self._reserve(wish, asked, lease)
+
+    async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
+        least = min(asked.output, LEAST_ANSWER * asked.choices)
+        try:
+            reservation = await self._ledger.reserve(
+                wish.entry, asked.model, given=asked.input, least=least, most=asked.output
+            )
+        except RefusedError as error:
+            if error.why is Why.QUOTA:
+                self._truth.note_budget(wish.entry.project)
+            raise
+        bill = Bill(Usage(reservation.input, reservation.output))
+        try:
+            if wish.entry.budget.is_set:
+                shorten(asked, reservation.output, wish.provider.kind)
+            if wish.call is not Call.TRANSCRIPTION:
+                ask_for_usage(asked)
+                write(asked)
+            return await self._ask(wish, asked, bill, lease)
+        except NotAskedError:
+            bill.is_free()
+            raise
+        finally:
+            self._ledger.settle(reservation, bill.usage, entry=wish.entry, is_error=bill.is_error)
+
+    async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
+        bill.is_asked()
+        async with ask(self._client, "POST", wish.url, headers=_headers(wish), body=asked.body) as answer:
+            asked.forget()
+            lease.end()
+            self._truth.note_provider(wish.entry.project, answer.status)
+            if answer.status >= 300:
+                bill.is_free()
+                return (await pass_redacted(answer, secret=wish.provider.key))[1]
+            meter = choose_meter(asked, answer.headers)
+            try:
+                response = await pass_on(
+                    wish.request, answer, secret=wish.provider.key, meter=meter, hides=asked.hides_usage
+                )
+            except BaseException:
+                bill.is_broken(meter)
+                raise
+            bill.is_complete(meter)
+            return response
+
+    async def _look(self, wish: Wish) -> web.StreamResponse:
+        """What costs nothing."""
+        request, secret = wish.request, wish.provider.key
+        body = await read_body(request, LARGEST) if wish.call is Call.COUNT else None
+        async with ask(self._client, request.method, wish.url, headers=_headers(wish), body=body) as answer:
+            self._truth.note_provider(wish.entry.project, answer.status)
+            if answer.status >= 300 or wish.url.endswith("/key"):
+                return (await pass_redacted(answer, secret=secret))[1]
+            return await pass_on(request, answer, secret=secret, meter=BlindMeter())
+
+
+def _headers(wish: Wish) -> dict[str, str]:
+    """With the real key where the provider looks for it."""
+    found = read_credential(wish.request.headers.items())
+    came_in = found[1] if found else ""
+    by_name = wish.provider.kind is Kind.ANTHROPIC or (wish.provider.kind is Kind.COMPATIBLE and came_in == "x-api-key")
+    key = wish.provider.key
+    credential = {"x-api-key": key} if by_name else {"authorization": f"Bearer {key}"}
+    return request_headers(wish.request.headers.items(), credential)

@@ -1,0 +1,24 @@
+"""Which meter reads an answer."""
+
+from collections.abc import Mapping
+
+from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
+from gateway.meters.meter import Meter
+from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
+from gateway.meters.plain import BlindMeter, DocumentMeter
+from gateway.providers.asked import Asked
+from gateway.rules.paths import Call
+
+
+def choose_meter(asked: Asked, headers: Mapping[str, str]) -> Meter:
+    """By what the provider sends, which need not be what was asked for."""
+    kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        return BlindMeter()
+    if kind == "text/event-stream":
+        if asked.call is Call.MESSAGES:
+            return MessagesMeter()
+        return ChatMeter(hides=asked.hides_usage) if asked.call is Call.CHAT else ResponsesMeter()
+    if kind.endswith("json"):
+        return DocumentMeter(read_anthropic_usage if asked.call is Call.MESSAGES else read_openai_usage)
+    return BlindMeter()

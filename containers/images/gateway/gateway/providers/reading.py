@@ -1,0 +1,37 @@
+"""Reads what an agent asks of its provider, and refuses what its entry does not allow."""
+
+from gateway.entries.entry import Entry
+from gateway.providers.asked import Asked, read_asked, read_json
+from gateway.providers.sounds import read_model
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError, Why
+
+MEGABYTE = 1024 * 1024
+
+
+def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Asked:
+    """Raises RefusedError."""
+    if call is Call.TRANSCRIPTION:
+        return _read_form(entry, content_type, body)
+    document = read_json(body)
+    asked = read_asked(call, document, len(body), entry.limits)
+    _check_model(entry, asked.model)
+    others = document.get("models")
+    for other in others if isinstance(others, list) else ():
+        _check_model(entry, other)  # OpenRouter takes one of them where the first one is busy
+    return asked
+
+
+def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
+    """A form passes as it came. A minute of sound has about a megabyte where it is hardly compressed."""
+    model = read_model(content_type, body)
+    if model is None:
+        raise RefusedError(Why.BAD, "The form must name one model.")
+    _check_model(entry, model)
+    count = entry.limits.media_tokens * (1 + len(body) // MEGABYTE)
+    return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
+
+
+def _check_model(entry: Entry, model: object) -> None:
+    if entry.models is not None and model not in entry.models:
+        raise RefusedError(Why.NOT_FOUND, "This agent may not use this model.")

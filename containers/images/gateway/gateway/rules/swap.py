@@ -1,0 +1,44 @@
+"""What passes of a request's headers and query, and of an answer's headers: lists of what may pass.
+
+So no way of signing in passes either, and what an upstream and an agent could tell each other behind our back is small.
+"""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import parse_qsl, urlencode
+
+REQUEST_HEADERS = frozenset({
+    "accept", "content-type", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta", "http-referer",
+    "x-title", "idempotency-key",
+})  # fmt: skip
+ANSWER_HEADERS = frozenset({
+    "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "date", "etag",
+    "last-modified", "openai-model", "openai-processing-ms", "request-id", "retry-after", "retry-after-ms",
+    "x-request-id", "x-should-retry",
+})  # fmt: skip
+ANSWER_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
+QUERY = frozenset({"after", "after_id", "before", "before_id", "beta", "limit", "order"})
+
+LONGEST_QUERY = 2048
+
+
+def request_headers(headers: Iterable[tuple[str, str]], credential: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a call to a provider. Its answer must be readable, so that no encoding is accepted."""
+    passed = {name.lower(): value for name, value in headers if name.lower() in REQUEST_HEADERS}
+    return {**passed, "accept-encoding": "identity", **credential}
+
+
+def answer_headers(headers: Iterable[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
+    """The headers of an answer, without any that holds the real credential."""
+    return [
+        (name, value)
+        for name, value in headers
+        if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES)) and secret not in value
+    ]
+
+
+def provider_query(query: str) -> str:
+    """The query of a call to a provider: names that list and page, and nothing else. Raises ValueError."""
+    if len(query) > LONGEST_QUERY:
+        raise ValueError("The query is too long.")
+    pairs = [(name, value) for name, value in parse_qsl(query, max_num_fields=50) if name in QUERY]
+    return urlencode(pairs)

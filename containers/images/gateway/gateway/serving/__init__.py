@@ -1,0 +1,1 @@
+"""The process: its door for agents, its start and its end."""

@@ -1,0 +1,150 @@
+"""Every request of an agent comes in here: who asks, what for, and then on to its upstream."""
+
+import logging
+import traceback
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aiohttp import web
+
+from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
+from gateway.entries.table import Table
+from gateway.pipes.guard import address_of
+from gateway.pipes.passing import BrokenError
+from gateway.providers.call import ProviderCalls, Wish
+from gateway.rules.credentials import read_credential
+from gateway.rules.paths import TelegramPath, is_for_anthropic, read_provider, read_telegram
+from gateway.rules.refusals import Refusal, RefusedError, Why, shape_for_provider, shape_for_telegram
+from gateway.rules.swap import provider_query
+from gateway.rules.who import Grace, Stranger, identify
+from gateway.telegram.call import TelegramCalls
+
+LONGEST_PATH = 8000
+INCORRECT = "Incorrect API key provided."
+ONCE = ("host", "content-length", "transfer-encoding", "content-type", "content-encoding", "expect")
+"""Headers that must not come twice: two readers could take two of them."""
+
+logger = logging.getLogger(__name__)
+
+
+class Door:
+    def __init__(self, table: Table, grace: Grace, telegram: TelegramCalls, providers: ProviderCalls) -> None:
+        self._table = table
+        self._grace = grace
+        self._telegram = telegram
+        self._providers = providers
+        self._inside: defaultdict[str, set[web.BaseRequest]] = defaultdict(set)
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        asks = self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
+        try:
+            return await asks(request)
+        except BrokenError:
+            return _cut(request)
+        except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            logger.error("A request failed: %s at %s:%s", type(error).__name__, place.name, place.lineno)  # noqa: TRY400 - as above
+            return _cut(request)
+
+    def fence(self, project: str) -> None:
+        """Ends what is in flight of a project whose credentials are void."""
+        for request in tuple(self._inside.get(project, ())):
+            if request.transport is not None:
+                request.transport.abort()
+
+    async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            _check(request)
+            entry, bot, path = self._find_bot(request)
+            with self._counted(entry, request):
+                return await self._telegram.call(request, entry, bot, path)
+        except RefusedError as error:
+            return _answer(request, shape_for_telegram(error))
+
+    async def _ask_provider(self, request: web.BaseRequest) -> web.StreamResponse:
+        kind = Kind.ANTHROPIC if is_for_anthropic(request.raw_path) else Kind.OPENAI
+        try:
+            _check(request)
+            entry, provider = self._find_provider(request)
+            kind = kind if kind is Kind.ANTHROPIC else provider.kind
+            wish = _read_wish(request, entry, provider)
+            with self._counted(entry, request):
+                return await self._providers.answer(wish)
+        except RefusedError as error:
+            return _answer(request, shape_for_provider(error, kind))
+
+    def _find_bot(self, request: web.BaseRequest) -> tuple[Entry, Bot, TelegramPath]:
+        path = read_telegram(request.raw_path)
+        if path is None:
+            raise RefusedError(Why.NOT_FOUND, "Not Found")
+        entry = self._identify(request, path.credential, "Unauthorized")
+        if entry.bot is None or entry.bot.virtual != digest(path.credential):
+            raise RefusedError(Why.CREDENTIAL, "Unauthorized")
+        return entry, entry.bot, path
+
+    def _find_provider(self, request: web.BaseRequest) -> tuple[Entry, Provider]:
+        found = read_credential(request.headers.items())
+        if found is None:
+            raise RefusedError(Why.CREDENTIAL, "Exactly one API key must be given.")
+        entry = self._identify(request, found[0], INCORRECT)
+        if entry.provider is None or entry.provider.virtual != digest(found[0]):
+            raise RefusedError(Why.CREDENTIAL, INCORRECT)
+        return entry, entry.provider
+
+    def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
+        found = identify(self._table, self._grace, credential=credential, address=address_of(request.transport))
+        if found is Stranger.LATER:
+            raise RefusedError(Why.LATER, "Service Unavailable", retry_after=1)
+        if found is Stranger.NOBODY:
+            raise RefusedError(Why.CREDENTIAL, words)
+        return found
+
+    @contextmanager
+    def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[None]:
+        inside = self._inside[entry.project]
+        inside.add(request)
+        try:
+            yield
+        finally:
+            inside.discard(request)
+            if not inside:
+                self._inside.pop(entry.project, None)
+
+
+def _read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wish:
+    raw, _, query = request.raw_path.partition("?")
+    wanted = read_provider(request.method, raw, provider.kind)
+    if wanted is None:
+        raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this path and method on.")
+    try:
+        asked = provider_query(query)
+    except ValueError:
+        raise RefusedError(Why.BAD, "The query cannot be read.") from None
+    call, rest = wanted
+    return Wish(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{asked}" if asked else ""))
+
+
+def _check(request: web.BaseRequest) -> None:
+    """Raises RefusedError for what no client sends, and what two readers could understand in two ways."""
+    path = request.raw_path
+    if not path.startswith("/") or len(path) > LONGEST_PATH or not path.isascii() or not path.isprintable():
+        raise RefusedError(Why.BAD, "Bad Request")
+    if any(len(request.headers.getall(name, ())) > 1 for name in ONCE):
+        raise RefusedError(Why.BAD, "Bad Request: a header came twice")
+    if "Content-Length" in request.headers and "Transfer-Encoding" in request.headers:
+        raise RefusedError(Why.BAD, "Bad Request: the length is given in two ways")
+
+
+def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:
+    response = web.Response(status=refusal.status, body=refusal.body, headers=refusal.headers)
+    if not request.content.at_eof():
+        response.force_close()  # nobody reads the rest of a request that is refused
+    return response
+
+
+def _cut(request: web.BaseRequest) -> web.StreamResponse:
+    """The agent must see that its answer is not complete."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=502)

@@ -1,0 +1,1 @@
+"""Calls to the Bot API."""

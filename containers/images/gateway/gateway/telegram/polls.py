@@ -1,0 +1,46 @@
+"""One getUpdates at a time per bot. The newest wins; the older one ends with an empty result.
+
+Telegram would answer the older one with a 409, on which agents give up.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Poll:
+    def __init__(self, project: str) -> None:
+        self.project = project
+        self.is_over = asyncio.Event()
+        """Set when a newer poll has come, or the bot's entry has changed."""
+        self.is_fenced = False
+        """Whether it is over because the entry has changed."""
+        self.has_ended = asyncio.Event()
+
+
+class Polls:
+    def __init__(self) -> None:
+        self._current: dict[str, Poll] = {}
+
+    @asynccontextmanager
+    async def take(self, bot: str, project: str) -> AsyncIterator[Poll]:
+        """This poll is the bot's current one. The one before it has ended when this returns."""
+        poll = Poll(project)
+        before = self._current.get(bot)
+        self._current[bot] = poll
+        try:
+            if before is not None:
+                before.is_over.set()
+                await before.has_ended.wait()
+            yield poll
+        finally:
+            poll.has_ended.set()
+            if self._current.get(bot) is poll:
+                del self._current[bot]
+
+    def end_all(self, project: str) -> None:
+        """Ends the polls of a project whose token has changed or is void."""
+        for poll in self._current.values():
+            if poll.project == project:
+                poll.is_fenced = True
+                poll.is_over.set()

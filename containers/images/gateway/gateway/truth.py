@@ -1,0 +1,50 @@
+"""What the gateway itself has seen of each agent, whatever the agent says. In memory: after a start it is seen anew."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(slots=True)
+class Seen:
+    """Moments are seconds since 1970, statuses those of HTTP. None: not since the gateway was started."""
+
+    last_poll: float | None = None
+    """When Telegram last answered a poll of the bot, or began to hold one."""
+    telegram_status: int | None = None
+    telegram_since: float | None = None
+    """Since when Telegram has answered with this status."""
+    provider_status: int | None = None
+    provider_since: float | None = None
+    budget_reached: float | None = None
+    """When a call was last refused because of the budget."""
+
+
+class Truth:
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._seen: defaultdict[str, Seen] = defaultdict(Seen)
+        self.began = now()
+
+    def note_poll(self, project: str) -> None:
+        self._seen[project].last_poll = self._now()
+
+    def note_telegram(self, project: str, status: int) -> None:
+        seen = self._seen[project]
+        if seen.telegram_status != status:
+            seen.telegram_status, seen.telegram_since = status, self._now()
+
+    def note_provider(self, project: str, status: int) -> None:
+        seen = self._seen[project]
+        if seen.provider_status != status:
+            seen.provider_status, seen.provider_since = status, self._now()
+
+    def note_budget(self, project: str) -> None:
+        self._seen[project].budget_reached = self._now()
+
+    def forget(self, project: str) -> None:
+        self._seen.pop(project, None)
+
+    def as_document(self) -> dict[str, Any]:
+        return {"began": self.began, "seen": {project: asdict(seen) for project, seen in self._seen.items()}}
