@@ -94,8 +94,14 @@ FIREWALL = BuildContext(folder=IMAGES.parent / "firewall" / "image", name="firew
 """Not an agent's: it sets firewall rules where this process may not."""
 
 
+GATEWAY = BuildContext(folder=IMAGES / "gateway")
+"""Not an agent's either: what stands between agents and the world."""
+
+
 def find_contexts() -> list[BuildContext]:
-    return [BuildContext(folder=file.parent) for file in sorted(IMAGES.glob("*/Dockerfile"))]
+    """Those of the agent types."""
+    folders = (file.parent for file in sorted(IMAGES.glob("*/Dockerfile")))
+    return [BuildContext(folder=folder) for folder in folders if folder != GATEWAY.folder]
 
 
 def find_certificates() -> Path | None:

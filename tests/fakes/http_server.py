@@ -4,14 +4,14 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.fakes.messages import Answer, Request
+from tests.fakes.messages import Answer, Request, Streamed
 
 LARGEST_BODY = 20_000_000
 
@@ -134,9 +134,26 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
+        if isinstance(answer, Streamed):
+            self._stream(answer.pieces)
+            return
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
+
+    def _stream(self, pieces: Iterable[bytes]) -> None:
+        """In chunks. Without the last one, and so visibly not complete, where the pieces end with an OSError."""
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            for piece in pieces:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.close_connection = True
+        finally:
+            if callable(close := getattr(pieces, "close", None)):
+                close()
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve  # noqa: N815 - http.server's names
 

@@ -1,7 +1,7 @@
 """What a fake server is asked and what it answers, faults included."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -52,6 +52,13 @@ class Answer:
     def json(cls, status: int, document: object, **headers: str) -> "Answer":
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls(status, json.dumps(document).encode(), {"Content-Type": "application/json", **named})
+
+
+@dataclass(frozen=True)
+class Streamed(Answer):
+    """An answer that comes in pieces. The pieces end early where the client hangs up."""
+
+    pieces: Iterable[bytes] = ()
 
 
 BAD_GATEWAY = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx/1.18.0</center>\r\n</body>\r\n</html>\r\n"  # noqa: E501 - as it came

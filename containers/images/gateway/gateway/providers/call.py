@@ -125,4 +125,7 @@ def _headers(wish: Wish) -> dict[str, str]:
     by_name = wish.provider.kind is Kind.ANTHROPIC or (wish.provider.kind is Kind.COMPATIBLE and came_in == "x-api-key")
     key = wish.provider.key
     credential = {"x-api-key": key} if by_name else {"authorization": f"Bearer {key}"}
-    return request_headers(wish.request.headers.items(), credential)
+    headers = request_headers(wish.request.headers.items(), credential)
+    if wish.call not in (Call.TRANSCRIPTION, Call.LOOK):
+        headers["content-type"] = "application/json"  # which the gateway has written
+    return headers

@@ -1,5 +1,6 @@
 """Every request of an agent comes in here: who asks, what for, and then on to its upstream."""
 
+import asyncio
 import logging
 import traceback
 from collections import defaultdict
@@ -34,7 +35,7 @@ class Door:
         self._grace = grace
         self._telegram = telegram
         self._providers = providers
-        self._inside: defaultdict[str, set[web.BaseRequest]] = defaultdict(set)
+        self._inside: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         asks = self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
@@ -44,14 +45,13 @@ class Door:
             return _cut(request)
         except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
             place = traceback.extract_tb(error.__traceback__)[-1]
-            logger.error("A request failed: %s at %s:%s", type(error).__name__, place.name, place.lineno)  # noqa: TRY400 - as above
+            logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)  # noqa: TRY400 - as above
             return _cut(request)
 
     def fence(self, project: str) -> None:
         """Ends what is in flight of a project whose credentials are void."""
-        for request in tuple(self._inside.get(project, ())):
-            if request.transport is not None:
-                request.transport.abort()
+        for transport in tuple(self._inside.get(project, ())):
+            transport.abort()
 
     async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -102,12 +102,14 @@ class Door:
 
     @contextmanager
     def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[None]:
-        inside = self._inside[entry.project]
-        inside.add(request)
+        transport, inside = request.transport, self._inside[entry.project]
+        if transport is None:
+            raise BrokenError
+        inside.add(transport)
         try:
             yield
         finally:
-            inside.discard(request)
+            inside.discard(transport)
             if not inside:
                 self._inside.pop(entry.project, None)
 

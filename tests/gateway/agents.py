@@ -1,0 +1,106 @@
+"""An agent as the gateway meets it: a virtual credential, an address of its own, and what it asks."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.process import PATIENCE, Gateway, digest
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Agent:
+    def __init__(self, gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, *, number: int) -> None:
+        self.gateway = gateway
+        self.telegram = telegram
+        self.provider = provider
+        self.project = str(UUID(int=number))
+        self.address = f"127.0.{number // 200}.{10 + number % 200}"
+        self.token = f"{700_000_000 + number}:CANARYtokenCANARYtokenCANARY{number:05}"
+        self.key = f"sk-CANARYkeyCANARYkeyCANARYkey{number:05}"
+        self.virtual_token = f"VIRTUALtokenVIRTUALtoken{number:05}"
+        self.virtual_key = f"bvk_VIRTUALkeyVIRTUALkey{number:05}"
+        telegram.add_bot(self.token)
+
+    def entry(self, *, kind: str = "openai", **changes: Any) -> dict[str, Any]:
+        return {
+            "project": self.project,
+            "address": self.address,
+            "telegram": {"virtual": digest(self.virtual_token), "token": self.token, "base": self.telegram.url},
+            "provider": {
+                "virtual": digest(self.virtual_key), "key": self.key, "kind": kind, "base": f"{self.provider.url}/v1",
+            },
+        } | changes  # fmt: skip
+
+    def settled(self, requests: int = 1) -> dict[str, int]:
+        """What so many calls to the provider have cost together."""
+        return self.gateway.settled(self.project, requests)
+
+    def bot(self, method: str, **fields: Any) -> Answer:
+        path = f"/tg/bot{self.token.partition(':')[0]}:{self.virtual_token}/{method}"
+        return self.ask("POST", path, fields)
+
+    def chat(self, words: str = "hello there", *, path: str = "chat/completions", **fields: Any) -> Answer:
+        body = {"model": "model-a", "messages": [{"role": "user", "content": words}]} | fields
+        return self.ask("POST", f"/llm/v1/{path}", body, headers=self.login)
+
+    @property
+    def login(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.virtual_key}"}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        headers: dict[str, str] | None = None,
+        timeout: float = PATIENCE,
+        address: str | None = None,
+    ) -> Answer:
+        """One request. http.client raises IncompleteRead for an answer that is cut off."""
+        with self.connected(timeout, address) as connection:
+            data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+            kind = {} if data is None else {"Content-Type": "application/json"}
+            connection.request(method, path, data, kind | (headers or {}))
+            with connection.getresponse() as answer:
+                return Answer(
+                    answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+                )
+
+    @contextmanager
+    def connected(self, timeout: float = PATIENCE, address: str | None = None) -> Iterator[http.client.HTTPConnection]:
+        source = (address or self.address, 0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout, source_address=source)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def send(self, data: bytes) -> bytes:
+        """Bytes as they are, and all that comes back until the gateway hangs up or has answered."""
+        with socket.create_connection(("127.0.0.1", self.gateway.port), 10, (self.address, 0)) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            came = b""
+            try:
+                while piece := connection.recv(65536):
+                    came += piece
+            except OSError:
+                pass
+            return came

@@ -1,0 +1,85 @@
+"""A gateway between the fakes, and the agents of Alice and Bob. Real credentials are canaries."""
+
+import sys
+import tarfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from containers import agent_contract
+from containers.docker_api.image_build import GATEWAY
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.process import Gateway
+
+numbers = count(1)
+
+# The gateway's rooms, for the tests of each of them. In its image this module stands beside them.
+sys.modules.setdefault("agent_contract", agent_contract)
+sys.path.append(str(GATEWAY.folder))
+
+
+@pytest.fixture(scope="session")
+def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the image as its build lays them out."""
+    folder = tmp_path_factory.mktemp("gateway-image")
+    with tarfile.open(fileobj=GATEWAY.pack()) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def telegram() -> Iterator[FakeTelegram]:
+    with FakeTelegram() as fake:
+        yield fake
+
+
+@pytest.fixture
+def provider() -> Iterator[StreamingProvider]:
+    with StreamingProvider() as fake:
+        yield fake
+        fake.gate.set()
+
+
+@pytest.fixture
+def own_gateway(gateway_image: Path, tmp_path: Path) -> Iterator[Gateway]:
+    """For a test that ends it. Not started."""
+    gateway = Gateway(gateway_image, tmp_path)
+    yield gateway
+    gateway.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_gateway(gateway_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    gateway = Gateway(gateway_image, tmp_path_factory.mktemp("gateway")).start()
+    yield gateway
+    assert gateway.stop() == 0
+
+
+@pytest.fixture
+def gateway(shared_gateway: Gateway) -> Iterator[Gateway]:
+    """It runs. Its log, which must hold no credential and no failure, is shown where a test fails."""
+    shared_gateway.lines.clear()
+    yield shared_gateway
+    log = "\n".join(shared_gateway.lines)
+    assert "CANARY" not in log
+    assert "failed" not in log, log
+
+
+@pytest.fixture
+def alice(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:
+    return new_agent(gateway, telegram, provider)
+
+
+@pytest.fixture
+def bob(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:
+    return new_agent(gateway, telegram, provider)
+
+
+def new_agent(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:
+    agent = Agent(gateway, telegram, provider, number=next(numbers))
+    gateway.apply(agent.entry())
+    return agent

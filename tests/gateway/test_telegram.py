@@ -1,0 +1,185 @@
+"""Calls to the Bot API through the gateway."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.fakes.http_server import FakeServer
+from tests.fakes.messages import Answer, Request
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.process import PATIENCE
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def test_a_bot_answers_a_message(alice: Agent, telegram: FakeTelegram) -> None:
+    telegram.say(alice.token, 5, "hello")
+    (update,) = alice.bot("getUpdates", timeout=50).json()["result"]
+    assert update["message"]["text"] == "hello"
+    assert alice.bot("sendMessage", chat_id=5, text="good day").json()["ok"]
+    assert telegram.sent(alice.token)[0].text == "good day"
+
+
+def test_parameters_pass_in_the_query_and_in_forms(alice: Agent, telegram: FakeTelegram) -> None:
+    telegram.say(alice.token, 5, "hello")
+    path = f"/tg/bot1:{alice.virtual_token}/sendMessage"
+    assert alice.ask("GET", f"{path}?chat_id=5&text=one").status == 200
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert alice.ask("POST", path, b"chat_id=5&text=two", headers=form).status == 200
+    assert [sent.text for sent in telegram.sent(alice.token)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["setWebhook", "SETWEBHOOK", "logOut", "close", "getManagedBotToken", "replaceManagedBotToken"],
+)
+def test_methods_that_take_the_bot_away_are_refused_as_telegram_refuses(
+    alice: Agent, telegram: FakeTelegram, method: str
+) -> None:
+    answer = alice.bot(method, url="https://example.org/")
+    assert answer.status == 400
+    assert answer.json()["ok"] is False
+    assert answer.json()["error_code"] == 400
+    assert telegram.calls(alice.token) == []
+
+
+def test_taking_a_webhook_away_is_answered_here(alice: Agent, telegram: FakeTelegram) -> None:
+    assert alice.bot("deleteWebhook", drop_pending_updates=True).json()["result"] is True
+    assert telegram.calls(alice.token) == []
+
+
+def test_a_webhook_that_telegram_has_complained_of_is_taken_away(alice: Agent, telegram: FakeTelegram) -> None:
+    telegram._set(alice.token, webhook="https://example.org/")
+    assert alice.bot("getUpdates").status == 409
+    assert alice.bot("deleteWebhook").json()["result"] is True
+    assert alice.bot("getUpdates").status == 200
+
+
+def test_the_newest_poll_wins_and_the_older_one_ends_with_nothing(
+    alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
+) -> None:
+    older = threads.submit(alice.bot, "getUpdates", offset=0, timeout=50)
+    telegram.wait_for_poll(alice.token, timeout=PATIENCE)
+    newer = threads.submit(alice.bot, "getUpdates", offset=0, timeout=50)
+    assert older.result(PATIENCE).json() == {"ok": True, "result": []}
+    telegram.wait_for_poll(alice.token, after=1, timeout=PATIENCE)
+    telegram.say(alice.token, 5, "hello")
+    assert len(newer.result(PATIENCE).json()["result"]) == 1
+
+
+def test_a_poll_that_the_agent_gives_up_ends_at_telegram(alice: Agent, telegram: FakeTelegram) -> None:
+    with alice.connected() as connection:
+        connection.request("GET", f"/tg/bot1:{alice.virtual_token}/getUpdates?timeout=50")
+        telegram.wait_for_poll(alice.token, timeout=PATIENCE)
+        wait_until(lambda: telegram.polls(alice.token).open == 1)
+    wait_until(lambda: telegram.polls(alice.token).open == 0)
+
+
+@pytest.mark.parametrize("status", [409, 429, 500, 502])
+def test_errors_of_telegram_are_handed_on(alice: Agent, telegram: FakeTelegram, status: int) -> None:
+    if status == 409:
+        telegram.conflict(alice.token, times=1)
+    elif status == 429:
+        telegram.rate_limit(alice.token, 7, times=1)
+    else:
+        telegram.break_down(alice.token, status, times=1)
+    answer = alice.bot("getUpdates")
+    assert answer.status == status
+    if status == 429:
+        assert answer.json()["parameters"] == {"retry_after": 7}
+        assert answer.headers["retry-after"] == "7"
+    assert alice.gateway.ask("truth")["seen"][alice.project]["telegram_status"] == status
+
+
+def test_a_new_token_works_at_once_and_ends_the_poll_with_the_old_one(
+    alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
+) -> None:
+    poll = threads.submit(alice.bot, "getUpdates", timeout=50)
+    telegram.wait_for_poll(alice.token, timeout=PATIENCE)
+    alice.token = "799999999:CANARYnewCANARYnewCANARYnew"
+    telegram.add_bot(alice.token)
+    alice.gateway.apply(alice.entry())
+    assert poll.result(PATIENCE).json() == {"ok": True, "result": []}
+    assert alice.bot("getMe").json()["result"]["id"] == 799_999_999
+
+
+def test_a_void_bot_is_fenced_at_once(alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor) -> None:
+    poll = threads.submit(alice.bot, "getUpdates", timeout=50)
+    telegram.wait_for_poll(alice.token, timeout=PATIENCE)
+    wait_until(lambda: telegram.polls(alice.token).open == 1)
+    alice.gateway.apply(void=(alice.project,))
+    with pytest.raises((http.client.HTTPException, OSError)):
+        poll.result(PATIENCE)
+    wait_until(lambda: telegram.polls(alice.token).open == 0)
+    assert alice.bot("getUpdates").status == 401
+
+
+def test_messages_are_counted_and_polls_are_seen(alice: Agent, telegram: FakeTelegram) -> None:
+    telegram.say(alice.token, 5, "hello")
+    alice.bot("getUpdates")
+    alice.bot("sendChatAction", chat_id=5, action="typing")
+    alice.bot("sendMessage", chat_id=5, text="one")
+    alice.bot("sendMessage", chat_id=6, text="nobody")
+    assert alice.gateway.settled(alice.project, 0)["messages"] == 1
+    assert alice.gateway.ask("truth")["seen"][alice.project]["last_poll"] > 0
+
+
+class Files(FakeServer):
+    """Keeps what is uploaded, and gives a file of three megabytes to who has the real token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uploaded: list[bytes] = []
+
+    def answer(self, request: Request) -> Answer:
+        if request.method == "POST":
+            self.uploaded.append(request.body)
+            return Answer.json(200, {"ok": True, "result": {}})
+        return Answer(200, b"x" * 3_000_000, {"Content-Type": "application/octet-stream"})
+
+
+def test_files_pass_up_and_down(alice: Agent) -> None:
+    with Files() as files:
+        entry = alice.entry()
+        alice.gateway.apply(entry | {"telegram": entry["telegram"] | {"base": files.url}})
+        form = {"Content-Type": "multipart/form-data; boundary=x"}
+        path = f"bot1:{alice.virtual_token}"
+        assert alice.ask("POST", f"/tg/{path}/sendDocument", b"y" * 2_000_000, headers=form).status == 200
+        assert files.uploaded == [b"y" * 2_000_000]
+        assert alice.ask("GET", f"/tg/file/{path}/documents/file_1.pdf").body == b"x" * 3_000_000
+        assert files.requests == [
+            ("POST", f"/bot{alice.token}/sendDocument"),
+            ("GET", f"/file/bot{alice.token}/documents/file_1.pdf"),
+        ]
+
+
+def test_two_programs_that_poll_one_bot_do_not_race(
+    alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
+) -> None:
+    """Each one ends the other one's poll; the pause makes that a poll a second, not hundreds."""
+    is_over = threading.Event()
+
+    def poll() -> int:
+        polls = 0
+        while not is_over.is_set():
+            alice.bot("getUpdates", timeout=50)
+            polls += 1
+        return polls
+
+    both = [threads.submit(poll) for _ in range(2)]
+    telegram.wait_for_poll(alice.token, after=3, timeout=PATIENCE)
+    is_over.set()
+    telegram.say(alice.token, 5, json.dumps("end"))
+    assert sum(each.result(PATIENCE) for each in both) < 12
