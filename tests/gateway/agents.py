@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -92,15 +92,27 @@ class Agent:
         finally:
             connection.close()
 
-    def send(self, data: bytes) -> bytes:
-        """Bytes as they are, and all that comes back until the gateway hangs up or has answered."""
-        with socket.create_connection(("127.0.0.1", self.gateway.port), 10, (self.address, 0)) as connection:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
+    def send(self, data: bytes, *, hangs_up_after: float | None = None) -> bytes:
+        """Bytes as they are, and all that comes back until the gateway hangs up.
+
+        `hangs_up_after` so many seconds of silence this end does, where the gateway may rightly wait for more.
+        """
+        with socket.create_connection(("127.0.0.1", self.gateway.port), 30, (self.address, 0)) as connection:
+            connection.settimeout(hangs_up_after or 30)
             came = b""
-            try:
-                while piece := connection.recv(65536):
+            with suppress(ConnectionError):
+                connection.sendall(data)
+                while piece := self._receive(connection, hangs_up_after is not None):
                     came += piece
-            except OSError:
-                pass
             return came
+
+    @staticmethod
+    def _receive(connection: socket.socket, may_hang_up: bool) -> bytes:
+        try:
+            return connection.recv(65536)
+        except TimeoutError:
+            if not may_hang_up:
+                raise
+            connection.settimeout(30)
+            connection.shutdown(socket.SHUT_WR)
+            return connection.recv(65536)

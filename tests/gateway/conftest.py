@@ -1,7 +1,6 @@
 """A gateway between the fakes, and the agents of Alice and Bob. Real credentials are canaries."""
 
 import sys
-import tarfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
 from tests.gateway.process import Gateway
+from tests.gateway.unpacked import unpack_image
 
 numbers = count(1)
 
@@ -25,10 +25,7 @@ sys.path.append(str(GATEWAY.folder))
 @pytest.fixture(scope="session")
 def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the image as its build lays them out."""
-    folder = tmp_path_factory.mktemp("gateway-image")
-    with tarfile.open(fileobj=GATEWAY.pack()) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpack_image(tmp_path_factory.mktemp("gateway-image"))
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_two_programs_that_poll_one_bot_do_not_race(
         return polls
 
     both = [threads.submit(poll) for _ in range(2)]
-    telegram.wait_for_poll(alice.token, after=3, timeout=PATIENCE)
+    telegram.wait_for_poll(alice.token, after=2, timeout=PATIENCE)
     is_over.set()
     telegram.say(alice.token, 5, json.dumps("end"))
     assert sum(each.result(PATIENCE) for each in both) < 12

@@ -47,18 +47,22 @@ def address_of(transport: asyncio.BaseTransport | None) -> str:
     return str(peer[0]) if peer else ""
 
 
-def length_of(request: web.BaseRequest) -> int | None:
-    """The length that the request announces. Raises RefusedError for a compressed body, which could hold any amount."""
+def length_of(request: web.BaseRequest, most: int) -> int | None:
+    """The length that the request announces, if it does.
+
+    Raises RefusedError where it is too long, and for a compressed body, which could hold any amount.
+    """
     if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise RefusedError(Why.BAD, "A compressed request cannot be read. Send it as it is.")
-    return request.content_length
+    length = request.content_length
+    if length is not None and length > most:
+        raise too_large(most)
+    return length
 
 
 async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]:
     """The body as it comes. Raises RefusedError where it is too long or too slow."""
-    length = length_of(request)
-    if length is not None and length > most:
-        raise too_large(most)
+    length_of(request, most)
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     came = 0

@@ -9,7 +9,7 @@ from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry, Kind, Provider
 from gateway.meters.plain import BlindMeter
 from gateway.meters.usage import Usage
-from gateway.pipes.guard import read_body
+from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
 from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import NotAskedError, ask
@@ -56,7 +56,7 @@ class ProviderCalls:
             if wish.call in (Call.LOOK, Call.COUNT):
                 return await self._look(wish)
             most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
-            size = wish.request.content_length
+            size = length_of(wish.request, most)
             with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
                 body = await read_body(wish.request, most)
                 asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)

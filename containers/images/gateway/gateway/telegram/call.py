@@ -10,7 +10,7 @@ from aiohttp import web
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Bot, Entry, digest
 from gateway.meters.plain import BlindMeter
-from gateway.pipes.guard import length_of, pieces_of, read_body, too_large
+from gateway.pipes.guard import length_of, pieces_of, read_body
 from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import TelegramPath
@@ -65,11 +65,9 @@ class TelegramCalls:
     async def _body(self, request: web.BaseRequest) -> bytes | AsyncIterator[bytes] | None:
         if not request.body_exists:
             return None
-        length = length_of(request)
+        length = length_of(request, LARGEST_UPLOAD)
         if length is not None and length <= SMALL:
             return await read_body(request, SMALL)
-        if length is not None and length > LARGEST_UPLOAD:
-            raise too_large(LARGEST_UPLOAD)
         return pieces_of(request, LARGEST_UPLOAD)
 
     async def _ask(

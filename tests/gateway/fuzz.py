@@ -1,0 +1,106 @@
+"""Requests that no client sends: mutated heads, targets and bodies, thousands of them on raw connections.
+
+python -m tests.gateway.fuzz --requests 100000 [--seed 1]     takes about an hour: it waits most of the time
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.gateway.agents import Agent
+
+PIECES = (
+    b"\r\n", b"\n", b"\r",
+    b"\x00", b" ", b"\t", b":", b"/", b"//", b"/../", b"%2e%2e/", b"%2f", b"%00", b"?", b"#", b"@",
+    b"\\", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b"HTTP/1.1", b"http://127.0.0.1/",
+    b"Host: b\r\n", b"Connection: Upgrade\r\nUpgrade: websocket\r\n", b"Expect: 100-continue\r\n", b"\xff\xfe", b"{", b"[",
+    b'"model":"x",', b"1e999", b"A" * 9000, b"Authorization: Bearer x\r\n", b"Range: bytes=0-\r\n",
+)  # fmt: skip
+
+SILENCE = 0.03
+"""Seconds after which the rest of a request is not going to come. Most are not complete."""
+
+
+@dataclass
+class Found:
+    leaks: list[bytes] = field(default_factory=list)
+    """Requests that brought a part of a real credential back."""
+    unanswered: int = 0
+    """Requests after which the gateway kept silent."""
+
+
+def fuzz(agent: Agent, *, requests: int, seed: int) -> Found:
+    chance = random.Random(seed)
+    found = Found()
+    for _ in range(requests):
+        data = _mutated(chance.choice(_requests(agent)), chance)
+        try:
+            answer = agent.send(data, hangs_up_after=SILENCE)
+        except TimeoutError:
+            found.unanswered += 1
+            continue
+        if b"CANARY" in answer:
+            found.leaks.append(data)
+    return found
+
+
+def _requests(agent: Agent) -> list[bytes]:
+    login = f"Host: a\r\nAuthorization: Bearer {agent.virtual_key}\r\n"
+    body = '{"model":"model-a","messages":[{"role":"user","content":"a b"}],"stream":true,"max_tokens":5}'
+    length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    bot = f"/tg/bot1:{agent.virtual_token}"
+    texts = [
+        *(f"POST /llm/v1/{path} HTTP/1.1\r\n{login}{length}" for path in ("chat/completions", "messages", "responses")),
+        f"GET /llm/v1/models?limit=5 HTTP/1.1\r\n{login}\r\n",
+        f"GET {bot}/getMe HTTP/1.1\r\nHost: a\r\n\r\n",
+        f"POST {bot}/getUpdates HTTP/1.1\r\nHost: a\r\n{length}",
+        f"GET /tg/file/bot1:{agent.virtual_token}/a/b.jpg HTTP/1.1\r\nHost: a\r\n\r\n",
+    ]
+    return [text.encode() for text in texts]
+
+
+def _mutated(data: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(changed) + 1)
+        what = chance.randrange(4)
+        if what == 0:
+            changed[at:at] = chance.choice(PIECES)
+        elif what == 1:
+            del changed[at : at + chance.randint(1, 9)]
+        elif what == 2:
+            changed[at : at + 1] = bytes([chance.randrange(256)])
+        else:
+            end = at + chance.randint(1, 60)
+            changed[at:at] = changed[at:end]
+    return bytes(changed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    from tests.fakes.streaming import StreamingProvider
+    from tests.fakes.telegram import FakeTelegram
+    from tests.gateway.process import Gateway
+    from tests.gateway.unpacked import unpack_image
+
+    with tempfile.TemporaryDirectory() as folder, FakeTelegram() as telegram, StreamingProvider() as provider:
+        gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder)).start()
+        try:
+            agent = Agent(gateway, telegram, provider, number=1)
+            gateway.apply(agent.entry(limits={"requests": 10**9}))
+            found = fuzz(agent, requests=options.requests, seed=options.seed)
+            failures = [line for line in gateway.lines if "failed" in line]
+        finally:
+            gateway.kill()
+    sys.stdout.write(f"{len(found.leaks)} leaks, {found.unanswered} unanswered, {len(failures)} failures\n")
+    sys.exit(bool(found.leaks or failures or found.unanswered))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""A budget is never overspent: not by parallel calls, not by streams that break off, not by a kill."""
+
+import http.client
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.conftest import new_agent
+from tests.gateway.process import PATIENCE, Gateway
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+
+LIMIT = 1000
+
+
+def limit(agent: Agent, **budget: int) -> None:
+    agent.gateway.apply(agent.entry(budget=budget or {"day_tokens": LIMIT}))
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+def test_parallel_streams_stay_below_the_budget(alice: Agent, provider: StreamingProvider, path: str) -> None:
+    limit(alice)
+    provider.words = 120
+
+    def ask(number: int) -> int:
+        return alice.chat(f"question {number}", path=path, stream=True, input="", max_tokens=100).status
+
+    with ThreadPoolExecutor(20) as threads:
+        statuses = list(threads.map(ask, range(20)))
+    assert statuses.count(200) >= 3
+    assert set(statuses) <= {200, 400, 429}
+    assert provider.sold() <= LIMIT
+    costs = alice.settled(statuses.count(200))
+    assert costs["input"] + costs["output"] == provider.sold()
+
+
+def test_at_the_limit_the_provider_s_own_words_say_so(alice: Agent, provider: StreamingProvider) -> None:
+    cases = {"openai": (429, "insufficient_quota"), "anthropic": (400, "credit balance is too low"),
+             "openrouter": (402, "Insufficient credits")}  # fmt: skip
+    for kind, (status, words) in cases.items():
+        alice.gateway.apply(alice.entry(kind=kind, budget={"month_tokens": 1}))
+        answer = alice.chat(path="messages" if kind == "anthropic" else "chat/completions")
+        assert answer.status == status
+        assert words in answer.body.decode()
+        assert "it resets on 1 " in answer.body.decode()
+        assert answer.headers["x-berth-budget"] == "month"
+    assert not provider.requests
+    assert alice.gateway.ask("truth")["seen"][alice.project]["budget_reached"] > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "name"),
+    [
+        ("openai", {}, "max_completion_tokens"),
+        ("openai", {"max_tokens": 9000}, "max_tokens"),
+        ("compatible", {}, "max_tokens"),
+        ("compatible", {"max_completion_tokens": 9000, "max_tokens": 8000}, "max_completion_tokens"),
+    ],
+)
+def test_an_answer_is_no_longer_than_the_budget_allows(
+    alice: Agent, provider: StreamingProvider, kind: str, given: dict[str, Any], name: str
+) -> None:
+    alice.gateway.apply(alice.entry(kind=kind, budget={"day_tokens": LIMIT}))
+    assert alice.chat("hello", **given).status == 200
+    body = provider.sales[0].body
+    assert 0 < body[name] < LIMIT
+    assert all(body[each] < LIMIT for each in given)
+
+
+def test_choices_count_one_by_one(alice: Agent, provider: StreamingProvider) -> None:
+    limit(alice)
+    assert alice.chat("hello", n=4, max_tokens=200).status == 200
+    assert provider.sales[0].body["max_tokens"] * 4 < LIMIT
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+        {"previous_response_id": "r"},
+        {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]},
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]}
+            ]
+        },
+        {"messages": [{"role": "user", "content": "x" * LIMIT}]},
+    ],
+    ids=["tools", "stored", "file", "picture", "text"],
+)
+def test_what_could_cost_more_than_is_left_is_not_asked_for(
+    alice: Agent, provider: StreamingProvider, extra: dict[str, Any]
+) -> None:
+    limit(alice)
+    assert alice.chat(**extra).status == 429
+    assert not provider.requests
+
+
+def test_money_counts_where_a_price_is_kept(alice: Agent, provider: StreamingProvider) -> None:
+    # Ten tokens of an answer cost a thousandth.
+    prices = {"model-a": {"input": 0, "output": 100_000_000}}
+    alice.gateway.apply(alice.entry(budget={"day_money": 3000}, prices=prices))
+    provider.words = 20
+    assert [alice.chat(max_tokens=20).status for _ in range(3)] == [200, 429, 429]
+    assert alice.settled()["money"] == 2000
+
+
+def test_a_kill_in_mid_stream_counts_in_full(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
+) -> None:
+    agent = new_agent(own_gateway.start(), telegram, provider)
+    limit(agent)
+    provider.gate.clear()
+    provider.words = 400
+    with agent.connected() as connection:
+        body = {"model": "model-a", "messages": [], "stream": True, "max_tokens": 400}
+        connection.request("POST", "/llm/v1/chat/completions", json.dumps(body), agent.login)
+        assert b"word0" in connection.getresponse().readline()
+        own_gateway.kill()
+    provider.gate.set()
+    own_gateway.start()
+    costs = agent.settled()
+    assert costs["estimated"] == 1
+    assert costs["output"] == 400
+    spent = costs["input"] + costs["output"]
+    assert spent >= provider.sold()
+    assert agent.chat(max_tokens=400).status == 200
+    assert provider.sold() <= LIMIT
+
+
+@pytest.mark.parametrize("rounds", [3])
+def test_kills_in_the_middle_of_traffic_never_lead_above_the_budget(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, rounds: int
+) -> None:
+    """The long run, 50 kills: pytest tests/gateway -k kills_in_the_middle, with `rounds` in this line."""
+    agent = new_agent(own_gateway.start(), telegram, provider)
+    agent.gateway.apply(agent.entry(budget={"month_tokens": 4 * LIMIT}))
+    is_over = threading.Event()
+
+    def ask() -> None:
+        while not is_over.is_set():
+            try:
+                agent.chat("a few words", stream=True, max_tokens=20)
+            except (OSError, http.client.HTTPException):
+                is_over.wait(0.02)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(rounds):
+        before = provider.sold()
+        wait_until(lambda before=before: provider.sold() > before + 60)
+        own_gateway.kill()
+        own_gateway.start()
+    is_over.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    costs = agent.settled()
+    assert provider.sold() <= costs["input"] + costs["output"] <= 4 * LIMIT

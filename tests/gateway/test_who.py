@@ -1,0 +1,130 @@
+"""Who may use a virtual credential, and what everybody else is told. The upstream is never asked."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent, Answer
+from tests.gateway.conftest import new_agent
+from tests.gateway.process import Gateway
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+
+ASK: dict[str, Callable[[Agent, str | None], Answer]] = {
+    "provider": lambda agent, address: agent.ask(
+        "POST", "/llm/v1/chat/completions", {"model": "m", "messages": []}, headers=agent.login, address=address
+    ),
+    "telegram": lambda agent, address: agent.ask("GET", f"/tg/bot1:{agent.virtual_token}/getMe", address=address),
+    "file": lambda agent, address: agent.ask("GET", f"/tg/file/bot1:{agent.virtual_token}/a/b.jpg", address=address),
+}
+
+
+@pytest.fixture(params=ASK)
+def ask(request: pytest.FixtureRequest) -> Callable[..., Answer]:
+    return lambda agent, address=None: ASK[request.param](agent, address)
+
+
+@pytest.fixture
+def untouched(telegram: FakeTelegram, provider: StreamingProvider) -> Callable[[], bool]:
+    return lambda: not telegram.requests and not provider.requests
+
+
+def test_a_credential_counts_only_from_its_own_address(
+    alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    for address in (bob.address, "127.0.0.1"):
+        assert ask(alice, address).status == 401
+    assert untouched()
+
+
+def test_without_an_address_the_credential_alone_counts(alice: Agent, ask: Callable[..., Answer]) -> None:
+    alice.gateway.apply(alice.entry(address=None))
+    assert ask(alice, "127.0.0.1").status in (200, 404)  # the fake Telegram keeps no files
+
+
+def test_a_void_credential_is_refused_at_once(
+    alice: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    alice.gateway.apply(void=(alice.project,))
+    assert ask(alice).status == 401
+    assert untouched()
+
+
+def test_a_credential_that_was_replaced_is_refused_at_once(
+    alice: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    old = alice.virtual_key, alice.virtual_token
+    alice.virtual_key, alice.virtual_token = f"bvk_another{alice.project}", f"another{alice.project}"
+    alice.gateway.apply(alice.entry())
+    assert ask(alice).status in (200, 404)
+    alice.virtual_key, alice.virtual_token = old
+    assert ask(alice).status == 401
+
+
+def test_an_unknown_credential_is_asked_to_come_again(
+    alice: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    alice.virtual_key, alice.virtual_token = "bvk_unknown", "unknown"
+    answer = ask(alice)
+    assert answer.status == 503
+    assert answer.headers["retry-after"] == "1"
+    assert untouched()
+
+
+def test_an_unknown_credential_is_refused_in_the_end(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
+) -> None:
+    own_gateway.env["GATEWAY_GRACE"] = "0.2"
+    agent = new_agent(own_gateway.start(), telegram, provider)
+    agent.virtual_key, agent.virtual_token = "bvk_unknown", "unknown"
+    for name, shape in (("provider", "invalid_api_key"), ("telegram", "Unauthorized")):
+        began = time.monotonic()
+        answer = wait_until(lambda name=name: _refused(ASK[name](agent, None)))
+        assert time.monotonic() - began >= 0.2
+        assert shape.encode() in answer.body
+
+
+def _refused(answer: Answer) -> Answer | None:
+    return answer if answer.status == 401 else None
+
+
+def test_the_key_of_the_provider_does_not_open_telegram_and_the_other_way_round(
+    alice: Agent, untouched: Callable[[], bool]
+) -> None:
+    assert alice.ask("GET", f"/tg/bot1:{alice.virtual_key}/getMe").status == 401
+    assert alice.ask("GET", "/llm/v1/models", headers={"x-api-key": alice.virtual_token}).status == 401
+    assert untouched()
+
+
+def test_real_credentials_open_nothing(alice: Agent, untouched: Callable[[], bool]) -> None:
+    assert alice.ask("GET", f"/tg/bot{alice.token}/getMe").status == 503
+    assert alice.ask("GET", "/llm/v1/models", headers={"x-api-key": alice.key}).status == 503
+    assert untouched()
+
+
+def test_two_credentials_are_none(alice: Agent, untouched: Callable[[], bool]) -> None:
+    both = {**alice.login, "x-api-key": alice.virtual_key}
+    assert alice.ask("GET", "/llm/v1/models", headers=both).status == 401
+    assert untouched()
+
+
+def test_what_was_applied_survives_the_loss_of_the_process(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, tmp_path: Path
+) -> None:
+    own_gateway.start()
+    agent, other = (new_agent(own_gateway, telegram, provider) for _ in range(2))
+    own_gateway.apply(void=(other.project,))
+    own_gateway.kill()
+    own_gateway.start()
+    assert agent.bot("getMe").status == 200
+    assert other.bot("getMe").status == 401
+    versions = own_gateway.ask("versions")["versions"]
+    assert versions[other.project] == {"version": 3, "void": True}
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            assert b"CANARY" not in file.read_bytes(), file.name

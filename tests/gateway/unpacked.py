@@ -1,0 +1,12 @@
+"""The files of the gateway's image as its build lays them out."""
+
+import tarfile
+from pathlib import Path
+
+from containers.docker_api.image_build import GATEWAY
+
+
+def unpack_image(folder: Path) -> Path:
+    with tarfile.open(fileobj=GATEWAY.pack()) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
