@@ -1,0 +1,121 @@
+"""Meters read the same from a stream, wherever its pieces begin and end, and pass every byte but what is hidden."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from gateway.entries.entry import Price
+from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
+from gateway.meters.meter import Meter
+from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
+from gateway.meters.plain import KEPT, DocumentMeter
+from gateway.meters.usage import Usage, cost_of
+
+pytestmark = pytest.mark.one_database
+
+
+def stream(*documents: object, end: str = "\n\n") -> bytes:
+    return "".join(f"data: {json.dumps(each)}{end}" for each in documents).encode() + f"data: [DONE]{end}".encode()
+
+
+CHAT = (
+    {"choices": [{"delta": {"content": "Hé"}}], "usage": None},
+    {"choices": [{"delta": {"content": 'say "usage": {"prompt_tokens": 9}'}}]},
+    {
+        "choices": [],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 3}},
+    },
+)
+MESSAGES = (
+    {
+        "type": "message_start",
+        "message": {"usage": {"input_tokens": 4, "cache_read_input_tokens": 3, "output_tokens": 1}},
+    },
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hé"}},
+    {"type": "message_delta", "usage": {"output_tokens": 5}},
+)
+RESPONSES = (
+    {"type": "response.output_text.delta", "delta": "Hé"},
+    {
+        "type": "response.completed",
+        "response": {"usage": {"input_tokens": 7, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 3}}},
+    },
+)
+CASES: dict[str, tuple[Callable[[], Meter], tuple[object, ...]]] = {
+    "chat": (ChatMeter, CHAT),
+    "hidden": (lambda: ChatMeter(hides=True), CHAT),
+    "messages": (MessagesMeter, MESSAGES),
+    "responses": (ResponsesMeter, RESPONSES),
+}
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_stream_is_read_the_same_however_it_is_cut(case: str, end: str) -> None:
+    make, documents = CASES[case]
+    data = stream(*documents, end=end)
+    expected = stream(*documents[:2], end=end) if case == "hidden" else data
+    for size in (*range(1, 12), 50, len(data)):
+        meter = make()
+        passed = b"".join(meter.see(data[at : at + size]) for at in range(0, len(data), size)) + meter.finish()
+        assert passed == expected
+        assert meter.usage == Usage(7, 5, 3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_stream_that_ends_anywhere_is_estimated_within_its_bound(case: str) -> None:
+    make, documents = CASES[case]
+    data = stream(*documents)
+    bound = Usage(1000, 20)
+    for end in range(len(data)):
+        meter = make()
+        meter.see(data[:end])
+        guess = meter.estimate(bound)
+        assert guess.is_estimated
+        assert guess.input in (7, 1000)
+        assert guess.output <= 20
+
+
+def test_junk_in_a_stream_harms_nothing() -> None:
+    junk = b'data: {"choices": 5}\n\ndata: {"choices": [null, {"delta": 7}]}\n\n: ping\n\ndata: {\n\ndata: [1]\n\n\xff\xfe\n\n'
+    for meter in (ChatMeter(), MessagesMeter(), ResponsesMeter()):
+        assert meter.see(junk) + meter.finish() == junk
+        assert meter.usage is None
+
+
+def test_an_event_without_end_is_passed_on_and_not_kept() -> None:
+    meter = ChatMeter(hides=True)
+    passed = sum(len(meter.see(b"x" * 65536)) for _ in range(64))
+    assert passed + len(meter.finish()) == 64 * 65536
+    assert meter.estimate(Usage(3, 4)) == Usage(3, 4, is_estimated=True)
+
+
+@pytest.mark.parametrize("filling", [10, KEPT * 2], ids=["short", "long"])
+def test_the_usage_of_a_document_is_found_at_its_end(filling: int) -> None:
+    words = 'quoted "usage": {"prompt_tokens": 1}' + "x" * filling
+    document = {"choices": [{"message": {"content": words}}], "usage": {"prompt_tokens": 7, "completion_tokens": 5}}
+    data = json.dumps(document).encode()
+    meter = DocumentMeter(read_openai_usage)
+    assert b"".join(meter.see(data[at : at + 999]) for at in range(0, len(data), 999)) == data
+    meter.finish()
+    assert meter.usage == Usage(7, 5)
+
+
+@pytest.mark.parametrize(
+    "junk", [None, 5, [], {}, {"input_tokens": "9"}, {"prompt_tokens": -1}, {"output_tokens": True}]
+)
+def test_junk_in_the_place_of_usage_counts_nothing(junk: object) -> None:
+    for read in (read_openai_usage, read_anthropic_usage):
+        assert (read(junk) or Usage()).tokens == 0
+
+
+def test_what_anthropic_tells_twice_counts_once() -> None:
+    first = read_anthropic_usage({"input_tokens": 10, "cache_creation_input_tokens": 5, "output_tokens": 1})
+    assert read_anthropic_usage({"input_tokens": 15, "output_tokens": 9}, first) == Usage(15, 9)
+
+
+def test_money_is_rounded_up_and_the_price_of_staff_counts_first() -> None:
+    price = Price(input=1_000_000, output=2_000_000, cached=100_000)
+    assert cost_of(Usage(10, 5, cached=4), price) == 17  # 6 + 0.4 + 10
+    assert cost_of(Usage(10, 5, money=3), None) == 3
+    assert cost_of(Usage(10, 5, money=3), price) == 20
