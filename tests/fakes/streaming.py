@@ -121,4 +121,4 @@ def _event(document: dict[str, Any]) -> bytes:
 
 
 def _named(document: dict[str, Any]) -> bytes:
-    return b"event: " + document["type"].encode() + b"\n" + _event(document)
+    return f"event: {document['type']}\n".encode() + _event(document)

@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,10 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.one_database
 
 LIMIT = 1000
+
+
+def _has_sold(provider: StreamingProvider, tokens: int) -> bool:
+    return provider.sold() > tokens
 
 
 def limit(agent: Agent, **budget: int) -> None:
@@ -155,8 +160,8 @@ def test_kills_in_the_middle_of_traffic_never_lead_above_the_budget(
     for thread in threads:
         thread.start()
     for _ in range(rounds):
-        before = provider.sold()
-        wait_until(lambda before=before: provider.sold() > before + 60)
+        enough = provider.sold() + 60
+        wait_until(partial(_has_sold, provider, enough))
         own_gateway.kill()
         own_gateway.start()
     is_over.set()

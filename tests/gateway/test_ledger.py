@@ -17,9 +17,15 @@ from gateway.rules.refusals import RefusedError, Why
 pytestmark = pytest.mark.one_database
 
 
+def moment_of(parts: tuple[int, ...]) -> datetime:
+    """Year, month, day and what follows of the time of day."""
+    year, month, day, *time = parts
+    return datetime(year, month, day, *time, tzinfo=UTC)  # type: ignore[arg-type]  # mypy takes the rest for the zone
+
+
 class Clock:
     def __init__(self, *moment: int) -> None:
-        self.now = datetime(*moment, tzinfo=UTC)  # type: ignore[misc]  # the parts of a moment
+        self.now = moment_of(moment)
 
     def __call__(self) -> float:
         return self.now.timestamp()
@@ -69,7 +75,7 @@ def test_a_budget_begins_anew_with_its_day_or_month(
         with pytest.raises(RefusedError) as refused:
             await spend(ledger, 1, **budget)
         assert refused.value.why is Why.QUOTA
-        resets = datetime(*after, tzinfo=UTC)  # type: ignore[misc]  # the parts of a moment
+        resets = moment_of(after)
         assert f"it resets on {resets.day} {resets:%B}." in refused.value.words
         clock.now = resets
         await spend(ledger, 100, **budget)

@@ -77,7 +77,8 @@ def test_a_stream_that_ends_anywhere_is_estimated_within_its_bound(case: str) ->
 
 
 def test_junk_in_a_stream_harms_nothing() -> None:
-    junk = b'data: {"choices": 5}\n\ndata: {"choices": [null, {"delta": 7}]}\n\n: ping\n\ndata: {\n\ndata: [1]\n\n\xff\xfe\n\n'
+    junk = b'data: {"choices": 5}\n\ndata: {"choices": [null, {"delta": 7}]}\n\n'
+    junk += b": ping\n\ndata: {\n\ndata: [1]\n\n\xff\xfe\n\n"
     for meter in (ChatMeter(), MessagesMeter(), ResponsesMeter()):
         assert meter.see(junk) + meter.finish() == junk
         assert meter.usage is None

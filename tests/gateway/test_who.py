@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -84,12 +85,13 @@ def test_an_unknown_credential_is_refused_in_the_end(
     agent.virtual_key, agent.virtual_token = "bvk_unknown", "unknown"
     for name, shape in (("provider", "invalid_api_key"), ("telegram", "Unauthorized")):
         began = time.monotonic()
-        answer = wait_until(lambda name=name: _refused(ASK[name](agent, None)))
+        answer = wait_until(partial(_refused, ASK[name], agent))
         assert time.monotonic() - began >= 0.2
         assert shape.encode() in answer.body
 
 
-def _refused(answer: Answer) -> Answer | None:
+def _refused(ask: Callable[[Agent, str | None], Answer], agent: Agent) -> Answer | None:
+    answer = ask(agent, None)
     return answer if answer.status == 401 else None
 
 

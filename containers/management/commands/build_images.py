@@ -11,6 +11,7 @@ from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import (
     FIREWALL,
+    GATEWAY,
     BuildContext,
     build_image,
     find_contexts,
@@ -30,7 +31,7 @@ class Command(BaseCommand):
     help = "Build the images of the agent types as berth/<type>:latest, where anything has changed since."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("types", nargs="*", help="only these agent types, or firewall")
+        parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
         parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
         parser.add_argument("--update-base", action="store_true", help="leave the base image that was built on so far")
         parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
@@ -38,7 +39,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         contexts = find_contexts()
-        if unknown := set(options["types"]) - {context.type for context in (*contexts, FIREWALL)}:
+        if unknown := set(options["types"]) - {context.type for context in (*contexts, GATEWAY, FIREWALL)}:
             message = f"There is no agent type {', '.join(sorted(unknown))}."
             raise CommandError(message)
         connection = Connection()
@@ -110,5 +111,5 @@ class Command(BaseCommand):
 
 
 def _select(contexts: list[BuildContext], types: list[str]) -> list[BuildContext]:
-    """All agent types, or those that are named, among which the firewall's image may be."""
-    return [each for each in (*contexts, FIREWALL) if each.type in types] if types else contexts
+    """All agent types, or those that are named, among which the images of the gateway and the firewall may be."""
+    return [each for each in (*contexts, GATEWAY, FIREWALL) if each.type in types] if types else contexts

@@ -1,0 +1,118 @@
+"""What the gateway is told of a project. The other side is `containers/images/gateway/gateway/entries/entry.py`."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+MARK = "bvk_"
+"""Is in every virtual credential, so that people and programs tell it from a real one."""
+
+_RANDOM_BYTES = 32
+
+
+class ProviderKind(StrEnum):
+    """Whose shapes a provider speaks."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    OPENROUTER = "openrouter"
+    COMPATIBLE = "compatible"
+
+
+# Agents guess the provider from how a key begins.
+_BEGINNINGS = {ProviderKind.ANTHROPIC: "sk-ant-", ProviderKind.OPENROUTER: "sk-or-"}
+
+
+def new_virtual_key(kind: ProviderKind) -> str:
+    """A key that no provider knows, in the shape of this provider's keys."""
+    return f"{_BEGINNINGS.get(kind, 'sk-')}{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
+
+
+def new_virtual_token(bot_id: int) -> str:
+    """A bot token that Telegram does not know, in the shape of its tokens."""
+    return f"{bot_id}:{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotEntry:
+    virtual_token: str = field(repr=False)
+    token: str = field(repr=False)
+    base: str = "https://api.telegram.org"
+
+    def as_document(self) -> dict[str, Any]:
+        """The part before the colon is the bot's id, which changes with the real token and does not count."""
+        return {"virtual": digest(self.virtual_token.partition(":")[2]), "token": self.token, "base": self.base}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderEntry:
+    virtual_key: str = field(repr=False)
+    key: str = field(repr=False)
+    kind: ProviderKind
+    base: str
+
+    def as_document(self) -> dict[str, Any]:
+        return {"virtual": digest(self.virtual_key), "key": self.key, "kind": self.kind.value, "base": self.base}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Millionths of the currency for a million tokens."""
+
+    input: int
+    output: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """None: the gateway's own default, which stands in its `Limits`."""
+
+    requests: int | None = None
+    parallel: int | None = None
+    answer_tokens: int | None = None
+    media_tokens: int | None = None
+    unseen_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The most that a UTC day and month may cost: tokens in and out, and millionths of the currency."""
+
+    day_tokens: int | None = None
+    month_tokens: int | None = None
+    day_money: int | None = None
+    month_money: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    project: str
+    address: str | None
+    """The source address of the agent's container. None: the credential alone counts."""
+    bot: BotEntry | None = None
+    provider: ProviderEntry | None = None
+    models: frozenset[str] | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+
+    def as_document(self) -> dict[str, Any]:
+        return {
+            "project": self.project,
+            "address": self.address,
+            "telegram": self.bot.as_document() if self.bot else None,
+            "provider": self.provider.as_document() if self.provider else None,
+            "models": sorted(self.models) if self.models is not None else None,
+            "prices": {model: asdict(price) for model, price in self.prices.items()},
+            "limits": asdict(self.limits),
+            "budget": asdict(self.budget),
+        }
+
+
+def digest(virtual: str) -> str:
+    """All that the gateway keeps of a virtual credential. It is random, so that nobody finds it by trying."""
+    return hashlib.sha256(virtual.encode()).hexdigest()

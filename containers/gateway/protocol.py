@@ -1,0 +1,156 @@
+"""What the gateway can be asked. Each question has an answer, so that "void" is known to be void.
+
+The other side is `containers/images/gateway/gateway/control/commands.py`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.foreign_json import read_json
+from containers.gateway.entries import Entry
+from containers.gateway.transport import Transport
+
+WITHIN = 10.0
+"""Seconds for one question."""
+
+GARBLED = "The gateway gave an answer that Berth does not understand."
+_COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the gateway has of a project."""
+
+    version: int
+    is_void: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """The totals of one hour of one project and model. A later row of the same three takes the place of this one."""
+
+    project: str
+    hour: int
+    """Hours since 1970, UTC."""
+    model: str
+    """Empty for what is no call of a model, such as messages of the bot."""
+    messages: int
+    requests: int
+    errors: int
+    estimated: int
+    input: int
+    output: int
+    cached: int
+    money: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePage:
+    store: str
+    """Which file of the gateway the rows are from. In another one all totals begin anew."""
+    seq: int
+    """What to ask from the next time."""
+    rows: tuple[UsageRow, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What the gateway itself has seen of an agent since it was started. Moments are seconds since 1970."""
+
+    last_poll: float | None
+    telegram_status: int | None
+    telegram_since: float | None
+    provider_status: int | None
+    provider_since: float | None
+    budget_reached: float | None
+
+
+class GatewayClient:
+    """Every method raises `EngineError`: `EngineUnavailableError` where nobody knows whether the gateway has acted."""
+
+    def __init__(self, transport: Transport, *, within: float = WITHIN) -> None:
+        self._transport = transport
+        self._within = within
+
+    def apply(self, *, version: int, entries: Iterable[Entry] = (), void: Iterable[str] = ()) -> dict[str, int]:
+        """The version that holds for each of these projects: this one, or a later one that came first.
+
+        On return it is on the gateway's disk and in force, and what was in flight of a void project has ended. May be
+        repeated.
+        """
+        documents = [entry.as_document() for entry in entries]
+        applied = self._ask("apply", version=version, entries=documents, void=list(void)).get("applied")
+        return {str(project): _whole(held) for project, held in _object(applied).items()}
+
+    def versions(self) -> dict[str, Standing]:
+        """All projects that the gateway has heard of."""
+        found = _object(self._ask("versions").get("versions"))
+        return {
+            project: Standing(_whole(_object(each).get("version")), bool(_object(each).get("void")))
+            for project, each in found.items()
+        }
+
+    def usage_since(self, seq: int) -> UsagePage:
+        """What has changed after this number, the oldest changes first."""
+        answer = self._ask("usage", since=seq)
+        rows = answer.get("rows")
+        if not isinstance(rows, list):
+            raise EngineUnavailableError(GARBLED)
+        page = tuple(_read_row(_object(row)) for row in rows)
+        return UsagePage(str(answer.get("store")), _whole(answer.get("seq")), page, bool(answer.get("more")))
+
+    def sightings(self) -> dict[str, Sighting]:
+        seen = _object(self._ask("truth").get("seen"))
+        return {project: _read_sighting(_object(each)) for project, each in seen.items()}
+
+    def ping(self) -> int:
+        """The version of the protocol that the gateway speaks."""
+        return _whole(self._ask("ping").get("protocol"))
+
+    def _ask(self, do: str, **message: Any) -> dict[str, Any]:
+        line = json.dumps({"do": do, **message}, separators=(",", ":")).encode() + b"\n"
+        try:
+            answer = _object(read_json(self._transport.exchange(line, within=self._within)))
+        except ValueError:
+            raise EngineUnavailableError(GARBLED) from None
+        if answer.get("ok") is not True:
+            # The gateway's sentences quote nothing that it was told.
+            raise EngineRefusedError(str(answer.get("error") or GARBLED)[:300])
+        return answer
+
+
+def read_all_usage(client: GatewayClient, seq: int) -> Iterator[UsagePage]:
+    """All pages from this number on."""
+    has_more = True
+    while has_more:
+        page = client.usage_since(seq)
+        yield page
+        has_more, seq = page.has_more and page.seq > seq, page.seq
+
+
+def _read_row(row: dict[str, Any]) -> UsageRow:
+    counts = [_whole(row.get(name)) for name in _COUNTS]
+    return UsageRow(str(row.get("project")), _whole(row.get("hour")), str(row.get("model")), *counts)
+
+
+def _read_sighting(seen: dict[str, Any]) -> Sighting:
+    moments = {name: seen.get(name) for name in Sighting.__slots__}
+    if not all(each is None or isinstance(each, int | float) for each in moments.values()):
+        raise EngineUnavailableError(GARBLED)
+    return Sighting(**moments)  # type: ignore[arg-type]  # checked in the line above
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise EngineUnavailableError(GARBLED)
+    return value
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise EngineUnavailableError(GARBLED)
+    return value

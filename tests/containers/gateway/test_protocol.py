@@ -1,0 +1,109 @@
+"""The service's side of the protocol, with a real gateway at the other end."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from containers.agent_contract import redact_credentials
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.gateway.entries import (
+    BotEntry,
+    Budget,
+    Entry,
+    Limits,
+    Price,
+    ProviderEntry,
+    ProviderKind,
+    new_virtual_key,
+    new_virtual_token,
+)
+from containers.gateway.protocol import GatewayClient, Standing, read_all_usage
+from containers.gateway.transport import SocketTransport
+from tests.gateway.process import Gateway
+from tests.gateway.unpacked import unpack_image
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("gateway")
+    gateway = Gateway(unpack_image(folder / "image"), folder).start()
+    yield gateway
+    gateway.kill()
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> GatewayClient:
+    return GatewayClient(SocketTransport(Path(gateway.env["GATEWAY_SOCKET"])), within=100)
+
+
+def entry(project: str) -> Entry:
+    provider = ProviderEntry(
+        virtual_key=new_virtual_key(ProviderKind.ANTHROPIC),
+        key="sk-ant-CANARY",
+        kind=ProviderKind.ANTHROPIC,
+        base="https://api.anthropic.com/v1",
+    )
+    return Entry(
+        project=project,
+        address="10.1.2.3",
+        bot=BotEntry(virtual_token=new_virtual_token(77), token="77:CANARY"),
+        provider=provider,
+        models=frozenset({"claude"}),
+        prices={"claude": Price(input=1, output=2, cached=0)},
+        limits=Limits(parallel=4),
+        budget=Budget(day_tokens=1000),
+    )
+
+
+def test_what_is_told_is_in_force_on_the_answer(client: GatewayClient) -> None:
+    assert client.apply(version=3, entries=[entry("one"), entry("two")]) == {"one": 3, "two": 3}
+    assert client.apply(version=4, void=["two"]) == {"two": 4}
+    assert client.apply(version=2, entries=[entry("two")]) == {"two": 4}
+    assert client.versions() == {"one": Standing(3, is_void=False), "two": Standing(4, is_void=True)}
+
+
+def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
+    (page,) = read_all_usage(client, 0)
+    assert (page.rows, page.has_more, page.seq) == ((), False, 0)
+    assert client.sightings() == {}
+    assert client.ping() == 1
+
+
+def test_what_the_gateway_refuses_is_told_without_what_it_was(client: GatewayClient) -> None:
+    document = Entry(project="three", address="CANARY")
+    with pytest.raises(EngineRefusedError, match="address is no IP address"):
+        client.apply(version=1, entries=[document])
+
+
+def test_no_gateway_is_not_available(tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailableError):
+        GatewayClient(SocketTransport(tmp_path / "nowhere")).ping()
+
+
+ANSWERS: list[object] = [None, [], {}, {"ok": 1}, {"ok": False}, {"ok": True}, {"ok": True, "versions": 5}]
+ANSWERS += [{"ok": True, "versions": {"a": 5}}, {"ok": True, "versions": {"a": {"version": "5"}}}]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_junk_for_an_answer_is_an_error_of_the_engine(answer: object) -> None:
+    class Junk:
+        def exchange(self, line: bytes, *, within: float) -> bytes:
+            return json.dumps(answer).encode() + b"\n"
+
+    with pytest.raises(EngineError):
+        GatewayClient(Junk()).versions()
+
+
+@pytest.mark.parametrize("kind", ProviderKind)
+def test_virtual_credentials_have_the_shape_of_real_ones_and_are_redacted_like_them(kind: ProviderKind) -> None:
+    key, token = new_virtual_key(kind), new_virtual_token(123_456_789)
+    beginnings = {ProviderKind.ANTHROPIC: "sk-ant-", ProviderKind.OPENROUTER: "sk-or-"}
+    assert key.startswith(beginnings.get(kind, "sk-"))
+    assert key != new_virtual_key(kind)
+    for credential in (key, token):
+        assert "bvk_" not in redact_credentials(f"so {credential} it was")
+    assert key not in repr(ProviderEntry(virtual_key=key, key="k", kind=kind, base="b"))
