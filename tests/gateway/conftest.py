@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -74,6 +75,12 @@ def alice(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider)
 @pytest.fixture
 def bob(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:
     return new_agent(gateway, telegram, provider)
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
 
 
 def new_agent(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:

@@ -13,14 +13,12 @@ from pathlib import Path
 from tests.gateway.agents import Agent
 
 PIECES = (
-    b"\r\n", b"\n", b"\r",
-    b"\x00", b" ", b"\t", b":", b"/", b"//", b"/../", b"%2e%2e/", b"%2f", b"%00", b"?", b"#", b"@",
-    b"\\", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b"HTTP/1.1",
-    b"http://127.0.0.1/",
-    b"Host: b\r\n", b"Connection: Upgrade\r\nUpgrade: websocket\r\n", b"Expect: 100-continue\r\n", b"\xff\xfe", b"{", b"[",
-    b'"model":"x",', b"1e999", b"A" * 9000, b"Authorization: Bearer x\r\n", b"Range: bytes=0-\r\n",
+    b"\r\n", b"\n", b"\r", b"\x00", b" ", b"\t", b":", b"/", b"//", b"/../", b"%2e%2e/", b"%2f", b"%00", b"?", b"#",
+    b"@", b"\\", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", b"HTTP/1.1", b"{", b"[",
+    b"http://127.0.0.1/", b"Host: b\r\n", b"Connection: Upgrade\r\nUpgrade: websocket\r\n", b"\xff\xfe", b"1e999",
+    b"Expect: 100-continue\r\n", b'"model":"x",', b"A" * 9000, b"Authorization: Bearer x\r\n",
+    b"Range: bytes=0-\r\n",
 )  # fmt: skip
-
 SILENCE = 0.03
 """Seconds after which the rest of a request is not going to come. Most are not complete."""
 

@@ -3,7 +3,6 @@
 import http.client
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,12 +15,6 @@ from tests.gateway.process import PATIENCE
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
-
-
-@pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(8) as pool:
-        yield pool
 
 
 def test_a_bot_answers_a_message(alice: Agent, telegram: FakeTelegram) -> None:

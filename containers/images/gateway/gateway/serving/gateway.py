@@ -25,7 +25,7 @@ from gateway.truth import Truth
 
 IDLE_FOR = 65.0
 """Seconds that an agent's connection may be without a request, or with half of one's head."""
-LAST_ANSWERS_WITHIN = 5.0
+LAST_ANSWERS_WITHIN = 2.0
 """Seconds that answers may take to come to their end when the gateway is stopped."""
 
 
@@ -49,6 +49,7 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
             table.tell(Fence(door, polls, truth).change)
             async with _serve(config, door) as port, _control(config, Commands(table, ledger, truth)):
                 yield port
+                polls.end_all()
         ledger.flush()
     finally:
         disk.close()
@@ -64,7 +65,7 @@ class Fence:
 
     def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
-            self._polls.end_all(old.project)
+            self._polls.end_of(old.project)
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:

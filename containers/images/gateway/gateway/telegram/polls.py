@@ -4,7 +4,7 @@ Telegram would answer the older one with a 409, on which agents give up.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 
@@ -12,9 +12,9 @@ class Poll:
     def __init__(self, project: str) -> None:
         self.project = project
         self.is_over = asyncio.Event()
-        """Set when a newer poll has come, or the bot's entry has changed."""
+        """Set when a newer poll has come, the bot's entry has changed, or the gateway is stopped."""
         self.is_fenced = False
-        """Whether it is over because the entry has changed."""
+        """Whether it is over for another reason than a newer poll."""
         self.has_ended = asyncio.Event()
 
 
@@ -38,9 +38,16 @@ class Polls:
             if self._current.get(bot) is poll:
                 del self._current[bot]
 
-    def end_all(self, project: str) -> None:
+    def end_of(self, project: str) -> None:
         """Ends the polls of a project whose token has changed or is void."""
-        for poll in self._current.values():
-            if poll.project == project:
-                poll.is_fenced = True
-                poll.is_over.set()
+        self._end(poll for poll in self._current.values() if poll.project == project)
+
+    def end_all(self) -> None:
+        """Ends every poll, with an empty result: the gateway is stopped, and agents ask its successor."""
+        self._end(self._current.values())
+
+    @staticmethod
+    def _end(polls: Iterable[Poll]) -> None:
+        for poll in polls:
+            poll.is_fenced = True
+            poll.is_over.set()
