@@ -141,7 +141,7 @@ def _read_sighting(seen: dict[str, Any]) -> Sighting:
     moments = {name: seen.get(name) for name in Sighting.__slots__}
     if not all(each is None or isinstance(each, int | float) for each in moments.values()):
         raise EngineUnavailableError(GARBLED)
-    return Sighting(**moments)  # type: ignore[arg-type]  # checked in the line above
+    return Sighting(**moments)
 
 
 def _whole(value: object) -> int:

@@ -159,3 +159,29 @@ def test_lists_of_models_are_free_and_pass(alice: Agent, kind: str) -> None:
     assert answer.json()["data"] == [{"id": "model-a"}]
     assert alice.ask("GET", "/llm/v1/models/openai%2Fmodel-a:free", headers=alice.login).status == 200
     assert alice.gateway.usage(alice.project) == []
+
+
+def test_embeddings_count_their_input(alice: Agent, provider: StreamingProvider) -> None:
+    answer = alice.ask("POST", "/llm/v1/embeddings", {"model": "e", "input": "three words here"}, headers=alice.login)
+    assert answer.status == 200
+    costs = alice.settled()
+    assert (costs["input"], costs["output"], costs["estimated"]) == (3, 0, 0)
+
+
+FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\n%s\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.ogg"\r\n\r\n\x00\xff\r\n--x--\r\n'
+)
+
+
+def test_a_sound_passes_as_it_came_and_counts_a_flat_number(alice: Agent, provider: StreamingProvider) -> None:
+    provider.tells_usage = False
+    alice.gateway.apply(alice.entry(models=["whisper"], limits={"media_tokens": 77}))
+    headers = {**alice.login, "Content-Type": "multipart/form-data; boundary=x"}
+    path = "/llm/v1/audio/transcriptions"
+    assert alice.ask("POST", path, FORM % b"whisper", headers=headers).status == 200
+    costs = alice.settled()
+    assert (costs["input"], costs["output"], costs["estimated"]) == (77, 0, 1)
+    for body in (FORM % b"other", FORM.replace(b'"model"', b'"nothing"') % b"whisper", b"no form"):
+        assert alice.ask("POST", path, body, headers=headers).status in (400, 404)
+    assert len(provider.sales) == 1

@@ -1,0 +1,83 @@
+"""The shipped agent behind the gateway, unchanged: only its secret files hold virtual values."""
+
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from containers.docker_api.image_build import IMAGES, BuildContext
+from containers.gateway.entries import ProviderKind, new_virtual_key, new_virtual_token
+from tests.agents.agent import Agent as Assistant
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.process import PATIENCE, Gateway, digest
+
+pytestmark = pytest.mark.one_database
+
+PROJECT = "assistant-behind-the-gateway"
+TOKEN = "755555555:CANARYtokenCANARYtokenCANARYtoken55"
+KEYS = {
+    ProviderKind.OPENAI: "sk-CANARYkeyCANARYkeyCANARYkey55",
+    ProviderKind.ANTHROPIC: "sk-ant-CANARYkeyCANARYkeyCANARYkey55",
+    ProviderKind.OPENROUTER: "sk-or-CANARYkeyCANARYkeyCANARYkey55",
+}
+
+
+@pytest.fixture(scope="module")
+def assistant_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("assistant-image")
+    with tarfile.open(fileobj=BuildContext(folder=IMAGES / "assistant").pack()) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def model() -> Iterator[FakeProvider]:
+    with FakeProvider() as fake:
+        yield fake
+
+
+@pytest.fixture
+def tell(gateway: Gateway, telegram: FakeTelegram, model: FakeProvider) -> Iterator[Callable[..., None]]:
+    """Tells the gateway of the agent, with this key."""
+
+    def tell(kind: ProviderKind, virtual_key: str, virtual_token: str, key: str) -> None:
+        model.add_key(key)
+        bot = {"virtual": digest(virtual_token.partition(":")[2]), "token": TOKEN, "base": telegram.url}
+        provider = {"virtual": digest(virtual_key), "key": key, "kind": kind.value, "base": model.api_base}
+        gateway.apply({"project": PROJECT, "address": "127.0.0.1", "telegram": bot, "provider": provider})
+
+    yield tell
+    gateway.apply(void=(PROJECT,))
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_bot_without_any_credential_answers_and_a_new_key_works_without_a_restart(
+    kind: ProviderKind,
+    assistant_image: Path,
+    tmp_path: Path,
+    gateway: Gateway,
+    telegram: FakeTelegram,
+    model: FakeProvider,
+    tell: Callable[..., None],
+) -> None:
+    telegram.add_bot(TOKEN)
+    key, token = new_virtual_key(kind), new_virtual_token(755_555_555)
+    tell(kind, key, token, KEYS[kind])
+    agent = Assistant(assistant_image, tmp_path, telegram, model, token, key)
+    try:
+        agent.start(TELEGRAM_API_BASE=f"{gateway.url}/tg", AGENT_API_BASE=f"{gateway.url}/llm/v1").wait_for("running")
+        telegram.say(TOKEN, 1, "Where is the ship?")
+        assert telegram.wait_for_message(TOKEN, timeout=PATIENCE).text == "You said: Where is the ship?"
+        assert model.asked()[-1].key == KEYS[kind]
+        model.reject(KEYS[kind])
+        tell(kind, key, token, f"{KEYS[kind]}new")
+        telegram.say(TOKEN, 1, "And now?")
+        words = telegram.wait_for_message(TOKEN, after=1, timeout=PATIENCE).text
+        assert words == "You said: And now?"
+        assert "CANARY" not in agent.output
+    finally:
+        agent.kill()
+    assert gateway.settled(PROJECT, 2)["errors"] == 0
+    assert all(b"CANARY" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
