@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from gateway.budgets import rows
+from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
@@ -36,6 +37,7 @@ class Ledger:
         self._now = now
         self._patience = patience
         self._totals = Totals()
+        self._advances = Advances(disk, self._totals, self._wake)
         self._ids = itertools.count(1)
         self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._messages: defaultdict[tuple[str, int], int] = defaultdict(int)
@@ -55,9 +57,12 @@ class Ledger:
         money = cost_of(Usage(given, output), entry.prices.get(model))
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
-        written = self._disk.begin(rows.insert(reservation))
-        if entry.budget.is_set:
-            await self._be_sure(written, reservation)
+        if not entry.budget.is_set:
+            self._disk.begin(rows.insert(reservation))
+            return reservation
+        if not self._advances.draw(reservation):
+            await self._be_sure(self._disk.begin(rows.insert(reservation)), reservation)
+        self._advances.grow(reservation, entry.budget)
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False) -> None:
@@ -82,6 +87,11 @@ class Ledger:
             asyncio.get_running_loop().call_later(AGAIN, self.flush)
         self._messages[project, hour_of(self._now())] += 1
 
+    def close(self) -> None:
+        """Hands in all that the disk must still have when the process ends."""
+        self.flush()
+        self._advances.take_all_back()
+
     def flush(self) -> None:
         messages, self._messages = self._messages, defaultdict(int)
         for (project, hour), count in messages.items():
@@ -101,6 +111,8 @@ class Ledger:
             settled = self._settled[entry.project]
             room = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=True)
             output = min([most, *(each for each in room.values() if each is not None)])
+            if output < most and self._advances.take_back(entry.project):
+                continue
             if output >= least:
                 return output
             spent = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=False)
@@ -130,7 +142,11 @@ class Ledger:
         self._totals.reserve(
             reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money
         )
-        self._settled.pop(reservation.project, asyncio.Event()).set()
+        self._wake(reservation.project)
+
+    def _wake(self, project: str) -> None:
+        """Has the project's calls that wait look for room again."""
+        self._settled.pop(project, asyncio.Event()).set()
 
     def _write(self, work: Work) -> None:
         """Hands the work to the disk until it takes it. Nobody waits."""

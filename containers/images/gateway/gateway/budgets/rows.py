@@ -21,6 +21,12 @@ _ADD = f"""
 """  # noqa: S608 - made of the names above
 
 
+_CHANGE_ADVANCE = """
+    INSERT INTO advances (project, hour, tokens, money) VALUES (?, ?, ?, ?)
+    ON CONFLICT (project, hour) DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What is added to one hour of one project and model. In the order of `COLUMNS`."""
@@ -59,6 +65,24 @@ def insert(reservation: Reservation) -> Work:
     return work
 
 
+def insert_drawn(reservation: Reservation) -> Work:
+    """Writes a reservation that the project's advance has covered until now."""
+    less = change_advance(reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money)
+
+    def work(connection: sqlite3.Connection) -> None:
+        insert(reservation)(connection)
+        less(connection)
+
+    return work
+
+
+def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute(_CHANGE_ADVANCE, (project, hour, tokens, money))
+
+    return work
+
+
 def settle(reservation: Reservation, counts: Counts) -> Work:
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
@@ -72,7 +96,7 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 
 
 def recover(this_hour: int) -> Work:
-    """Counts in full what was in flight when the process ended, and forgets old hours.
+    """Counts in full what was in flight or advanced when the process ended, and forgets old hours.
 
     Returns project, hour, tokens and money of the rows that days and months may still count.
     """
@@ -83,6 +107,11 @@ def recover(this_hour: int) -> Work:
             left = Reservation(*row)
             counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
             settle(left, counts)(connection)
+        for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
+            if tokens > 0 or money > 0:
+                # Calls that drew on it may not have come to be written.
+                _add(connection, project, hour, "", Counts(estimated=1, output=max(0, tokens), money=max(0, money)))
+        connection.execute("DELETE FROM advances")
         connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
         return connection.execute("SELECT project, hour, input + output, money FROM usage").fetchall()
 

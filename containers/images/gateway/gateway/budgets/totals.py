@@ -48,6 +48,20 @@ class Totals:
                     del of_project[old]
         return of_project[name]
 
+    def has_room(self, project: str, budget: Budget, hour: int, *, tokens: int, money: int) -> bool:
+        """Whether so much could be reserved on top of all that is."""
+        limits = {
+            Period.DAY: (budget.day_tokens, budget.day_money),
+            Period.MONTH: (budget.month_tokens, budget.month_money),
+        }
+        for period, (most_tokens, most_money) in limits.items():
+            total = self.of(project, period, hour)
+            if most_tokens is not None and total.tokens + total.reserved_tokens + tokens > most_tokens:
+                return False
+            if most_money is not None and total.money + total.reserved_money + money > most_money:
+                return False
+        return True
+
     def room(
         self, project: str, budget: Budget, hour: int, *, price: Price | None, given: int, with_reserved: bool
     ) -> dict[Period, int | None]:

@@ -50,7 +50,7 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
             async with _serve(config, door) as port, _control(config, Commands(table, ledger, truth)):
                 yield port
                 polls.end_all()
-        ledger.flush()
+        ledger.close()
     finally:
         disk.close()
 
