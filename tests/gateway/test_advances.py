@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.rows import Reservation
 from gateway.budgets.totals import Total
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.usage import Usage
@@ -93,7 +94,7 @@ def test_whatever_comes_in_what_order_the_limits_hold_and_nothing_stays_reserved
     )
 
     async def test(ledger: Ledger) -> None:
-        under_way = []
+        under_way: list[Reservation] = []
         for step in range(300):
             if step == 150:
                 clock.now = clock.now.replace(hour=11)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet, MultiFernet
-from gateway.entries.entry import EntryError, digest, read_entry
+from gateway.entries.entry import Entry, EntryError, digest, read_entry
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Change, Table
 
@@ -133,7 +133,11 @@ def test_two_projects_cannot_have_one_credential(table: Table) -> None:
 
 def test_what_was_replaced_is_told_once(table: Table) -> None:
     told: list[tuple[str, bool]] = []
-    table.tell(lambda old, new: told.append((old.project, new is None)))
+
+    async def tell(old: Entry, new: Entry | None) -> None:
+        told.append((old.project, new is None))
+
+    table.tell(tell)
     apply(table, 1, entry())
     apply(table, 1, entry())
     apply(table, 2, entry("w"))

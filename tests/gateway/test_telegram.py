@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -113,8 +114,8 @@ def test_a_void_bot_is_fenced_at_once(alice: Agent, telegram: FakeTelegram, thre
     telegram.wait_for_poll(alice.token, timeout=PATIENCE)
     wait_until(lambda: telegram.polls(alice.token).open == 1)
     alice.gateway.apply(void=(alice.project,))
-    with pytest.raises((http.client.HTTPException, OSError)):
-        poll.result(PATIENCE)
+    with suppress(http.client.HTTPException, OSError):  # the connection may be cut before the empty result is through
+        assert poll.result(PATIENCE).json()["result"] == []
     wait_until(lambda: telegram.polls(alice.token).open == 0)
     assert alice.bot("getUpdates").status == 401
 

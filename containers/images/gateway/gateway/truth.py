@@ -11,7 +11,7 @@ class Seen:
     """Moments are seconds since 1970, statuses those of HTTP. None: not since the gateway was started."""
 
     last_poll: float | None = None
-    """When Telegram last answered a poll of the bot, or began to hold one."""
+    """When Telegram last answered a poll of the bot. It holds one for 50 seconds at the most."""
     telegram_status: int | None = None
     telegram_since: float | None = None
     """Since when Telegram has answered with this status."""

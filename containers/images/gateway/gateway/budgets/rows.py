@@ -13,12 +13,19 @@ KEPT_HOURS = 62 * 24
 """The current month and the one before it. The service has read older hours long ago."""
 MOST_ROWS = 1000
 
-_ADD = f"""
-    INSERT INTO usage (project, hour, model, {", ".join(COLUMNS)}, seq)
-    VALUES (?, ?, ?, {", ".join("?" * len(COLUMNS))}, ?)
+_ADD = """
+    INSERT INTO usage (project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (project, hour, model) DO UPDATE SET
-    {", ".join(f"{name} = {name} + excluded.{name}" for name in COLUMNS)}, seq = excluded.seq
-"""  # noqa: S608 - made of the names above
+        messages = messages + excluded.messages, requests = requests + excluded.requests,
+        errors = errors + excluded.errors, estimated = estimated + excluded.estimated, input = input + excluded.input,
+        output = output + excluded.output, cached = cached + excluded.cached, money = money + excluded.money,
+        seq = excluded.seq
+"""
+_READ = """
+    SELECT project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq
+    FROM usage WHERE seq > ? ORDER BY seq LIMIT ?
+"""
 
 
 _CHANGE_ADVANCE = """
@@ -123,10 +130,7 @@ def read_since(seq: int) -> Work:
 
     def work(connection: sqlite3.Connection) -> dict[str, Any]:
         names = ("project", "hour", "model", *COLUMNS, "seq")
-        rows = connection.execute(
-            f"SELECT {', '.join(names)} FROM usage WHERE seq > ? ORDER BY seq LIMIT ?",  # noqa: S608 - the names above
-            (seq, MOST_ROWS + 1),
-        ).fetchall()
+        rows = connection.execute(_READ, (seq, MOST_ROWS + 1)).fetchall()
         (store,) = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
         shown = rows[:MOST_ROWS]
         return {

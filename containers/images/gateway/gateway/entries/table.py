@@ -1,7 +1,7 @@
 """The records in memory, found by a virtual credential. The store behind it is written first."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,13 @@ class Change:
     document: dict[str, Any] | None
 
 
-Changed = Callable[[Entry, Entry | None], None]
+Changed = Callable[[Entry, Entry | None], Awaitable[None]]
 
 
 class Table:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._changed: Changed = lambda _old, _new: None
+        self._changed: Changed | None = None
         self._one_at_a_time = asyncio.Lock()
         self._records = {record.project: record for record in store.load()}
         self._valid: dict[str, Entry] = {}
@@ -64,8 +64,8 @@ class Table:
             self._index()
             for project, record in newer.items():
                 old = before[project]
-                if old is not None and old.entry is not None:
-                    self._changed(old.entry, record.entry)
+                if self._changed is not None and old is not None and old.entry is not None:
+                    await self._changed(old.entry, record.entry)
             return {project: record.version for project, record in self._records.items() if project in asked}
 
     def _newer(self, changes: Iterable[Change], version: int) -> dict[str, Record]:

@@ -49,9 +49,9 @@ async def pass_on(
         response.content_length = length
     elif request.version >= aiohttp.HttpVersion11:
         response.enable_chunked_encoding()
-    await response.prepare(request)
     echo = Echo(secret)
     try:
+        await response.prepare(request)
         async for piece in answer.content.iter_any():
             # The piece that completes the credential is not sent, so that the agent never has the whole of it.
             if echo.is_in(piece):

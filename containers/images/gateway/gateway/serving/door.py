@@ -5,7 +5,7 @@ import logging
 import traceback
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from aiohttp import web
 
@@ -22,6 +22,8 @@ from gateway.rules.who import Grace, Stranger, identify
 from gateway.telegram.call import TelegramCalls
 
 LONGEST_PATH = 8000
+FENCED_WITHIN = 5.0
+"""Seconds for the end of calls that are cut. They take milliseconds."""
 INCORRECT = "Incorrect API key provided."
 ONCE = ("host", "content-length", "transfer-encoding", "content-type", "content-encoding", "expect")
 """Headers that must not come twice: two readers could take two of them."""
@@ -41,17 +43,22 @@ class Door:
         asks = self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
         try:
             return await asks(request)
-        except BrokenError:
-            return _cut(request)
+        except (BrokenError, ConnectionError):
+            return _cut(request)  # the second one: the agent has gone
         except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
             place = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)  # noqa: TRY400 - as above
             return _cut(request)
 
-    def fence(self, project: str) -> None:
-        """Ends what is in flight of a project whose credentials are void."""
-        for transport in tuple(self._inside.get(project, ())):
+    async def fence(self, project: str) -> None:
+        """Ends what is in flight of a project whose credentials are void. It has ended when this returns."""
+        cut = set(self._inside.get(project, ()))
+        for transport in cut:
             transport.abort()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FENCED_WITHIN):
+                while cut & self._inside.get(project, set()):
+                    await asyncio.sleep(0.001)
 
     async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
         try:

@@ -63,13 +63,13 @@ class Fence:
         self._polls = polls
         self._truth = truth
 
-    def change(self, old: Entry, new: Entry | None) -> None:
+    async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:
-            self._door.fence(old.project)
+            await self._door.fence(old.project)
 
 
 @asynccontextmanager

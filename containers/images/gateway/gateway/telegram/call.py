@@ -27,7 +27,7 @@ SMALL = 64 * 1024
 SILENT_FOR = 65.0
 """Seconds: Telegram holds a poll for 50."""
 
-_HEADERS = frozenset({"accept", "accept-encoding", "content-type", "if-none-match", "if-modified-since", "range"})
+_HEADERS = frozenset({"accept", "accept-encoding", "content-type", "range"})
 _NO_WEBHOOK = {"ok": True, "result": True, "description": "Webhook is already deleted"}
 
 
@@ -83,8 +83,6 @@ class TelegramCalls:
         headers = {name.lower(): value for name, value in request.headers.items() if name.lower() in _HEADERS}
         if not isinstance(body, bytes | None) and request.content_length is not None:
             headers["content-length"] = str(request.content_length)
-        if is_poll(method):
-            self._truth.note_poll(entry.project)
         secret = bot.token.partition(":")[2]
         async with ask(self._client, request.method, url, headers=headers, body=body, silent_for=SILENT_FOR) as answer:
             if answered is not None:
