@@ -1,6 +1,6 @@
 """Requests that no client sends: mutated heads, targets and bodies, thousands of them on raw connections.
 
-python -m tests.gateway.fuzz --requests 100000 [--seed 1]     takes about an hour: it waits most of the time
+python -m tests.gateway.fuzz --requests 100000 [--seed 1]     takes about ten minutes, mostly waiting
 """
 
 import argparse

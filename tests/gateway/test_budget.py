@@ -144,7 +144,7 @@ def test_a_kill_in_mid_stream_counts_in_full(
 def test_kills_in_the_middle_of_traffic_never_lead_above_the_budget(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, rounds: int
 ) -> None:
-    """The long run, 50 kills: pytest tests/gateway -k kills_in_the_middle, with `rounds` in this line."""
+    """The long run has 50 rounds."""
     agent = new_agent(own_gateway.start(), telegram, provider)
     agent.gateway.apply(agent.entry(budget={"month_tokens": 4 * LIMIT}))
     is_over = threading.Event()
