@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from containers.agent_contract import AGENT_USER
+from containers.gateway.words import Reach
 
 INSTANCE_LABEL = "berth.instance"
 """The label that holds `BERTH_INSTANCE`."""
@@ -62,8 +63,9 @@ class ContainerSpec:
 
     `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file name
     under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
-    group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its
-    state holds at most, where the engine can see to that; 0 is no limit.
+    group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its state holds at
+    most, where the engine can see to that; 0 is no limit. `address` is its own on the agents' network, one that
+    `AgentsNetwork.has` for this `reach`; without one it knows no gateway.
     """
 
     name: str
@@ -78,6 +80,8 @@ class ContainerSpec:
     stop_timeout: int
     user: int = AGENT_USER
     disk_ceiling: int = 0
+    address: str | None = None
+    reach: Reach = Reach.INTERNET
 
     @property
     def key(self) -> str:
@@ -187,10 +191,7 @@ class DiskUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Something that happened to the container of this key. `action` is the engine's word: start, die, oom, …
-
-    `exit_code` comes with `die` only.
-    """
+    """Something that happened to the container of this key: the engine's word, and with `die` also the exit code."""
 
     key: str
     action: str

@@ -30,10 +30,10 @@ from containers.vocabulary import (
     Usage,
     Volume,
 )
-from tests.fakes.memory_states import MemoryStates
+from tests.fakes.memory_gateway import RunsMemoryGateway
 
 
-class MemoryEngine(MemoryStates):
+class MemoryEngine(RunsMemoryGateway):
     """The engine in memory. All dials may be turned from any thread at any time."""
 
     def ping(self) -> None:
@@ -83,6 +83,7 @@ class MemoryEngine(MemoryStates):
         if self.firewall_required and self.firewall_warning:
             raise FirewallMissingError
         with self._changed:
+            self._check_address(spec)
             before = set(self.volumes)
         self._step("deploy.create")
         container = self._settle_name(spec, retire)

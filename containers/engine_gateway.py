@@ -1,0 +1,37 @@
+"""What Berth asks of a container engine about the gateway: a part of `containers.engine.Engine`."""
+
+from typing import Protocol
+
+from containers.gateway.transport import Transport
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.vocabulary import Observation
+
+
+class RunsGateway(Protocol):
+    def agents_network(self) -> AgentsNetwork:
+        """The network of agents that have a fixed address (`ContainerSpec.address`). Makes it where it is missing.
+
+        It stays the same as long as it exists. Where somebody has removed it another one takes its place, whose
+        addresses may be others: `AgentsNetwork.has` tells whether one that was given before still counts.
+        """
+
+    def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
+        """Sees to it that the gateway runs, of this image and as the spec says, and returns where agents reach it.
+
+        Costs two short calls where it does. Otherwise makes it, starts it, or puts a new one in the place of one that
+        was made from another image, settings or key: what the gateway keeps stays, and agents miss it for as long as
+        it takes to start. On return it answers. Raises `ImageMissingError` where there is no image, and goes on with
+        the one that runs where another cannot be started.
+        """
+
+    def gateway(self) -> Transport:
+        """The way to the gateway's control side, for `containers.gateway.protocol.GatewayClient`.
+
+        Asks nothing of the engine yet. An exchange raises `EngineUnavailableError` while there is no gateway.
+        """
+
+    def inspect_gateway(self) -> Observation | None:
+        """The gateway's container, or None where the engine answered that there is none."""
+
+    def remove_gateway(self, *, state: bool = False) -> None:
+        """Removes the gateway and its key, and with `state` what it keeps. Does nothing where there is none."""

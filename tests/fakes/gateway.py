@@ -1,0 +1,93 @@
+"""A gateway in memory: it answers as `containers/images/gateway` does, and passes no traffic.
+
+A test steers what it would have seen: `use` counts calls of models, `see` says when a bot polled and what upstreams
+answered.
+"""
+
+import json
+import secrets
+import time
+from typing import Any
+
+PROTOCOL = 1
+COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
+PAGE = 1000
+"""Rows in one answer."""
+
+
+class MemoryGateway:
+    """`entries` are the documents in force by project, and None for a tombstone; `versions` their versions."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Any] | None] = {}
+        self.versions: dict[str, int] = {}
+        self.applied: list[tuple[int, list[str], list[str]]] = []
+        """Each `apply` that came: its version, the projects with entries, and those that it made void."""
+        self._store = secrets.token_hex(8)
+        self._totals: dict[tuple[str, int, str], dict[str, int]] = {}
+        self._changed_at: dict[tuple[str, int, str], int] = {}
+        self._seq = 0
+        self._began = time.time()
+        self._seen: dict[str, dict[str, Any]] = {}
+
+    def use(self, project: str, *, model: str = "", hour: int | None = None, **counts: int) -> None:
+        """Adds to the totals of this hour since 1970 (by default the present one), project and model."""
+        cell = project, int(time.time()) // 3600 if hour is None else hour, model
+        totals = self._totals.setdefault(cell, dict.fromkeys(COUNTS, 0))
+        for name, count in counts.items():
+            totals[name] += count
+        self._seq += 1
+        self._changed_at[cell] = self._seq
+
+    def see(self, project: str, **what: float | None) -> None:
+        """What the gateway has seen of the project's agent: fields of `containers.gateway.protocol.Sighting`."""
+        nothing = ("last_poll", "telegram_status", "telegram_since", "provider_status", "provider_since")
+        blank = dict.fromkeys((*nothing, "budget_reached"))
+        self._seen[project] = {**blank, **self._seen.get(project, {}), **what}
+
+    def lose_counts(self) -> None:
+        """Its volume is gone: totals begin anew in another file."""
+        self._store, self._totals, self._changed_at, self._seq = secrets.token_hex(8), {}, {}, 0
+
+    def restart(self) -> None:
+        """The process begins again: what it had only in memory is gone."""
+        self._seen, self._began = {}, time.time()
+
+    def answer(self, line: bytes) -> bytes:
+        message = json.loads(line)
+        known = {
+            "apply": self._apply,
+            "versions": self._versions,
+            "usage": self._usage,
+            "truth": self._truth,
+            "ping": lambda _: {"protocol": PROTOCOL},
+        }
+        do = known.get(message.get("do"))
+        told = do(message) if do else {"ok": False, "error": "The message names no command that this gateway knows."}
+        return json.dumps({"ok": True, **told}).encode() + b"\n"
+
+    def _apply(self, message: dict[str, Any]) -> dict[str, Any]:
+        version = int(message["version"])
+        entries = {str(each["project"]): each for each in message.get("entries", [])}
+        void = [str(each) for each in message.get("void", [])]
+        self.applied.append((version, sorted(entries), sorted(void)))
+        for project, entry in [*entries.items(), *((each, None) for each in void)]:
+            if version > self.versions.get(project, -1):
+                self.versions[project], self.entries[project] = version, entry
+                if entry is None:
+                    self._seen.pop(project, None)
+        return {"applied": {project: self.versions[project] for project in [*entries, *void]}}
+
+    def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
+        held = {project: {"version": version} for project, version in self.versions.items()}
+        return {"versions": {name: {**each, "void": self.entries[name] is None} for name, each in held.items()}}
+
+    def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
+        fresh = sorted((at, cell) for cell, at in self._changed_at.items() if at > int(message["since"]))
+        page = fresh[:PAGE]
+        rows = [{"project": cell[0], "hour": cell[1], "model": cell[2], **self._totals[cell]} for _, cell in page]
+        seq = page[-1][0] if page else self._seq
+        return {"store": self._store, "seq": seq, "rows": rows, "more": len(fresh) > len(page)}
+
+    def _truth(self, _message: dict[str, Any]) -> dict[str, Any]:
+        return {"began": self._began, "seen": self._seen}

@@ -1,0 +1,121 @@
+"""The engine in memory runs a gateway in memory."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from ipaddress import IPv4Network
+
+from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.gateway.transport import NOT_THERE, Transport
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.vocabulary import ContainerSpec, ContainerState, Observation
+from tests.fakes.gateway import MemoryGateway
+from tests.fakes.memory_states import MemoryStates
+
+GATEWAY_IMAGE = "berth/gateway:latest"
+
+
+@dataclass(frozen=True)
+class MemoryTransport:
+    answer: Callable[[bytes], bytes]
+
+    def exchange(self, line: bytes, *, within: float) -> bytes:
+        return self.answer(line)
+
+
+@dataclass
+class GatewayContainer:
+    """The gateway's container, as a test may look at it."""
+
+    spec: GatewaySpec
+    container_id: str = field(default_factory=lambda: secrets.token_hex(32))
+    since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    is_up: bool = True
+
+
+class RunsMemoryGateway(MemoryStates):
+    """`gateway_program` is what it keeps and answers; `gateway_container` is None while there is none.
+
+    `subnet` may be changed: somebody has removed the network. `knows_sources` is what the engine says of its firewall.
+    """
+
+    def reset(self) -> None:
+        with self._changed:
+            super().reset()
+            self.images.add(GATEWAY_IMAGE)
+            self.subnet = IPv4Network("172.30.0.0/16")
+            self.knows_sources = True
+            self.gateway_program = MemoryGateway()
+            self.gateway_container: GatewayContainer | None = None
+
+    def agents_network(self) -> AgentsNetwork:
+        self._enter("agents_network")
+        return AgentsNetwork(subnet=self.subnet)
+
+    def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
+        self._enter("ensure_gateway")
+        with self._changed:
+            there = self.gateway_container
+            if there is None or not there.is_up or there.spec != spec:
+                if spec.image not in self.images:
+                    raise ImageMissingError(f"The image {spec.image} is not on the engine.")
+                self.gateway_container = GatewayContainer(spec)
+                self.gateway_program.restart()
+        self._answer("ensure_gateway")
+        network = AgentsNetwork(subnet=self.subnet)
+        host = network.gateway if self.knows_sources else network.host
+        return GatewayAddress(host=str(host), knows_sources=self.knows_sources)
+
+    def gateway(self) -> Transport:
+        return MemoryTransport(self._ask_gateway)
+
+    def inspect_gateway(self) -> Observation | None:
+        self._enter("inspect_gateway")
+        with self._changed:
+            found = self.gateway_container
+            if found is None:
+                return None
+            seen = Observation(name="gateway", container_id=found.container_id, labels={}, state=ContainerState.RUNNING)
+            return replace(
+                seen,
+                state=ContainerState.RUNNING if found.is_up else ContainerState.EXITED,
+                exit_code=None if found.is_up else 137,
+                oom_killed=False,
+                restart_count=0,
+                created_at=found.since,
+                started_at=found.since,
+            )
+
+    def remove_gateway(self, *, state: bool = False) -> None:
+        self._enter("remove_gateway")
+        with self._changed:
+            self.gateway_container = None
+            if state:
+                self.gateway_program = MemoryGateway()
+        self._answer("remove_gateway")
+
+    def stop_gateway(self) -> None:
+        """Somebody stops its container behind our back. What it keeps stays."""
+        with self._changed:
+            if self.gateway_container is not None:
+                self.gateway_container.is_up = False
+
+    def _ask_gateway(self, line: bytes) -> bytes:
+        self._enter("gateway")
+        with self._changed:
+            if self.gateway_container is None or not self.gateway_container.is_up:
+                raise EngineUnavailableError(NOT_THERE)
+            answer = self.gateway_program.answer(line)
+        self._answer("gateway")
+        return answer
+
+    def _check_address(self, spec: ContainerSpec) -> None:
+        """As the engine refuses what it cannot give."""
+        if spec.address is None:
+            return
+        if not AgentsNetwork(subnet=self.subnet).has(spec.address, spec.reach):
+            raise EngineRefusedError("The agent's address is none of the agents' network.")
+        taken = {each.spec.address for each in self.containers.values() if each.spec and each.key != spec.key}
+        if spec.address in taken:
+            raise EngineRefusedError("Another agent has the address.")
