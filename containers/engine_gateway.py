@@ -15,13 +15,16 @@ class RunsGateway(Protocol):
         addresses may be others: `AgentsNetwork.has` tells whether one that was given before still counts.
         """
 
+    def find_agents_network(self) -> AgentsNetwork | None:
+        """The same network, or None where the engine answered that there is none."""
+
     def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
         """Sees to it that the gateway runs, of this image and as the spec says, and returns where agents reach it.
 
         Costs two short calls where it does. Otherwise makes it, starts it, or puts a new one in the place of one that
         was made from another image, settings or key: what the gateway keeps stays, and agents miss it for as long as
-        it takes to start. On return it answers. Raises `ImageMissingError` where there is no image, and goes on with
-        the one that runs where another cannot be started.
+        it takes to start. On return it answers. The one that runs goes on where there is no image, or where another one
+        does not start. Raises `ImageMissingError` where none runs and there is no image.
         """
 
     def gateway(self) -> Transport:

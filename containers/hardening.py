@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
+from containers.gateway.words import ADDRESS_LABEL
 from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
@@ -55,7 +56,8 @@ def secrets_volume(name: str) -> str:
 
 
 def container_labels(spec: ContainerSpec) -> dict[str, str]:
-    return {**spec.labels, GENERATION_LABEL: str(spec.generation), USER_LABEL: str(spec.user)}
+    address = {ADDRESS_LABEL: spec.address} if spec.address else {}
+    return {**spec.labels, GENERATION_LABEL: str(spec.generation), USER_LABEL: str(spec.user), **address}
 
 
 def container_payload(
@@ -94,7 +96,15 @@ def container_payload(
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
             **{name: value for name, value in (("Dns", list(name_servers)), ("Runtime", runtime)) if value},
         },
+        **_endpoint(spec, network),
     }
+
+
+def _endpoint(spec: ContainerSpec, network: str) -> dict[str, Any]:
+    """Its own address, which the engine gives to nobody else while the container runs."""
+    if spec.address is None:
+        return {}
+    return {"NetworkingConfig": {"EndpointsConfig": {network: {"IPAMConfig": {"IPv4Address": spec.address}}}}}
 
 
 def confinement(user: int) -> dict[str, Any]:

@@ -92,6 +92,21 @@ def network_name() -> str:
     return settings.BERTH_CONTAINER_NETWORK or f"{settings.BERTH_INSTANCE}-{_digest('network')[:8]}"
 
 
+def gateway_network_name() -> str:
+    """The network on which agents with an address of their own reach the gateway."""
+    return f"{network_name()}-gateway"
+
+
+def exit_network_name() -> str:
+    """The gateway's own way out. Of several networks, an engine sends packets out by that whose name comes first."""
+    return f"{network_name()}-exit"
+
+
+def gateway_name() -> str:
+    """The name of the gateway's volume; those of its containers begin with it."""
+    return f"{settings.BERTH_INSTANCE}-gateway-{_digest('gateway')[:8]}"
+
+
 def group_by_key(containers: Iterable[Observation]) -> dict[str, list[Observation]]:
     """The containers of each key, that with the highest rank first."""
     groups: dict[str, list[Observation]] = defaultdict(list)

@@ -7,12 +7,13 @@ from datetime import datetime
 
 from django.conf import settings
 
+from containers.docker.gateway.networks import read_agents_network
 from containers.docker.network import ensure_network, read_engine_start
 from containers.docker.probe import probe
 from containers.docker.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
-from containers.firewall.bridge import bridge_name, mark_bridge, restore_bridge_name
+from containers.firewall.bridge import bridge_name, gateway_bridge_name, is_here, mark_bridge, restore_bridge_name
 from containers.firewall.iptables import (
     apply_rules,
     are_open,
@@ -22,6 +23,7 @@ from containers.firewall.iptables import (
     is_on_this_host,
     rules_hold,
 )
+from containers.firewall.passage import Passage, passage_of
 from containers.programs import ProgramError, find_program, is_root
 
 logger = logging.getLogger(__name__)
@@ -37,25 +39,30 @@ _NOT_REFUSED = (
     "past, or the network's bridge is not the one that the rules name."
 )
 
+_Rules = tuple[str, Passage | None, datetime]
+"""Which rules there are to be, and since which start of the engine."""
+
 
 class Egress:
     """Remembers for which start of the engine this process has seen to the rules: a reboot takes them away."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._ready: tuple[str, datetime] | None = None
-        self._set_through_engine: tuple[tuple[str, datetime] | None, float] = (None, 0.0)
+        self._ready: _Rules | None = None
+        self._set_through_engine: tuple[_Rules | None, float] = (None, 0.0)
         self._set_here_at = 0.0
         self._was_here = False
+        self._guarded: Passage | None = None
 
     def ensure(self) -> str | None:
         """Makes the network and installs the rules. Returns None, or why the rules could not be installed."""
         self._ready = None
         since = self._read_start()
         ensure_network(self._connection)
+        read_agents_network(self._connection)
         warning = self._apply(since)
         if since is not None and (warning is None or not self.is_required()):
-            self._ready = bridge_name(), since
+            self._ready = _rules_since(since)
         return warning
 
     def probe(self) -> str | None:
@@ -83,17 +90,19 @@ class Egress:
         except EngineError as error:
             return explain(f"{obstacle} {error}")
         if since is not None:
-            self._set_through_engine = (bridge_name(), since), time.monotonic()
+            self._set_through_engine = _rules_since(since), time.monotonic()
         return None
 
     def _apply_here(self) -> str | None:
-        is_first, self._was_here = not self._was_here, True
+        is_first, self._was_here = not self._was_here or self._guarded != passage_of(gateway_bridge_name()), True
+        self._guarded = passage_of(gateway_bridge_name())
         holds = rules_hold()
         if holds and time.monotonic() - self._set_here_at < HERE_EVERY and are_open():
             return None
         if find_program("ip"):
             with suppress(ProgramError):  # without it only a renamed bridge is not found again
-                mark_bridge(bridge_name())
+                for name in (bridge_name(), gateway_bridge_name()):
+                    mark_bridge(name)
         warning = apply_rules()
         self._set_here_at = time.monotonic()
         if not (holds or is_first or warning):
@@ -104,24 +113,25 @@ class Egress:
         """Gives the bridge its name back where somebody has changed that, because the rules go by it."""
         if is_on_this_host() or not (can_set_rules() and find_program("ip")):
             return
-        name = bridge_name()
-        try:
-            former = restore_bridge_name(name)
-        except ProgramError as error:
-            logger.warning("The bridge %s has another name, and could not get its own back: %s", name, error)
-            return
-        if former:
-            self._was_here = True
-            logger.warning("Somebody had renamed the agents' bridge to %s. It is called %s again.", former, name)
+        guarded = [bridge_name(), *([gateway_bridge_name()] if passage_of(gateway_bridge_name()) else [])]
+        for name in [each for each in guarded if not is_here(each)]:
+            try:
+                former = restore_bridge_name(name)
+            except ProgramError as error:
+                logger.warning("The bridge %s has another name, and could not get its own back: %s", name, error)
+                continue
+            if former:
+                self._was_here = True
+                logger.warning("Somebody had renamed the agents' bridge to %s. It is called %s again.", former, name)
 
     def _is_set_through_engine(self, since: datetime | None) -> bool:
         known, at = self._set_through_engine
-        return since is not None and known == (bridge_name(), since) and time.monotonic() - at < THROUGH_ENGINE_EVERY
+        return since is not None and known == _rules_since(since) and time.monotonic() - at < THROUGH_ENGINE_EVERY
 
     def require(self) -> None:
         """The same where it is needed. Raises `FirewallMissingError` where it may not do without."""
         since = self._read_start()
-        is_ready = since is not None and self._ready == (bridge_name(), since)
+        is_ready = since is not None and self._ready == _rules_since(since)
         if is_ready and (not self._was_here or rules_hold()):
             return
         warning = self.ensure()
@@ -135,3 +145,7 @@ class Egress:
         if settings.BERTH_FIREWALL != "auto":
             return bool(settings.BERTH_FIREWALL == "required")
         return is_root() and (self._was_here or is_on_this_host())
+
+
+def _rules_since(since: datetime) -> _Rules:
+    return bridge_name(), passage_of(gateway_bridge_name()), since

@@ -15,19 +15,18 @@ from containers.docker.containers import Containers
 from containers.docker.data_directory import OwnDirectory
 from containers.docker.deploy import Deployment
 from containers.docker.disk_meter import DiskMeter
-from containers.docker.egress import Egress
+from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.handover import Handover, abandon_handover
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
-from containers.docker.network import ensure_network, read_engine_start, read_host_memory
+from containers.docker.network import read_engine_start, read_host_memory
 from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
 from containers.docker.stats import Meter
 from containers.docker.users import Users
-from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.image_build import inspect_image
@@ -38,17 +37,16 @@ from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class DockerEngine:
+class DockerEngine(GatewayVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
 
     def __init__(self) -> None:
-        self._connection = Connection()
+        super().__init__()
         self._lookup = Lookup(self._connection)
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
         self._users = Users(self._connection, self._lookup)
         self._state = State(self._connection, self._lookup)
-        self._egress = Egress(self._connection)
         self._alignment = Alignment(self._connection, self._lookup)
         self._quota = HardQuota()
         self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory())
@@ -70,12 +68,6 @@ class DockerEngine:
         warning = self._egress.ensure()
         self._alignment.align_all()
         return warning
-
-    def requires_firewall(self) -> bool:
-        return self._egress.is_required()
-
-    def probe_firewall(self) -> str | None:
-        return self._egress.probe()
 
     def started_at(self) -> datetime | None:
         return read_engine_start(self._connection)
@@ -102,11 +94,11 @@ class DockerEngine:
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
-        self._egress.require()
+        self._admit(spec)
         try:
             return self._begin(spec, retire).run(confirm)
         except MissingError:
-            if not ensure_network(self._connection):
+            if not self._restore_network(spec):
                 raise
             # The network was removed since this process last saw it. A bridge of the same name takes its place, so that
             # the rules still hold.

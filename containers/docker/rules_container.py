@@ -20,7 +20,8 @@ from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridges_to_guard
 from containers.firewall.iptables import rules_for
 from containers.firewall.path import parse_chains
-from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules, parse_resolvers
+from containers.firewall.resolvers import parse_resolvers
+from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules
 from containers.firewall.script import as_script
 from containers.hardening import MEBIBYTE
 from containers.identity import helper_labels

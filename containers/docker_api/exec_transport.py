@@ -30,7 +30,7 @@ class ExecTransport:
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         until = time.monotonic() + within
-        with self._connection.call(within) as client:
+        with self._connection.call(within, about_one=True) as client:
             with understand_answer():
                 created = client.exec_create(self._container, list(TALK), stdin=True, stdout=True, stderr=False)
                 exec_id = str(created["Id"])

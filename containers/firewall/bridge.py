@@ -6,11 +6,14 @@ from pathlib import Path
 
 from django.conf import settings
 
+from containers.firewall.passage import passage_of
 from containers.identity import installation_id, network_name
 from containers.programs import ProgramError, run_program
 
 BRIDGE_PREFIX = "berth-"
 """Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
+
+_EXIT_PREFIX = "bexit-"
 
 _LIMIT = 10.0
 _INTERFACES = Path("/sys/class/net")
@@ -26,10 +29,24 @@ def former_bridge_name() -> str:
     return _name(settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK or f"{settings.BERTH_INSTANCE}-agents")
 
 
+def gateway_bridge_name() -> str:
+    """The interface of the network on which agents with an address of their own reach the gateway."""
+    return _name(settings.BERTH_INSTANCE, network_name(), "gateway", installation_id())
+
+
+def exit_bridge_name() -> str:
+    """The interface of the gateway's own way out, on which there is no agent: nothing closes it at boot."""
+    return gateway_bridge_name().replace(BRIDGE_PREFIX, _EXIT_PREFIX, 1)
+
+
 def bridges_to_guard() -> list[str]:
-    """The interfaces on which agents of this installation may be, for which there have to be rules."""
-    present, former = bridge_name(), former_bridge_name()
-    return [present, former] if is_here(former) or not is_here(present) else [present]
+    """The interfaces on which agents of this installation may be, for which there have to be rules.
+
+    That of the gateway's network only where this process knows what they are to let through.
+    """
+    present, former, gateway = bridge_name(), former_bridge_name(), gateway_bridge_name()
+    found = [present, former] if is_here(former) or not is_here(present) else [present]
+    return [*found, gateway] if passage_of(gateway) else found
 
 
 def is_here(bridge: str) -> bool:

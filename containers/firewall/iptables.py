@@ -6,10 +6,12 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.bridge import bridges_to_guard, is_here
+from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name, is_here
 from containers.firewall.bridged import show_packets, shows_packets
 from containers.firewall.neighbours import make_room
+from containers.firewall.passage import passage_of
 from containers.firewall.path import own_rules, parse_chains, without
+from containers.firewall.resolvers import need_rules, read_resolvers
 from containers.firewall.rules import (
     CLOSED,
     PROGRAMS,
@@ -18,8 +20,6 @@ from containers.firewall.rules import (
     first_of_all,
     leads_to_rules,
     make_rules,
-    need_rules,
-    read_resolvers,
 )
 from containers.programs import ProgramError, find_program, is_root, run_program
 
@@ -40,7 +40,10 @@ def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[Ru
     """`resolvers` are the name servers of the engine's host, where that is not this one."""
     found = read_resolvers() if resolvers is None else list(resolvers)
     return make_rules(
-        bridge=bridge, allow=settings.BERTH_EGRESS_ALLOW, resolvers=[*found, *need_rules(settings.BERTH_DNS)]
+        bridge=bridge,
+        allow=settings.BERTH_EGRESS_ALLOW,
+        resolvers=[*found, *need_rules(settings.BERTH_DNS)],
+        passage=passage_of(bridge),
     )
 
 
@@ -106,7 +109,9 @@ def find_obstacle() -> str | None:
 
 
 def is_on_this_host() -> bool:
-    return any(is_here(bridge) for bridge in bridges_to_guard())
+    bridges, gateway = bridges_to_guard(), gateway_bridge_name()
+    is_missing = gateway in bridges and not is_here(gateway)
+    return not is_missing and any(is_here(bridge) for bridge in bridges if bridge != gateway)
 
 
 def remove_rules(*bridges: str) -> None:

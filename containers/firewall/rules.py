@@ -12,9 +12,9 @@ question in the engine's own process. The limits keep one agent from using these
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from pathlib import Path
 
 from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.passage import Passage
 from containers.firewall.path import comes_to
 
 Exceptions = Iterable[tuple[str, int | None]]
@@ -43,8 +43,6 @@ said, so that another figure needs other names."""
 
 _GATEWAY_CONTROL = "5350:5351"
 """The ports on which agents could ask the nearest router to forward ports to this machine (NAT-PMP, PCP)."""
-
-_RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,26 +87,13 @@ class RuleSet:
         return "\n".join(["*filter", *declared, *rules, "COMMIT", ""])
 
 
-def make_rules(*, bridge: str, allow: Exceptions, resolvers: Iterable[str]) -> list[RuleSet]:
+def make_rules(
+    *, bridge: str, allow: Exceptions, resolvers: Iterable[str], passage: Passage | None = None
+) -> list[RuleSet]:
     allow, resolvers = list(allow), list(resolvers)
-    return [_family(version, bridge, allow, resolvers) for version in (4, 6)]
-
-
-def read_resolvers(files: Iterable[str] = _RESOLVER_FILES) -> list[str]:
-    """The host's name servers, which Docker's resolver in a container asks from that container's own address."""
-    paths = map(Path, files)
-    return parse_resolvers("\n".join(path.read_text(errors="replace") for path in paths if path.is_file()))
-
-
-def parse_resolvers(text: str) -> list[str]:
-    """The name servers of a `resolv.conf` that need a rule."""
-    words = [line.split() for line in text.splitlines()]
-    return need_rules(word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver")
-
-
-def need_rules(addresses: Iterable[str]) -> list[str]:
-    """Those of these name servers that are asked from an agent's own address."""
-    return [address for address in dict.fromkeys(addresses) if _needs_rule(address)]
+    return [
+        _family(version, bridge, allow, resolvers, passage if passage and version == 4 else None) for version in (4, 6)
+    ]
 
 
 def first_of_all(parent: str, rule: str, *, instead_of: int = 0) -> str:
@@ -121,10 +106,14 @@ def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
     return all(map(chains.get, rules.chains)) and all(hook.is_led(chains) for hook in rules.hooks)
 
 
-def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str]) -> RuleSet:
+def _family(
+    version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str], passage: Passage | None
+) -> RuleSet:
     names_of_chains = ("FORWARD", "HOST", "LIMITS", "REFUSE")
     forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
-    allowed = [*_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
+    # Of an agent that may reach the gateway alone nothing passes, whatever is allowed to others.
+    alone = [f"-s {passage.alone} -j {refused}"] if passage else []
+    allowed = [*alone, *_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
     return RuleSet(
         program=PROGRAMS[version],
         bridge=bridge,
@@ -133,6 +122,7 @@ def _family(version: int, bridge: str, allow: list[tuple[str, int | None]], reso
             refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
             limits: _limits(version, bridge, refused),
             forwarded: [
+                *([f"-o {bridge} -j {limits}", *passage.opens(bridge)] if passage else []),
                 f"-o {bridge} -j {refused}",  # other agents, even if an exception covers their address
                 f"-j {limits}",
                 *allowed,
@@ -185,11 +175,3 @@ def _limits(version: int, bridge: str, refused: str) -> list[str]:
         f"{begins} {beginnings} -j DROP",
         f"{begins} {held} -j {refused}",
     ]
-
-
-def _needs_rule(address: str) -> bool:
-    """Docker asks name servers on loopback addresses from the host's side, where none of our rules applies."""
-    try:
-        return not ip_address(address).is_loopback
-    except ValueError:
-        return False

@@ -10,6 +10,10 @@ PORT = 8080
 """Where the gateway listens for agents."""
 
 
+ADDRESS_LABEL = "berth.address"
+"""The label of a container that holds the agent's own address, where it has one."""
+
+
 class Reach(StrEnum):
     """Where an agent may send packets: to the internet and the gateway, or to the gateway alone, names included."""
 

@@ -16,6 +16,7 @@ from tests.containers.engine_fixtures import EngineUnderTest
 from tests.containers.memory_under_test import MemoryUnderTest
 from tests.containers.rootfs import make_images
 from tests.engines import connect
+from tests.gateway.image import ensure_gateway_image
 
 
 @dataclass
@@ -38,8 +39,9 @@ def docker_installation() -> Iterator[Installation]:
     yield installation
     with installation.settings():
         remove_rules()
-    with suppress(docker.errors.NotFound):
-        client.remove_network(f"{name}-agents")
+    for network in (f"{name}-agents", f"{name}-agents-gateway", f"{name}-agents-exit"):
+        with suppress(docker.errors.NotFound):
+            client.remove_network(network)
     for image in installation.images:
         client.remove_image(image, force=True)
     client.close()
@@ -51,6 +53,18 @@ def docker_under_test(docker_installation: Installation) -> Iterator[DockerUnder
         under_test = DockerUnderTest(docker_installation.engine, docker_installation.client, docker_installation.images)
         yield under_test
         under_test.clean_up()
+
+
+@pytest.fixture
+def with_gateway(under_test: EngineUnderTest) -> Iterator[EngineUnderTest]:
+    """Every engine in turn, which has the gateway's image. No gateway runs at first, nor afterwards."""
+    if isinstance(under_test, DockerUnderTest):
+        ensure_gateway_image(under_test.client)
+    yield under_test
+    under_test.engine.remove_gateway()
+    if isinstance(under_test, DockerUnderTest):
+        under_test.clean_up()
+    under_test.engine.remove_gateway(state=True)
 
 
 @pytest.fixture(params=["memory", pytest.param("docker", marks=pytest.mark.docker)])

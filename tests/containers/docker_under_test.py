@@ -80,6 +80,15 @@ class DockerUnderTest:
         self.run("touch", "/tmp/well")
         wait_until(lambda: self.client.inspect_container(self.name)["State"]["Health"]["Status"] == "healthy")
 
+    def address_of(self, name: str) -> str | None:
+        (found,) = self.client.inspect_container(name)["NetworkSettings"]["Networks"].values()
+        return str(found["IPAddress"])
+
+    def stop_gateway(self) -> None:
+        found = self.engine.inspect_gateway()
+        assert found
+        self.client.stop(found.container_id)
+
     def run(self, *command: str, name: str = "") -> tuple[int, str]:
         """Exit code and output of a command inside the container."""
         return run_inside(self.client, name or self.name, *command)

@@ -65,6 +65,13 @@ class MemoryUnderTest:
     def set_silence(self, monkeypatch: Any) -> None:
         self.engine.silence = 0.2
 
+    def address_of(self, name: str) -> str | None:
+        spec = self.engine.containers[name].spec
+        return spec.address if spec else None
+
+    def stop_gateway(self) -> None:
+        self.engine.stop_gateway()
+
     def deploy_healthy(self) -> None:
         deploy(self)
         self.engine.set_health(self.name, Health.HEALTHY)

@@ -7,6 +7,7 @@ answered.
 import json
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 PROTOCOL = 1
@@ -55,7 +56,7 @@ class MemoryGateway:
 
     def answer(self, line: bytes) -> bytes:
         message = json.loads(line)
-        known = {
+        known: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "apply": self._apply,
             "versions": self._versions,
             "usage": self._usage,

@@ -45,20 +45,29 @@ class RunsMemoryGateway(MemoryStates):
             super().reset()
             self.images.add(GATEWAY_IMAGE)
             self.subnet = IPv4Network("172.30.0.0/16")
+            self.has_network = False
             self.knows_sources = True
             self.gateway_program = MemoryGateway()
             self.gateway_container: GatewayContainer | None = None
 
     def agents_network(self) -> AgentsNetwork:
         self._enter("agents_network")
+        self.has_network = True
         return AgentsNetwork(subnet=self.subnet)
+
+    def find_agents_network(self) -> AgentsNetwork | None:
+        self._enter("find_agents_network")
+        return AgentsNetwork(subnet=self.subnet) if self.has_network else None
 
     def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
         self._enter("ensure_gateway")
         with self._changed:
             there = self.gateway_container
-            if there is None or not there.is_up or there.spec != spec:
-                if spec.image not in self.images:
+            self.has_network = True
+            is_running = there is not None and there.is_up
+            has_image = spec.image in self.images
+            if not is_running or (has_image and there is not None and there.spec != spec):
+                if not has_image:
                     raise ImageMissingError(f"The image {spec.image} is not on the engine.")
                 self.gateway_container = GatewayContainer(spec)
                 self.gateway_program.restart()

@@ -1,6 +1,7 @@
 """Prints, sets or removes the rules that keep agents away from this host and from private networks."""
 
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -36,6 +37,8 @@ class Command(BaseCommand):
             self.stdout.write(SCRIPT, ending="")
             return
         if not options["apply"]:
+            with suppress(EngineError):  # without one there is no gateway whose place the rules have to name
+                get_engine().find_agents_network()
             self.stdout.write(as_script(current_rules()), ending="")
             return
         try:

@@ -17,7 +17,8 @@ from django.test import override_settings
 from containers.firewall import iptables
 from containers.firewall.bridge import bridge_name
 from containers.firewall.iptables import apply_rules, remove_rules, rules_for
-from containers.firewall.rules import make_rules, read_resolvers
+from containers.firewall.resolvers import read_resolvers
+from containers.firewall.rules import make_rules
 from containers.firewall.script import as_script
 from containers.programs import is_root
 from tests.containers.docker_under_test import DockerUnderTest

@@ -1,0 +1,133 @@
+"""The containers of the gateway on Docker, of which there are two while one takes the place of another."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from containers.agent_contract import SECRETS_PATH
+from containers.docker.gateway.payload import (
+    KEY_FILE,
+    LABEL,
+    MADE_LABEL,
+    STOP_TIMEOUT,
+    USER,
+    container_name_for,
+    gateway_payload,
+)
+from containers.docker.secrets import pack_secrets
+from containers.docker_api.client import CALL_LIMIT, Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.exec_transport import ExecTransport
+from containers.docker_api.image_build import inspect_image
+from containers.errors import EngineError, EngineRefusedError
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.words import AgentsNetwork, GatewaySpec
+from containers.hardening import secrets_volume
+from containers.identity import exit_network_name, gateway_network_name, is_our_helper
+
+ANSWERS_WITHIN = 20.0
+"""Seconds that a gateway may take to start."""
+
+_ASK_EVERY = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A container of the gateway as the engine's list has it."""
+
+    container_id: str
+    name: str
+    is_running: bool
+    made: str
+    networks: frozenset[str]
+
+    def is_as_wanted(self, made: str) -> bool:
+        return self.is_running and self.made == made and self.is_on_its_networks
+
+    @property
+    def is_on_its_networks(self) -> bool:
+        return {exit_network_name(), gateway_network_name()} <= self.networks
+
+
+class GatewayContainers:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self) -> list[Row]:
+        """Those of this installation, one that runs first."""
+        filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
+        with self._connection.call() as client, understand_answer():
+            found = [
+                _read_row(row)
+                for row in client.containers(all=True, filters=filters)
+                if is_our_helper(row["Labels"] or {}, LABEL)
+            ]
+        return sorted(found, key=lambda row: not row.is_running)
+
+    def read_image(self, image: str) -> str:
+        with understand_answer():
+            found = inspect_image(self._connection, image)
+            return str(found["Id"]) if found else ""
+
+    def make(self, spec: GatewaySpec, image_id: str, network: AgentsNetwork, made: str) -> str:
+        """The id of the container, which has its networks and its key, and which somebody may have made before."""
+        name = container_name_for(made)
+        payload = gateway_payload(spec, image_id=image_id, network=network, made=made, name_servers=settings.BERTH_DNS)
+        try:
+            with self._connection.call() as client, understand_answer():
+                container = str(client.create_container_from_config(payload, name)["Id"])
+        except (ConflictError, EngineRefusedError):
+            found = next((row.container_id for row in self.list() if row.name == name), "")
+            if not found:
+                raise
+            container = found
+        with self._connection.call() as client:
+            with suppress(EngineRefusedError):  # it is on the network already
+                client.connect_container_to_network(
+                    container, gateway_network_name(), ipv4_address=str(network.gateway)
+                )
+            client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: spec.key}, group=USER))
+        return container
+
+    def start(self, container: str) -> None:
+        with self._connection.call() as client:
+            client.start(container)
+
+    def stop(self, container: str) -> None:
+        with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
+            client.stop(container, timeout=STOP_TIMEOUT)
+
+    def wait_for(self, container: str) -> None:
+        """Until it answers. Raises `EngineRefusedError` where it does not."""
+        until = time.monotonic() + ANSWERS_WITHIN
+        while time.monotonic() < until:
+            with suppress(EngineError):
+                GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic()).ping()
+                return
+            time.sleep(_ASK_EVERY)
+        raise EngineRefusedError("The gateway was started and does not answer. Its container's log says why.")
+
+    def discard(self, row: Row) -> None:
+        self.stop(row.container_id)
+        with suppress(MissingError, ConflictError), self._connection.call() as client:
+            client.remove_container(row.container_id, force=True)
+        self.remove_volume(secrets_volume(row.name))
+
+    def remove_volume(self, volume: str) -> None:
+        with suppress(MissingError, ConflictError), self._connection.call() as client, understand_answer():
+            if is_our_helper(client.inspect_volume(volume)["Labels"] or {}, LABEL):
+                client.remove_volume(volume)
+
+
+def _read_row(row: Mapping[str, Any]) -> Row:
+    return Row(
+        container_id=str(row["Id"]),
+        name=str(row["Names"][0]).removeprefix("/"),
+        is_running=row["State"] == "running",
+        made=str(row["Labels"].get(MADE_LABEL, "")),
+        networks=frozenset(row["NetworkSettings"]["Networks"]),
+    )

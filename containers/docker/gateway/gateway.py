@@ -1,0 +1,107 @@
+"""Sees to it that the gateway runs as it should, and speaks with it."""
+
+import logging
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+from django.conf import settings
+
+from containers.call_limits import time_limit
+from containers.docker.gateway.containers import GatewayContainers
+from containers.docker.gateway.networks import ensure_agents_network, ensure_exit_network, remove_networks
+from containers.docker.gateway.payload import identify_making
+from containers.docker.observations import read_details
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError
+from containers.docker_api.exec_transport import ExecTransport
+from containers.errors import EngineError, EngineUnavailableError, ImageMissingError
+from containers.gateway.transport import NOT_THERE
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.hardening import data_volume
+from containers.identity import gateway_name
+from containers.vocabulary import Observation
+
+ENSURE_LIMIT = 60.0
+"""Seconds for making or replacing it."""
+
+logger = logging.getLogger(__name__)
+
+
+class Gateway:
+    """Also a `containers.gateway.transport.Transport` to whichever container runs."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._containers = GatewayContainers(connection)
+        self._known_id = ""
+
+    def ensure(self, spec: GatewaySpec) -> GatewayAddress:
+        network = ensure_agents_network(self._connection)
+        rows = self._containers.list()
+        image_id = self._containers.read_image(spec.image)
+        if not image_id and not any(row.is_running for row in rows):
+            raise ImageMissingError(f"The image {spec.image} is not on the engine. Run `manage.py build_images` first.")
+        if image_id:
+            made = identify_making(spec, image_id=image_id, network=network, name_servers=settings.BERTH_DNS)
+            if len(rows) != 1 or not rows[0].is_as_wanted(made):
+                with time_limit(ENSURE_LIMIT):
+                    self._replace(spec, image_id, network, made)
+        return GatewayAddress(host=str(network.gateway))
+
+    def inspect(self) -> Observation | None:
+        row = next(iter(self._containers.list()), None)
+        if row is None:
+            return None
+        try:
+            with self._connection.call(about_one=True) as client:
+                answer = client.inspect_container(row.container_id)
+        except MissingError:
+            return None
+        return replace(read_details(answer).observation, has_drifted=not row.is_on_its_networks)
+
+    def remove(self, *, state: bool) -> None:
+        for row in self._containers.list():
+            self._containers.discard(row)
+        if state:
+            self._containers.remove_volume(data_volume(gateway_name()))
+            remove_networks(self._connection)
+
+    def _find(self) -> str:
+        """The id of the container that runs. Raises `EngineUnavailableError` where there is none."""
+        self._known_id = next((row.container_id for row in self._containers.list() if row.is_running), "")
+        if not self._known_id:
+            raise EngineUnavailableError(NOT_THERE)
+        return self._known_id
+
+    def exchange(self, line: bytes, *, within: float) -> bytes:
+        """To the container that was there the last time, or else to the one that there is now."""
+        until = time.monotonic() + within
+        if self._known_id:
+            with suppress(MissingError, ConflictError):
+                return ExecTransport(self._connection, self._known_id).exchange(line, within=within)
+        container = self._find()
+        try:
+            return ExecTransport(self._connection, container).exchange(line, within=until - time.monotonic())
+        except (MissingError, ConflictError) as error:
+            raise EngineUnavailableError(NOT_THERE) from error
+
+    def _replace(self, spec: GatewaySpec, image_id: str, network: AgentsNetwork, made: str) -> None:
+        """Everything is ready before the former one ends. Where the new one does not answer, the former one goes on."""
+        ensure_exit_network(self._connection)
+        new = self._containers.make(spec, image_id, network, made)
+        former = [row for row in self._containers.list() if row.container_id != new]
+        for row in former:
+            self._containers.stop(row.container_id)
+        try:
+            self._containers.start(new)
+            self._containers.wait_for(new)
+        except EngineError:
+            for row in former:
+                if row.is_running:
+                    logger.warning("The new gateway does not start. The former one goes on.")
+                    self._containers.stop(new)
+                    self._containers.start(row.container_id)
+            raise
+        for row in former:
+            self._containers.discard(row)

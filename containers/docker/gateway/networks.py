@@ -1,0 +1,142 @@
+"""The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
+
+from ipaddress import IPv4Network
+from typing import Any
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.errors import EngineRefusedError
+from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name
+from containers.firewall.passage import Passage, note_passage
+from containers.gateway.words import PORT, AgentsNetwork, Reach
+from containers.identity import exit_network_name, gateway_network_name, is_labelled, own_labels
+
+_BRIDGE = "com.docker.network.bridge"
+_TRIES = 5
+_SMALLEST = 28
+"""Bits of the smallest network that can be shared out."""
+
+
+def read_agents_network(connection: Connection) -> AgentsNetwork | None:
+    """None where there is none. Tells the firewall what its rules are to let through.
+
+    Raises `EngineRefusedError` for a network of its name that this installation has not made.
+    """
+    found = _inspect(connection, gateway_network_name())
+    if found is None:
+        note_passage(gateway_bridge_name(), None)
+        return None
+    with understand_answer():
+        options, labels = found["Options"] or {}, found["Labels"] or {}
+        is_ours = is_labelled(labels) and options.get(f"{_BRIDGE}.name") == gateway_bridge_name()
+        is_right = is_ours and options.get(f"{_BRIDGE}.enable_icc") == "false"
+        network = AgentsNetwork(subnet=IPv4Network(found["IPAM"]["Config"][0]["Subnet"])) if is_right else None
+    if network is None:
+        message = f"The network {gateway_network_name()} is not one that this installation made. Remove it."
+        raise EngineRefusedError(message)
+    alone = str(network.addresses(Reach.GATEWAY))
+    note_passage(gateway_bridge_name(), Passage(gateway=str(network.gateway), port=PORT, alone=alone))
+    return network
+
+
+def ensure_agents_network(connection: Connection) -> AgentsNetwork:
+    """Makes it where it is missing."""
+    for _ in range(_TRIES):
+        if network := read_agents_network(connection):
+            return network
+        subnet = _find_free_subnet(connection)
+        try:
+            with connection.call() as client:
+                client.create_network_from(_agents_payload(AgentsNetwork(subnet=subnet)))
+        except (ConflictError, EngineRefusedError) as error:
+            # Somebody else has made it meanwhile, or has taken the subnet.
+            if not isinstance(error, ConflictError) and "overlap" not in str(error).lower():
+                raise
+    raise EngineRefusedError("The engine has no free addresses for the agents' network.")
+
+
+def ensure_exit_network(connection: Connection) -> None:
+    """Makes the gateway's way out where it is missing. Raises `EngineRefusedError` for one that is not ours."""
+    for _ in range(_TRIES):
+        found = _inspect(connection, exit_network_name())
+        if found is not None:
+            with understand_answer():
+                is_ours = is_labelled(found["Labels"] or {})
+            if is_ours:
+                return
+            message = f"The network {exit_network_name()} is not one that this installation made. Remove it."
+            raise EngineRefusedError(message)
+        try:
+            with connection.call() as client:
+                client.create_network_from(_payload(exit_network_name(), exit_bridge_name()))
+        except ConflictError:
+            continue
+    raise EngineRefusedError("The engine makes no network for the gateway.")
+
+
+def remove_networks(connection: Connection) -> None:
+    """Those of the gateway that are ours and on which nobody is. The agents' stays as long as one of them is."""
+    for name in (exit_network_name(), gateway_network_name()):
+        found = _inspect(connection, name)
+        if found is None or not is_labelled(found.get("Labels") or {}):
+            continue
+        try:
+            with connection.call() as client:
+                client.remove_network(str(found["Id"]))
+        except (MissingError, EngineRefusedError):
+            continue
+
+
+def _find_free_subnet(connection: Connection) -> IPv4Network:
+    """One that the engine chooses: it knows the routes of its host. It gives fixed addresses in a chosen one only."""
+    name = f"{gateway_network_name()}-trial"
+    _remove_trial(connection, name)
+    with connection.call() as client:
+        client.create_network_from(_payload(name, ""))
+    try:
+        found = _inspect(connection, name)
+        with understand_answer():
+            subnet = IPv4Network((found or {})["IPAM"]["Config"][0]["Subnet"])
+    finally:
+        _remove_trial(connection, name)
+    if subnet.prefixlen > _SMALLEST:
+        message = f"The engine's networks are too small for agents: it gave {subnet}. See its default-address-pools."
+        raise EngineRefusedError(message)
+    return subnet
+
+
+def _remove_trial(connection: Connection, name: str) -> None:
+    found = _inspect(connection, name)
+    if found is not None and is_labelled(found.get("Labels") or {}):
+        with connection.call() as client:
+            client.remove_network(str(found["Id"]))
+
+
+def _inspect(connection: Connection, name: str) -> dict[str, Any] | None:
+    try:
+        with connection.call() as client, understand_answer():
+            found: dict[str, Any] = dict(client.inspect_network(name))
+    except MissingError:
+        return None
+    return found
+
+
+def _agents_payload(network: AgentsNetwork) -> dict[str, Any]:
+    shares = {"Subnet": str(network.subnet), "Gateway": str(network.host), "IPRange": str(network.for_engine)}
+    return {
+        **_payload(gateway_network_name(), gateway_bridge_name()),
+        "IPAM": {"Driver": "default", "Config": [shares]},
+    }
+
+
+def _payload(name: str, bridge: str) -> dict[str, Any]:
+    return {
+        "Name": name,
+        "CheckDuplicate": True,
+        "Driver": "bridge",
+        "EnableIPv6": False,
+        "Internal": False,
+        "Attachable": False,
+        "Labels": own_labels(),
+        "Options": {f"{_BRIDGE}.enable_icc": "false", **({f"{_BRIDGE}.name": bridge} if bridge else {})},
+    }

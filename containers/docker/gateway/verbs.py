@@ -1,0 +1,61 @@
+"""The verbs of the Docker engine that are about networks: the firewall around the agents', and the gateway on it."""
+
+from containers.docker.egress import Egress
+from containers.docker.gateway.gateway import Gateway
+from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
+from containers.docker.network import ensure_network
+from containers.docker_api.client import Connection
+from containers.errors import EngineRefusedError
+from containers.gateway.transport import Transport
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.vocabulary import ContainerSpec, Observation
+
+
+class GatewayVerbs:
+    """Implements `containers.engine_gateway.RunsGateway`, and what stands before each deploy."""
+
+    def __init__(self) -> None:
+        self._connection = Connection()
+        self._egress = Egress(self._connection)
+        self._gateway = Gateway(self._connection)
+
+    def requires_firewall(self) -> bool:
+        return self._egress.is_required()
+
+    def probe_firewall(self) -> str | None:
+        return self._egress.probe()
+
+    def find_agents_network(self) -> AgentsNetwork | None:
+        return read_agents_network(self._connection)
+
+    def agents_network(self) -> AgentsNetwork:
+        return ensure_agents_network(self._connection)
+
+    def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
+        return self._gateway.ensure(spec)
+
+    def gateway(self) -> Transport:
+        return self._gateway
+
+    def inspect_gateway(self) -> Observation | None:
+        return self._gateway.inspect()
+
+    def remove_gateway(self, *, state: bool = False) -> None:
+        self._gateway.remove(state=state)
+
+    def _admit(self, spec: ContainerSpec) -> None:
+        """Returns once there are rules around the network of this spec, and its address is one of that network."""
+        if spec.address is not None:
+            network = ensure_agents_network(self._connection)
+            if not network.has(spec.address, spec.reach):
+                raise EngineRefusedError(f"The address {spec.address} is none of the agents' network {network.subnet}.")
+        self._egress.require()
+
+    def _restore_network(self, spec: ContainerSpec) -> bool:
+        """Makes the network of this spec where it is missing, and returns whether it did."""
+        if spec.address is None:
+            return ensure_network(self._connection)
+        if read_agents_network(self._connection):
+            return False
+        self._admit(spec)
+        return True

@@ -1,0 +1,33 @@
+"""The one way that an agents' network has to a gateway on it. Pure, but for what this process has been told of."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Agents on the network may connect to this address and port, and those of the network `alone` to nothing else."""
+
+    gateway: str
+    port: int
+    alone: str
+
+    def opens(self, bridge: str) -> list[str]:
+        """Rules that let agents connect to the gateway and its answers back, and nothing that it begins itself."""
+        there = f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port}"
+        back = f"-o {bridge} -s {self.gateway} -p tcp --sport {self.port}"
+        return [f"{there} -j ACCEPT", f"{back} -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"]
+
+
+_known: dict[str, Passage] = {}
+
+
+def note_passage(bridge: str, passage: Passage | None) -> None:
+    """What the rules of the bridge are to let through from now on. None: there is no such bridge."""
+    if passage is None:
+        _known.pop(bridge, None)
+    else:
+        _known[bridge] = passage
+
+
+def passage_of(bridge: str) -> Passage | None:
+    return _known.get(bridge)

@@ -1,0 +1,132 @@
+"""The gateway, its network and the addresses of agents on it, on every engine."""
+
+from dataclasses import replace
+
+import pytest
+from cryptography.fernet import Fernet
+from django.conf import settings
+
+from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.gateway.entries import Entry
+from containers.gateway.protocol import GatewayClient, Standing
+from containers.gateway.words import GatewaySpec, Reach
+from containers.vocabulary import INSTANCE_LABEL, ContainerState
+from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
+
+PATIENCE = 100.0
+
+
+@pytest.fixture
+def spec() -> GatewaySpec:
+    return GatewaySpec(key=Fernet.generate_key().decode())
+
+
+@pytest.fixture
+def client(with_gateway: EngineUnderTest) -> GatewayClient:
+    return GatewayClient(with_gateway.engine.gateway(), within=PATIENCE)
+
+
+def test_without_a_gateway_nobody_answers(with_gateway: EngineUnderTest, client: GatewayClient) -> None:
+    assert with_gateway.engine.inspect_gateway() is None
+    with_gateway.engine.remove_gateway()
+    with pytest.raises(EngineUnavailableError):
+        client.ping()
+
+
+def test_it_runs_once_however_often_it_is_asked_for(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    engine = with_gateway.engine
+    address = engine.ensure_gateway(spec)
+    first = engine.inspect_gateway()
+    assert engine.ensure_gateway(spec) == address
+    again = engine.inspect_gateway()
+    assert first
+    assert again
+    assert first.state is ContainerState.RUNNING
+    assert first.container_id == again.container_id
+    assert first.has_drifted is False
+    assert client.ping() == 1
+    network = engine.find_agents_network()
+    assert network == engine.agents_network()
+    assert network
+    assert address.host == str(network.gateway)
+    # It is no agent.
+    assert engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True) == []
+    assert engine.list_volumes({}) == []
+
+
+def test_another_takes_its_place_and_knows_what_it_knew(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    engine = with_gateway.engine
+    engine.ensure_gateway(spec)
+    first = engine.inspect_gateway()
+    assert client.apply(version=7, entries=[Entry(project="one", address="10.1.2.3")]) == {"one": 7}
+    engine.ensure_gateway(replace(spec, environment=(("GATEWAY_GRACE", "5"),)))
+    second = engine.inspect_gateway()
+    assert first
+    assert second
+    assert first.container_id != second.container_id
+    assert client.versions() == {"one": Standing(7, is_void=False)}
+
+
+def test_one_that_somebody_has_stopped_is_started(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    with_gateway.engine.ensure_gateway(spec)
+    client.apply(version=1, void=["one"])
+    with_gateway.stop_gateway()
+    with pytest.raises(EngineUnavailableError):
+        client.ping()
+    with_gateway.engine.ensure_gateway(spec)
+    assert client.versions() == {"one": Standing(1, is_void=True)}
+
+
+def test_without_its_image_the_one_that_runs_goes_on(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    missing = replace(spec, image="berth-test/nowhere:latest")
+    with pytest.raises(ImageMissingError):
+        with_gateway.engine.ensure_gateway(missing)
+    with_gateway.engine.ensure_gateway(spec)
+    with_gateway.engine.ensure_gateway(missing)
+    assert client.ping() == 1
+
+
+def test_what_it_keeps_stays_until_that_is_removed_too(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    engine = with_gateway.engine
+    engine.ensure_gateway(spec)
+    client.apply(version=1, void=["one"])
+    engine.remove_gateway()
+    assert engine.inspect_gateway() is None
+    engine.ensure_gateway(spec)
+    assert client.versions() == {"one": Standing(1, is_void=True)}
+    engine.remove_gateway(state=True)
+    engine.ensure_gateway(spec)
+    assert client.versions() == {}
+
+
+@pytest.mark.parametrize("reach", Reach)
+def test_an_agent_has_the_address_that_its_project_was_given(with_gateway: EngineUnderTest, reach: Reach) -> None:
+    network = with_gateway.engine.agents_network()
+    address = str(network.addresses(reach)[5])
+    deploy(with_gateway, address=address, reach=reach)
+    assert with_gateway.address_of(with_gateway.name) == address
+    found = with_gateway.engine.inspect(with_gateway.key)
+    assert found
+    assert found.has_drifted is False
+    # Also the next container.
+    deploy(with_gateway, address=address, reach=reach, generation=2)
+    assert with_gateway.address_of(with_gateway.name) == address
+
+
+def test_an_address_of_another_network_or_reach_is_refused(with_gateway: EngineUnderTest) -> None:
+    network = with_gateway.engine.agents_network()
+    wrong = [str(network.addresses(Reach.GATEWAY)[5]), str(network.gateway), "10.99.99.99", "", "fd00::5"]
+    for address in wrong:
+        with pytest.raises(EngineRefusedError, match="address"):
+            with_gateway.engine.deploy(make_spec(with_gateway, address=address), confirm=yes)
+    assert with_gateway.id_of(with_gateway.name) is None
