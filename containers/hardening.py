@@ -40,6 +40,8 @@ Those of memory and queues are the kernel's own (64 KiB before 5.16), which an e
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
 
+NO_TERMINAL = {"Tty": False, "OpenStdin": False}
+
 BY_ENGINE = "unless-stopped"
 NEVER_BY_ENGINE = "no"
 """Who starts agents again: the engine, also when it is started itself, or Berth, once the firewall rules are set."""
@@ -84,8 +86,7 @@ def container_payload(
         "Labels": container_labels(spec),
         "StopSignal": "SIGTERM",
         "StopTimeout": spec.stop_timeout,
-        "Tty": False,
-        "OpenStdin": False,
+        **NO_TERMINAL,
         "NetworkDisabled": False,
         "HostConfig": {
             **confinement(spec.user),
@@ -94,10 +95,14 @@ def container_payload(
             "Mounts": _mounts(spec, state=state, quota=quota),
             "NetworkMode": network,
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
-            **{name: value for name, value in (("Dns", list(name_servers)), ("Runtime", runtime)) if value},
+            **_unless_empty(Dns=list(name_servers), Runtime=runtime),
         },
         **_endpoint(spec, network),
     }
+
+
+def _unless_empty(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value}
 
 
 def _endpoint(spec: ContainerSpec, network: str) -> dict[str, Any]:

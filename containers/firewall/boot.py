@@ -9,9 +9,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.bridge import BRIDGE_PREFIX
 from containers.firewall.neighbours import room_by_script
-from containers.firewall.rules import CLOSED
+from containers.firewall.rules import BRIDGE_PREFIX, CLOSED
 
 UNIT = "berth-firewall.service"
 ENGINE_REQUIRES = Path("/etc/systemd/system/docker.service.requires", UNIT)

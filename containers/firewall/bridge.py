@@ -7,11 +7,9 @@ from pathlib import Path
 from django.conf import settings
 
 from containers.firewall.passage import passage_of
+from containers.firewall.rules import BRIDGE_PREFIX
 from containers.identity import installation_id, network_name
 from containers.programs import ProgramError, run_program
-
-BRIDGE_PREFIX = "berth-"
-"""Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
 
 _EXIT_PREFIX = "bexit-"
 

@@ -20,6 +20,9 @@ from containers.firewall.path import comes_to
 Exceptions = Iterable[tuple[str, int | None]]
 
 PROGRAMS = {4: "iptables", 6: "ip6tables"}
+BRIDGE_PREFIX = "berth-"
+"""Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
+
 CLOSED = "BERTH-CLOSED"
 """The chain of the table `raw` that a host may have from boot on (`containers.firewall.boot`). It drops everything that
 comes from an agents' bridge, but for the bridges whose rules have been set since."""
@@ -106,14 +109,13 @@ def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
     return all(map(chains.get, rules.chains)) and all(hook.is_led(chains) for hook in rules.hooks)
 
 
-def _family(
-    version: int, bridge: str, allow: list[tuple[str, int | None]], resolvers: list[str], passage: Passage | None
-) -> RuleSet:
+def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[str], passage: Passage | None) -> RuleSet:
     names_of_chains = ("FORWARD", "HOST", "LIMITS", "REFUSE")
     forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
-    # Of an agent that may reach the gateway alone nothing passes, whatever is allowed to others.
-    alone = [f"-s {passage.alone} -j {refused}"] if passage else []
-    allowed = [*alone, *_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
+    allowed = [*_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
+    if passage:
+        # Of an agent that may reach the gateway alone nothing else passes, whatever is allowed to others.
+        allowed.insert(0, f"-s {passage.alone} -j {refused}")
     return RuleSet(
         program=PROGRAMS[version],
         bridge=bridge,
@@ -123,12 +125,11 @@ def _family(
             limits: _limits(version, bridge, refused),
             forwarded: [
                 *([f"-o {bridge} -j {limits}", *passage.opens(bridge)] if passage else []),
-                f"-o {bridge} -j {refused}",  # other agents, even if an exception covers their address
+                # Other agents, even if an exception covers their address: on this bridge and on any other.
+                *(f"-o {interface} -j {refused}" for interface in (bridge, f"{BRIDGE_PREFIX}+")),
                 f"-j {limits}",
                 *allowed,
-                f"-p udp --dport {_GATEWAY_CONTROL} -j {refused}",
-                *(f"-d {network} -j RETURN" for network in PUBLIC_NETWORKS[version]),
-                *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
+                *_refuse_networks(version, refused),
             ],
             to_host: [f"-j {limits}", *allowed, f"-j {refused}"],
         },
@@ -138,6 +139,14 @@ def _family(
         ],
         opening=f"-i {bridge} -j RETURN",
     )
+
+
+def _refuse_networks(version: int, refused: str) -> list[str]:
+    return [
+        f"-p udp --dport {_GATEWAY_CONTROL} -j {refused}",
+        *(f"-d {network} -j RETURN" for network in PUBLIC_NETWORKS[version]),
+        *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
+    ]
 
 
 def _accept_exceptions(version: int, allow: Exceptions) -> list[str]:

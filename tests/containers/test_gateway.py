@@ -49,7 +49,7 @@ def test_it_runs_once_however_often_it_is_asked_for(
     assert client.ping() == 1
     network = engine.find_agents_network()
     assert network == engine.agents_network()
-    assert network
+    assert network is not None
     assert address.host == str(network.gateway)
     # It is no agent.
     assert engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.gateway.words import PORT, AgentsNetwork, GatewaySpec
-from containers.hardening import BY_ENGINE, MEBIBYTE, SECCOMP_PROFILE, data_volume, secrets_volume
+from containers.hardening import BY_ENGINE, MEBIBYTE, NO_TERMINAL, SECCOMP_PROFILE, data_volume, secrets_volume
 from containers.identity import exit_network_name, gateway_name, helper_labels
 
 LABEL = "berth.gateway"
@@ -46,8 +46,7 @@ def gateway_payload(
         "Labels": {**helper_labels(LABEL), MADE_LABEL: made},
         "StopSignal": "SIGTERM",
         "StopTimeout": STOP_TIMEOUT,
-        "Tty": False,
-        "OpenStdin": False,
+        **NO_TERMINAL,
         "HostConfig": {
             **_confinement(),
             **_limits(spec),

@@ -42,8 +42,9 @@ def test_private_and_metadata_addresses_are_refused_in_both_families() -> None:
 
 def test_exceptions_come_after_other_agents_and_before_everything_else() -> None:
     four, six = make_rules(bridge="berth-0", allow=ALLOW, resolvers=["10.0.0.53"])
-    assert four.chains["BERTH-0-FORWARD"][:6] == [
+    assert four.chains["BERTH-0-FORWARD"][:7] == [
         "-o berth-0 -j BERTH-0-REFUSE",
+        "-o berth-+ -j BERTH-0-REFUSE",
         "-j BERTH-0-LIMITS",
         "-p tcp -m conntrack --ctorigdst 10.1.2.3/32 --ctorigdstport 8080 -j ACCEPT",
         "-m conntrack --ctorigdst 10.9.0.0/16 -j ACCEPT",
@@ -87,7 +88,7 @@ def test_who_may_not_set_rules_is_told_what_to_do(monkeypatch: pytest.MonkeyPatc
     said = apply_rules()
     assert said
     assert "manage.py firewall" in said
-    monkeypatch.setattr("containers.docker.engine.ensure_network", lambda line: True)
+    monkeypatch.setattr("containers.docker.gateway.verbs.ensure_network", lambda line: True)
     with (
         override_settings(BERTH_ENGINE_CLASS="containers.docker.engine.DockerEngine"),
         pytest.raises(CommandError, match="not root"),

@@ -1,0 +1,47 @@
+"""The way to the gateway in the rules of the agents' network. With real packets: `tests/gateway/engine`."""
+
+from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name
+from containers.firewall.passage import Passage, note_passage
+from containers.firewall.rules import make_rules
+
+PASSAGE = Passage(gateway="172.30.0.2", port=8080, alone="172.30.64.0/18")
+TO_IT = "-o berth-0 -d 172.30.0.2 -p tcp --dport 8080 -j ACCEPT"
+BACK = (
+    "-o berth-0 -s 172.30.0.2 -p tcp --sport 8080 -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
+)  # fmt: skip
+
+
+def test_agents_come_to_the_gateway_and_it_to_none_of_them() -> None:
+    four, six = make_rules(bridge="berth-0", allow=[("10.1.2.3/32", 1)], resolvers=["10.0.0.53"], passage=PASSAGE)
+    assert four.chains["BERTH-0-FORWARD"][:7] == [
+        "-o berth-0 -j BERTH-0-LIMITS",
+        TO_IT,
+        BACK,
+        "-o berth-0 -j BERTH-0-REFUSE",
+        "-o berth-+ -j BERTH-0-REFUSE",
+        "-j BERTH-0-LIMITS",
+        "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
+    ]
+    # Whatever others may reach on the host itself.
+    assert four.chains["BERTH-0-HOST"][:2] == ["-j BERTH-0-LIMITS", "-s 172.30.64.0/18 -j BERTH-0-REFUSE"]
+    assert not any("172.30" in rule for rules in six.chains.values() for rule in rules)
+
+
+def test_without_a_gateway_the_rules_are_the_same_but_for_its_own() -> None:
+    plain, _ = make_rules(bridge="berth-0", allow=[], resolvers=[])
+    opened, _ = make_rules(bridge="berth-0", allow=[], resolvers=[], passage=PASSAGE)
+    for chain, rules in plain.chains.items():
+        added = {TO_IT, BACK, "-o berth-0 -j BERTH-0-LIMITS", "-s 172.30.64.0/18 -j BERTH-0-REFUSE"}
+        assert [rule for rule in opened.chains[chain] if rule not in added] == rules
+
+
+def test_its_bridge_is_guarded_once_this_process_knows_what_is_to_pass() -> None:
+    """Rules without that would cut agents off."""
+    bridge = gateway_bridge_name()
+    assert bridge not in bridges_to_guard()
+    note_passage(bridge, PASSAGE)
+    try:
+        assert bridges_to_guard()[-1] == bridge
+    finally:
+        note_passage(bridge, None)
+    assert bridge not in bridges_to_guard()
