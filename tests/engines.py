@@ -10,6 +10,7 @@ from typing import Any
 import docker
 from docker.utils import kwargs_from_env
 
+from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.docker.rules_container import LABEL
 from containers.firewall.iptables import remove_rules
 from containers.vocabulary import INSTANCE_LABEL
@@ -29,11 +30,15 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
 
 
 def remove_networks(client: Any, instance: str) -> None:
-    """The networks of this instance, with their firewall rules, of whichever installation they are."""
+    """The networks of this instance, with their firewall rules and its gateway, of whichever installation they are."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the rules depend on some, also past pytest
     for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
         with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
             client.remove_container(helper["Id"], force=True)
+    for gateway in client.containers(all=True, filters={"label": [f"{GATEWAY_LABEL}={instance}"]}):
+        client.remove_container(gateway["Id"], force=True)
+    for volume in client.volumes(filters={"label": [f"{GATEWAY_LABEL}={instance}"]})["Volumes"] or []:
+        client.remove_volume(volume["Name"], force=True)
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
         if bridge := network["Options"].get("com.docker.network.bridge.name"):  # one on trial has none
             remove_rules(bridge)

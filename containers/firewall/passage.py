@@ -11,11 +11,16 @@ class Passage:
     port: int
     alone: str
 
+    @property
+    def answers(self) -> str:
+        """The rule that lets the gateway's answers out, and nothing that it begins itself."""
+        return (
+            f"-s {self.gateway} -p tcp --sport {self.port} -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
+        )
+
     def opens(self, bridge: str) -> list[str]:
-        """Rules that let agents connect to the gateway and its answers back, and nothing that it begins itself."""
-        there = f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port}"
-        back = f"-o {bridge} -s {self.gateway} -p tcp --sport {self.port}"
-        return [f"{there} -j ACCEPT", f"{back} -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"]
+        """The rules that let agents on the bridge connect to it."""
+        return [f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port} -j ACCEPT", f"-o {bridge} {self.answers}"]
 
 
 _known: dict[str, Passage] = {}

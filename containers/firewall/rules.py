@@ -131,7 +131,7 @@ def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[st
                 *allowed,
                 *_refuse_networks(version, refused),
             ],
-            to_host: [f"-j {limits}", *allowed, f"-j {refused}"],
+            to_host: [*([passage.answers] if passage else []), f"-j {limits}", *allowed, f"-j {refused}"],
         },
         hooks=[
             Hook(bridge=bridge, parents=("DOCKER-USER", "FORWARD"), chain=forwarded),

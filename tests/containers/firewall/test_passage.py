@@ -23,7 +23,11 @@ def test_agents_come_to_the_gateway_and_it_to_none_of_them() -> None:
         "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
     ]
     # Whatever others may reach on the host itself.
-    assert four.chains["BERTH-0-HOST"][:2] == ["-j BERTH-0-LIMITS", "-s 172.30.64.0/18 -j BERTH-0-REFUSE"]
+    assert four.chains["BERTH-0-HOST"][:3] == [
+        BACK.removeprefix("-o berth-0 "),
+        "-j BERTH-0-LIMITS",
+        "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
+    ]
     assert not any("172.30" in rule for rules in six.chains.values() for rule in rules)
 
 
@@ -31,7 +35,13 @@ def test_without_a_gateway_the_rules_are_the_same_but_for_its_own() -> None:
     plain, _ = make_rules(bridge="berth-0", allow=[], resolvers=[])
     opened, _ = make_rules(bridge="berth-0", allow=[], resolvers=[], passage=PASSAGE)
     for chain, rules in plain.chains.items():
-        added = {TO_IT, BACK, "-o berth-0 -j BERTH-0-LIMITS", "-s 172.30.64.0/18 -j BERTH-0-REFUSE"}
+        added = {
+            TO_IT,
+            BACK,
+            BACK.removeprefix("-o berth-0 "),
+            "-o berth-0 -j BERTH-0-LIMITS",
+            "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
+        }
         assert [rule for rule in opened.chains[chain] if rule not in added] == rules
 
 

@@ -1,0 +1,168 @@
+"""A gateway and agents in real containers, and the fakes as their upstreams."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid4
+
+from cryptography.fernet import Fernet
+from django.test import override_settings
+
+from containers.docker.engine import DockerEngine
+from containers.gateway.entries import (
+    BotEntry,
+    Entry,
+    ProviderEntry,
+    ProviderKind,
+    new_virtual_key,
+    new_virtual_token,
+)
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
+from containers.identity import container_name, own_labels
+from containers.vocabulary import PROJECT_LABEL, ContainerSpec
+from tests.containers.inside import run_inside
+from tests.engines import address_of_host, connect
+from tests.fakes.provider import FakeProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.image import ensure_gateway_image
+from tests.leftovers import remove_from_engine
+
+PATIENCE = 100.0
+ASSISTANT = "berth/assistant:latest"
+
+ASK = """\
+import json, sys, urllib.error, urllib.request
+url, headers, body, seconds = json.loads(sys.argv[1])
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+request = urllib.request.Request(url, body and body.encode(), headers)
+try:
+    with opener.open(request, timeout=seconds) as answer:
+        print(answer.status, answer.read(2000).decode())
+except urllib.error.HTTPError as error:
+    print(error.code, error.read(2000).decode())
+except OSError as error:
+    print(0, type(error).__name__, error)
+"""
+
+
+@dataclass
+class DeployedAgent:
+    """`token` and `key` are the real credentials, which the container never has."""
+
+    number: int
+    address: str
+    reach: Reach = Reach.INTERNET
+    project: str = ""
+    version: int = 0
+    token: str = ""
+    key: str = ""
+    virtual_token: str = ""
+    virtual_key: str = field(default_factory=lambda: new_virtual_key(ProviderKind.OPENAI))
+
+    def __post_init__(self) -> None:
+        bot = 760_000_000 + self.number
+        self.project = str(UUID(int=uuid4().int))
+        self.token = f"{bot}:CANARYtokenCANARYtokenCANARY{self.number:06}"
+        self.key = f"sk-CANARYkeyCANARYkeyCANARYkey{self.number:06}"
+        self.virtual_token = new_virtual_token(bot)
+
+    @property
+    def name(self) -> str:
+        return container_name(self.project)
+
+
+class Harbour:
+    """Everything carries an instance name of its own, and is removed by it."""
+
+    def __init__(self) -> None:
+        self.instance = f"gw-{uuid4().hex[:8]}"
+        self.client: Any = connect()
+        self.engine = DockerEngine()
+        host = address_of_host()
+        self.telegram = FakeTelegram(host=host)
+        self.provider = FakeProvider(host=host)
+        self.spec = GatewaySpec(key=Fernet.generate_key().decode())
+        self.numbers = count(1)
+        self.network: AgentsNetwork
+        self.address: GatewayAddress
+
+    @contextmanager
+    def open(self) -> Iterator["Harbour"]:
+        with self.settings(), self.telegram, self.provider:
+            try:
+                ensure_gateway_image(self.client)
+                assert self.engine.ensure_firewall() is None
+                self.address = self.engine.ensure_gateway(self.spec)
+                self.network = self.engine.agents_network()
+                yield self
+            finally:
+                remove_from_engine(self.instance)
+                self.client.close()
+
+    def settings(self) -> override_settings:
+        return override_settings(BERTH_INSTANCE=self.instance, BERTH_CONTAINER_NETWORK=f"{self.instance}-agents")
+
+    @property
+    def control(self) -> GatewayClient:
+        return GatewayClient(self.engine.gateway(), within=PATIENCE)
+
+    def new_agent(self, reach: Reach = Reach.INTERNET) -> DeployedAgent:
+        """One whose bot and key the fakes know, and of which the gateway has not been told yet."""
+        number = next(self.numbers)
+        agent = DeployedAgent(number, str(self.network.addresses(reach)[number + 10]), reach)
+        self.telegram.add_bot(agent.token)
+        self.provider.add_key(agent.key)
+        return agent
+
+    def tell(self, agent: DeployedAgent) -> None:
+        agent.version += 1
+        bot = BotEntry(virtual_token=agent.virtual_token, token=agent.token, base=self.telegram.url)
+        provider = ProviderEntry(
+            virtual_key=agent.virtual_key, key=agent.key, kind=ProviderKind.OPENAI, base=self.provider.api_base
+        )
+        entry = Entry(project=agent.project, address=agent.address, bot=bot, provider=provider)
+        assert self.control.apply(version=agent.version, entries=[entry]) == {agent.project: agent.version}
+
+    def void(self, agent: DeployedAgent) -> None:
+        agent.version += 1
+        assert self.control.apply(version=agent.version, void=[agent.project]) == {agent.project: agent.version}
+
+    def deploy(self, agent: DeployedAgent, *, image: str = ASSISTANT, **changes: Any) -> None:
+        """As the service would: the agent's files hold virtual credentials, and its addresses are the gateway's."""
+        values: dict[str, Any] = {
+            "name": agent.name,
+            "image": image,
+            "labels": {**own_labels(), PROJECT_LABEL: agent.project, "berth.owner": "alice"},
+            "generation": 1,
+            "environment": {
+                "TELEGRAM_API_BASE": f"{self.address.url}/tg",
+                "AGENT_API_BASE": f"{self.address.url}/llm/v1",
+            },
+            "secrets": {"telegram_bot_token": agent.virtual_token, "agent_api_key": agent.virtual_key},
+            "memory": 256 << 20,
+            "nano_cpus": 500_000_000,
+            "pids": 64,
+            "stop_timeout": 5,
+            "address": agent.address,
+            "reach": agent.reach,
+        }
+        self.engine.deploy(ContainerSpec(**values | changes), confirm=lambda: True)
+
+    def ask_from(
+        self, agent: DeployedAgent, url: str, headers: dict[str, str] | None = None, body: object = None
+    ) -> str:
+        """What an HTTP request from inside the agent's container is answered: status and body; 0 where nobody does."""
+        asked = json.dumps([url, headers or {}, json.dumps(body) if body is not None else None, 20])
+        return run_inside(self.client, agent.name, "/opt/agent/bin/python3", "-c", ASK, asked)[1]
+
+    def get_me(self, agent: DeployedAgent) -> str:
+        return f"{self.address.url}/tg/bot{agent.virtual_token}/getMe"
+
+    def calls_of(self, agent: DeployedAgent) -> int:
+        """How often the upstreams were asked with the agent's real credentials."""
+        asked = sum(each.key == agent.key for each in self.provider.asked(None))
+        return len(self.telegram.calls(agent.token)) + asked

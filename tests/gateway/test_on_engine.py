@@ -1,0 +1,141 @@
+"""The gateway's container and shipped agents behind it, on a real engine."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from containers.programs import is_root
+from tests.containers.inside import run_inside
+from tests.gateway.on_engine import ASK, PATIENCE, DeployedAgent, Harbour
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
+]
+
+
+@pytest.fixture(scope="module")
+def harbour() -> Iterator[Harbour]:
+    with Harbour().open() as harbour:
+        yield harbour
+
+
+@pytest.fixture(scope="module")
+def alice(harbour: Harbour) -> DeployedAgent:
+    return settle(harbour)
+
+
+@pytest.fixture(scope="module")
+def bob(harbour: Harbour) -> DeployedAgent:
+    return settle(harbour)
+
+
+def settle(harbour: Harbour) -> DeployedAgent:
+    """An agent that polls."""
+    agent = harbour.new_agent()
+    harbour.tell(agent)
+    harbour.deploy(agent)
+    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+    return agent
+
+
+def chat(harbour: Harbour, agent: DeployedAgent, words: str) -> str:
+    before = len(harbour.telegram.sent(agent.token))
+    harbour.telegram.say(agent.token, 1, words)
+    return harbour.telegram.wait_for_message(agent.token, after=before, timeout=PATIENCE).text
+
+
+def test_an_agent_without_any_credential_answers_its_chat(harbour: Harbour, alice: DeployedAgent) -> None:
+    assert chat(harbour, alice, "Where is the ship?") == "You said: Where is the ship?"
+    assert harbour.provider.asked()[-1].key == alice.key
+    seen = harbour.control.sightings()[alice.project]
+    assert (seen.telegram_status, seen.provider_status) == (200, 200)
+    assert seen.last_poll
+
+
+def test_a_new_key_works_with_the_next_message_in_the_same_container(harbour: Harbour, alice: DeployedAgent) -> None:
+    container = harbour.client.inspect_container(alice.name)["Id"]
+    harbour.provider.reject(alice.key)
+    alice.key += "new"
+    harbour.provider.add_key(alice.key)
+    harbour.tell(alice)
+    assert chat(harbour, alice, "And now?") == "You said: And now?"
+    assert harbour.client.inspect_container(alice.name)["Id"] == container
+
+
+def test_no_real_credential_is_anywhere_in_the_agent_or_the_engine(harbour: Harbour, alice: DeployedAgent) -> None:
+    gateway = harbour.engine.inspect_gateway()
+    assert gateway
+    for name in (alice.name, gateway.container_id):
+        described = json.dumps(harbour.client.inspect_container(name))
+        logged = harbour.client.logs(name).decode()
+        for text in (described, logged):
+            assert "CANARY" not in text
+            assert harbour.spec.key not in text
+    script = "cat /proc/*/environ; find /data /run /tmp /opt/agent -type f -exec grep -l CANARY {} +; env"
+    _, found = run_inside(harbour.client, alice.name, "sh", "-c", f"{script} 2>/dev/null")
+    assert "TELEGRAM_API_BASE" in found
+    assert "CANARY" not in found
+    _, kept = run_inside(harbour.client, gateway.container_id, "sh", "-c", "grep -r CANARY /data; echo looked")
+    assert kept == "looked\n"
+
+
+def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
+    harbour: Harbour, alice: DeployedAgent, bob: DeployedAgent
+) -> None:
+    url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {alice.virtual_key}"}
+    assert harbour.ask_from(alice, url, keyed).startswith("200 ")
+    assert harbour.ask_from(alice, harbour.get_me(alice)).startswith("200 ")
+    asked = len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme"))
+    for answer in (harbour.ask_from(bob, url, keyed), harbour.ask_from(bob, harbour.get_me(alice))):
+        assert answer.startswith("401 "), answer
+    for question in ([url, keyed, None, 20], [harbour.get_me(alice), {}, None, 20]):
+        command = [sys.executable, "-c", ASK, json.dumps(question)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("401 "), done.stdout
+    assert asked == (len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme")))
+
+
+def test_void_is_void_at_once_and_a_new_entry_counts_at_once(harbour: Harbour, bob: DeployedAgent) -> None:
+    harbour.void(bob)
+    before = harbour.calls_of(bob)
+    url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {bob.virtual_key}"}
+    assert harbour.ask_from(bob, url, keyed).startswith("401 ")
+    assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("401 ")
+    assert harbour.calls_of(bob) == before
+    harbour.tell(bob)
+    assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("200 ")
+
+
+def test_the_gateway_comes_back_by_itself_and_knows_its_agents(harbour: Harbour, alice: DeployedAgent) -> None:
+    before = harbour.engine.inspect_gateway()
+    assert before
+    kill_gateway(harbour, before.container_id)
+    wait_until(lambda: is_back(harbour, alice), within=PATIENCE, every=0.05)
+    assert chat(harbour, alice, "Still there?") == "You said: Still there?"
+    after = harbour.engine.inspect_gateway()
+    assert after
+    assert after.container_id == before.container_id
+    assert after.restart_count == (before.restart_count or 0) + 1
+
+
+def kill_gateway(harbour: Harbour, container: str) -> None:
+    """As the kernel would. The engine takes a kill of its own for a wish that the container stays down."""
+    script = (
+        "import os\n"
+        "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
+        "    words = open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\\0')\n"
+        "    if words[1:3] == [b'-m', b'gateway']: os.kill(int(pid), 9)\n"
+    )
+    run_inside(harbour.client, container, "/opt/gateway/bin/python3", "-c", script)
+
+
+def is_back(harbour: Harbour, agent: DeployedAgent) -> bool:
+    """Whether it knows the agent's credential: from this host it is one of a stranger, which is refused at once."""
+    command = [sys.executable, "-c", ASK, json.dumps([harbour.get_me(agent), {}, None, 5])]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("401 ")
