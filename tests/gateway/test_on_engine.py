@@ -94,7 +94,8 @@ def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
     asked = len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme"))
     for answer in (harbour.ask_from(bob, url, keyed), harbour.ask_from(bob, harbour.get_me(alice))):
         assert answer.startswith("401 "), answer
-    for question in ([url, keyed, None, 20], [harbour.get_me(alice), {}, None, 20]):
+    questions: list[list[object]] = [[url, keyed, None, 20], [harbour.get_me(alice), {}, None, 20]]
+    for question in questions:
         command = [sys.executable, "-c", ASK, json.dumps(question)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.startswith("401 "), done.stdout
