@@ -137,12 +137,12 @@ ensure_images() {
         code=0
         build_images "" --no-pull || code=$?
     fi
-    ((code == 0)) || fail "The agent images could not be built. What stands above says why."
+    ((code == 0)) || fail "The images could not be built. What stands above says why."
 }
 
 # build_images QUIET_CODE [OPTION]...
 build_images() {
     local quiet_code=$1
     shift
-    step "Building the agent images" .venv/bin/python manage.py build_images "$@"
+    step "Building the images" .venv/bin/python manage.py build_images "$@"
 }

@@ -93,9 +93,8 @@ class BuildContext:
 FIREWALL = BuildContext(folder=IMAGES.parent / "firewall" / "image", name="firewall")
 """Not an agent's: it sets firewall rules where this process may not."""
 
-
 GATEWAY = BuildContext(folder=IMAGES / "gateway")
-"""Not an agent's either: what stands between agents and the world."""
+"""Not an agent's either: what stands between agents and the world. Its folder is among theirs."""
 
 
 def find_contexts() -> list[BuildContext]:

@@ -92,7 +92,7 @@ def test_where_nothing_may_be_installed_the_error_is_shown(machine: Path) -> Non
     done = ensure_images(machine, may_install=False)
     assert done.returncode == 1
     assert "CommandError: There is no base image." in done.stderr
-    assert "Building the agent images: failed." in done.stderr
+    assert "Building the images: failed." in done.stderr
     assert calls(machine) == ["manage.py build_images"]
 
 

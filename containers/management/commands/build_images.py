@@ -1,4 +1,4 @@
-"""Builds the agent images that are not up to date."""
+"""Builds the images of the gateway and of the agents that are not up to date."""
 
 from argparse import ArgumentParser
 from collections import deque
@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from containers.docker_api import image_build
 from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import (
@@ -28,7 +29,7 @@ NO_BASE_IMAGE = 3
 
 class Command(BaseCommand):
     requires_system_checks = ()
-    help = "Build the images of the agent types as berth/<type>:latest, where anything has changed since."
+    help = "Build the images of the gateway and the agent types as berth/<type>:latest, where anything has changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
@@ -38,14 +39,13 @@ class Command(BaseCommand):
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        contexts = find_contexts()
-        if unknown := set(options["types"]) - {context.type for context in (*contexts, GATEWAY, FIREWALL)}:
+        if unknown := set(options["types"]) - {context.type for context in (*find_contexts(), GATEWAY, FIREWALL)}:
             message = f"There is no agent type {', '.join(sorted(unknown))}."
             raise CommandError(message)
         connection = Connection()
         try:
             chosen = self._choose(connection, options)
-            for context in _select(contexts, options["types"]):
+            for context in _select(options["types"]):
                 self._build(connection, context, chosen, options)
             if not options["types"] and not (is_local_engine() and can_set_rules()):
                 self._build_firewall(connection, chosen, options)
@@ -110,6 +110,9 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _select(contexts: list[BuildContext], types: list[str]) -> list[BuildContext]:
-    """All agent types, or those that are named, among which the images of the gateway and the firewall may be."""
-    return [each for each in (*contexts, GATEWAY, FIREWALL) if each.type in types] if types else contexts
+def _select(types: list[str]) -> list[BuildContext]:
+    """What is named, or else the gateway, without which no agent has a way out, and then all agent types."""
+    contexts = find_contexts()
+    if types:
+        return [each for each in (GATEWAY, *contexts, FIREWALL) if each.type in types]
+    return [*([GATEWAY] if GATEWAY.folder.parent == image_build.IMAGES else []), *contexts]

@@ -14,7 +14,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from containers.docker_api import base_image, image_build
-from containers.docker_api.image_build import BuildContext, find_contexts
+from containers.docker_api.image_build import GATEWAY, BuildContext, find_contexts
+from containers.management.commands import build_images
 from containers.management.commands.build_images import NO_BASE_IMAGE
 from tests.containers.docker_under_test import DockerUnderTest
 
@@ -54,6 +55,14 @@ def names(archive: io.BytesIO) -> dict[str, tarfile.TarInfo]:
 
 def test_the_shipped_types_are_found() -> None:
     assert "berth/assistant:latest" in [context.image for context in find_contexts()]
+
+
+def test_the_gateway_is_built_before_the_agents_that_need_it() -> None:
+    assert build_images._select([])[:2] == [GATEWAY, *find_contexts()][:2]
+    assert [each.type for each in build_images._select(["assistant", "firewall", "gateway"])] == [
+        "gateway", "assistant", "firewall",
+    ]  # fmt: skip
+    assert GATEWAY not in find_contexts()
 
 
 def test_the_digest_follows_content_mode_and_base(folder: Path) -> None:
