@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.gateway.words import ADDRESS_LABEL
+from containers.gateway.words import ADDRESS_LABEL, Reach
 from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
@@ -39,6 +39,8 @@ Those of memory and queues are the kernel's own (64 KiB before 5.16), which an e
 
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
+
+NO_NAMES = "127.0.0.1"
 
 NO_TERMINAL = {"Tty": False, "OpenStdin": False}
 
@@ -95,14 +97,21 @@ def container_payload(
             "Mounts": _mounts(spec, state=state, quota=quota),
             "NetworkMode": network,
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
-            **_unless_empty(Dns=list(name_servers), Runtime=runtime),
+            **_names(spec, name_servers) | ({"Runtime": runtime} if runtime else {}),
         },
         **_endpoint(spec, network),
     }
 
 
-def _unless_empty(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value}
+def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:
+    """Who is asked for names. For an agent that reaches the gateway alone it is one inside it, where nobody answers.
+
+    The engine's resolver asks that one from there, and not past the rules as it does with others. It may say nothing
+    at all then, so that programs are not to wait for long.
+    """
+    if spec.reach is Reach.GATEWAY:
+        return {"Dns": [NO_NAMES], "DnsOptions": ["timeout:1", "attempts:1"]}
+    return {"Dns": list(name_servers)} if name_servers else {}
 
 
 def _endpoint(spec: ContainerSpec, network: str) -> dict[str, Any]:

@@ -14,17 +14,12 @@ from containers.docker.drift import wanted_policy
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
-from containers.gateway.words import Reach
 from containers.hardening import container_payload
 from containers.identity import gateway_network_name, network_name
 from containers.vocabulary import ContainerSpec
 
 ASK_AGAIN_AFTER = 3600.0
 """Seconds after a refusal. Somebody may have moved Docker's directory."""
-
-
-NO_NAMES = ("127.0.0.1",)
-"""The engine's resolver asks it from inside the agent, where nobody answers."""
 
 
 class HardQuota:
@@ -42,7 +37,7 @@ class HardQuota:
             runtime=settings.BERTH_CONTAINER_RUNTIME,
             state=state,
             restart_policy=wanted_policy(),
-            name_servers=settings.BERTH_DNS if spec.reach is Reach.INTERNET else NO_NAMES,
+            name_servers=settings.BERTH_DNS,
         )
         size = spec.disk_ceiling if is_new and time.monotonic() >= self._refused_until else 0
         try:

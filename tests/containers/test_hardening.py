@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from containers.gateway.words import Reach
 from containers.hardening import SECCOMP_PROFILE, container_payload
 from containers.vocabulary import ContainerSpec
 
@@ -176,3 +177,21 @@ def test_whatever_the_spec_only_names_and_figures_differ(spec: ContainerSpec) ->
 )
 def test_it_passes_the_cis_benchmark(item: str, holds: Any) -> None:
     assert holds(container_payload(SPEC, network="berth-agents")["HostConfig"]), item
+
+
+def test_an_agent_with_an_address_of_its_own_has_it_on_its_network_and_in_its_labels() -> None:
+    spec = replace(SPEC, address="172.30.128.9")
+    payload = container_payload(spec, network="berth-agents-gateway")
+    endpoint = {"berth-agents-gateway": {"IPAMConfig": {"IPv4Address": "172.30.128.9"}}}
+    assert payload.pop("NetworkingConfig") == {"EndpointsConfig": endpoint}
+    assert payload["Labels"].pop("berth.address") == "172.30.128.9"
+    plain = container_payload(SPEC, network="berth-agents-gateway")
+    plain["HostConfig"]["Mounts"] = payload["HostConfig"]["Mounts"]  # volumes have the same labels
+    assert payload == plain
+
+
+def test_who_reaches_the_gateway_alone_asks_no_name_server_whatever_is_chosen() -> None:
+    spec = replace(SPEC, address="172.30.64.9", reach=Reach.GATEWAY)
+    host = container_payload(spec, network="n", name_servers=["9.9.9.9"])["HostConfig"]
+    assert host["Dns"] == ["127.0.0.1"]
+    assert host["DnsOptions"] == ["timeout:1", "attempts:1"]

@@ -6,7 +6,7 @@ import tarfile
 from typing import Any
 
 from containers.firewall.bridge import bridge_name
-from containers.identity import container_name, former_name, network_name, own_labels
+from containers.identity import container_name, former_name, gateway_network_name, network_name, own_labels
 from containers.vocabulary import ContainerSpec
 
 KEY, ID = "1", "c" * 64
@@ -82,6 +82,7 @@ def working_script() -> dict[str, list[Answer]]:
     return {
         "GET /networks/bridge": [("answer", 200, json.dumps(bridge).encode())],
         f"GET /networks/{network_name()}": [("answer", 200, json.dumps(network).encode())],
+        f"GET /networks/{gateway_network_name()}": [GONE],
         "GET /containers/json": [NO_CONTAINERS],  # a list may lack what there is, and then the name decides
         "GET /volumes": [NO_VOLUMES],
         f"GET /containers/{NAME}/json": [GONE],

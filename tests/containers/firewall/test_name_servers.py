@@ -4,13 +4,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import docker
 import pytest
 
+from containers.hardening import NO_NAMES
 from tests.chaos.private_engine import PrivateEngine
 from tests.containers.rootfs import make_images
 from tests.waiting import wait_until
@@ -58,6 +59,20 @@ def engine() -> Iterator[PrivateEngine]:
 
 def who_asks(engine: PrivateEngine, name_servers: list[str], log: Path) -> set[str]:
     """The addresses from which the name servers are asked when an agent asks Docker's resolver."""
+    with asking(engine, name_servers, log) as ask:
+
+        def is_asked() -> bool:
+            """Where the server does not listen yet, the resolver answers by itself that it failed."""
+            ask(ASK)
+            return bool(log.read_text().strip())
+
+        wait_until(is_asked, within=120)
+    return set(log.read_text().split())
+
+
+@contextmanager
+def asking(engine: PrivateEngine, name_servers: list[str], log: Path) -> Iterator[Callable[[str], None]]:
+    """Runs a script on an agent's network. The name servers write into the log by whom they are asked."""
     with ExitStack() as stack:
         client = docker.APIClient(base_url=engine.url, version="auto", timeout=120)
         stack.callback(client.close)
@@ -74,15 +89,12 @@ def who_asks(engine: PrivateEngine, name_servers: list[str], log: Path) -> set[s
         stack.callback(client.remove_container, agent, force=True)
         client.start(agent)
         pid = client.inspect_container(agent)["State"]["Pid"]
-        inside = ["nsenter", "--target", str(pid), "--net", sys.executable, "-c", ASK]
+        inside = ["nsenter", "--target", str(pid), "--net", sys.executable, "-c"]
 
-        def is_asked() -> bool:
-            """Where the server does not listen yet, the resolver answers by itself that it failed."""
-            subprocess.run(inside, check=True, timeout=120)
-            return bool(log.read_text().strip())
+        def ask(script: str) -> None:
+            subprocess.run([*inside, script], check=True, timeout=120, stderr=subprocess.DEVNULL)
 
-        wait_until(is_asked, within=120)
-        return set(log.read_text().split())
+        yield ask
 
 
 def test_with_a_loopback_name_server_the_engine_asks_past_all_rules(engine: PrivateEngine, tmp_path: Path) -> None:
@@ -96,3 +108,28 @@ def test_with_name_servers_of_its_own_the_agent_asks_where_the_rules_count(
     asked = who_asks(engine, [ADDRESS], tmp_path / "log")
     assert asked
     assert not {address for address in asked if address.startswith("127.") or address == ADDRESS}
+
+
+def test_for_an_agent_that_reaches_the_gateway_alone_nobody_is_asked(engine: PrivateEngine, tmp_path: Path) -> None:
+    """Neither from where rules count it nor past them. The resolver may answer that it failed, or not at all."""
+    log = tmp_path / "log"
+    give_up = ASK.replace("settimeout(60)", "settimeout(3)").replace(
+        "assert asking.recv(999)[:2] == question[:2]",
+        "try:\n    answer = asking.recv(999)\n    assert answer[3] & 15 == 2, answer\nexcept TimeoutError:\n    pass",
+    )
+    directly = ASK.replace("127.0.0.11", ADDRESS)
+    with asking(engine, [NO_NAMES], log) as ask:
+        # Both servers listen: this one is asked by this test.
+        wait_until(lambda: _is_answered(ask, directly), within=120, every=0.2)
+        before = log.read_text()
+        ask(give_up)
+        ask(give_up)
+        assert log.read_text() == before
+
+
+def _is_answered(ask: Callable[[str], None], script: str) -> bool:
+    try:
+        ask(script.replace("settimeout(60)", "settimeout(1)"))
+    except subprocess.CalledProcessError:
+        return False
+    return True

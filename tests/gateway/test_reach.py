@@ -1,0 +1,136 @@
+"""Where agents behind the gateway can send packets, and where it can: with real packets, on a real engine."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import override_settings
+
+from containers.gateway.words import PORT, Reach
+from containers.identity import exit_network_name
+from containers.programs import is_root
+from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener
+from tests.containers.inside import run_inside
+from tests.engines import address_of_host
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
+    can_filter,
+]
+
+DOOR = 8181
+CONNECT = """\
+import socket, sys
+try:
+    with socket.create_connection((sys.argv[1], int(sys.argv[2])), 3) as connection:
+        print("reached", connection.getpeername()[0])
+except OSError as error:
+    print(type(error).__name__, error)
+"""
+LISTEN = "import socket; door = socket.create_server(('0.0.0.0', 8181), backlog=64); import time; time.sleep(600)"
+
+
+@pytest.fixture(scope="module")
+def harbour() -> Iterator[Harbour]:
+    with Harbour().open() as harbour:
+        yield harbour
+
+
+@pytest.fixture(scope="module")
+def free(harbour: Harbour) -> DeployedAgent:
+    return settle(harbour, Reach.INTERNET)
+
+
+@pytest.fixture(scope="module")
+def other(harbour: Harbour) -> DeployedAgent:
+    """At its address somebody listens."""
+    agent = settle(harbour, Reach.INTERNET)
+    made = harbour.client.exec_create(agent.name, ["/opt/agent/bin/python3", "-c", LISTEN])
+    harbour.client.exec_start(made["Id"], detach=True)
+    wait_until(lambda: "reached" in connect(harbour, agent.name, "127.0.0.1"), within=PATIENCE)
+    return agent
+
+
+@pytest.fixture(scope="module")
+def alone(harbour: Harbour) -> DeployedAgent:
+    return settle(harbour, Reach.GATEWAY)
+
+
+@pytest.fixture(scope="module")
+def public() -> Iterator[str]:
+    """An address of the internet. At all addresses of this machine somebody listens, too."""
+    with fake_internet() as address, listener():
+        yield address
+
+
+def settle(harbour: Harbour, reach: Reach) -> DeployedAgent:
+    agent = harbour.new_agent(reach)
+    harbour.tell(agent)
+    harbour.deploy(agent)
+    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+    return agent
+
+
+def connect(harbour: Harbour, container: str, address: str, port: int = DOOR) -> str:
+    python = "/opt/gateway/bin/python3" if "-gateway-" in container else "/opt/agent/bin/python3"
+    return run_inside(harbour.client, container, python, "-c", CONNECT, address, str(port))[1]
+
+
+def gateway_of(harbour: Harbour) -> tuple[str, str]:
+    """The name of the gateway's container, and its address on its own way out."""
+    found = harbour.engine.inspect_gateway()
+    assert found
+    ends = harbour.client.inspect_container(found.name)["NetworkSettings"]["Networks"]
+    return found.name, ends[exit_network_name()]["IPAddress"]
+
+
+def near(harbour: Harbour) -> list[str]:
+    """Addresses of this machine at which somebody listens."""
+    exits = harbour.client.inspect_network(exit_network_name())["IPAM"]["Config"][0]
+    return [str(harbour.network.host), address_of_host(), exits["Gateway"]]
+
+
+def test_an_agent_reaches_the_internet_and_of_what_is_near_the_gateway_alone(
+    harbour: Harbour, free: DeployedAgent, other: DeployedAgent, public: str
+) -> None:
+    name, outside = gateway_of(harbour)
+    assert "reached" in connect(harbour, free.name, public)
+    assert "reached" in connect(harbour, free.name, harbour.address.host, PORT)
+    for address in (other.address, *near(harbour)):
+        assert "reached" not in connect(harbour, free.name, address), address
+    for port in (DOOR, PORT + 1, 22):
+        assert "refused" in connect(harbour, free.name, harbour.address.host, port)
+    assert "reached" not in connect(harbour, free.name, outside, PORT)
+    assert "reached" in connect(harbour, name, near(harbour)[-1])  # its own way out is another one
+
+
+def test_the_gateway_begins_no_connection_to_an_agent(harbour: Harbour, other: DeployedAgent) -> None:
+    name, _ = gateway_of(harbour)
+    assert "reached" not in connect(harbour, name, other.address)
+
+
+def test_who_may_reach_the_gateway_alone_reaches_nothing_else(
+    harbour: Harbour, alone: DeployedAgent, other: DeployedAgent, public: str
+) -> None:
+    assert harbour.ask_from(alone, harbour.get_me(alone)).startswith("200 ")
+    harbour.telegram.say(alone.token, 1, "Alone?")
+    assert harbour.telegram.wait_for_message(alone.token, timeout=PATIENCE).text == "You said: Alone?"
+    outside = gateway_of(harbour)[1]
+    for allowed in ([], [("0.0.0.0/0", None)]):
+        with override_settings(BERTH_EGRESS_ALLOW=allowed):
+            assert harbour.engine.ensure_firewall() is None
+            for address in (public, other.address, *near(harbour)):
+                assert "reached" not in connect(harbour, alone.name, address), address
+            assert "reached" not in connect(harbour, alone.name, outside, PORT)
+            assert harbour.ask_from(alone, harbour.get_me(alone)).startswith("200 ")
+    assert harbour.engine.ensure_firewall() is None
+
+
+def test_who_may_reach_the_gateway_alone_is_told_no_name(harbour: Harbour, alone: DeployedAgent) -> None:
+    """That nobody is asked for one: `tests/containers/firewall/test_name_servers.py`."""
+    assert "gaierror" in connect(harbour, alone.name, "example.org")
+    kept = harbour.client.inspect_container(alone.name)["HostConfig"]["Dns"]
+    assert kept == ["127.0.0.1"]
