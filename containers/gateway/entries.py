@@ -99,6 +99,8 @@ class Entry:
     prices: Mapping[str, Price] = field(default_factory=dict)
     limits: Limits = Limits()
     budget: Budget = Budget()
+    hosts: frozenset[str] = frozenset()
+    """Other hosts that the agent may reach by CONNECT: `name`, `*.name`, either with `:port` where that is not 443."""
 
     def as_document(self) -> dict[str, Any]:
         return {
@@ -110,6 +112,7 @@ class Entry:
             "prices": {model: asdict(price) for model, price in self.prices.items()},
             "limits": asdict(self.limits),
             "budget": asdict(self.budget),
+            "hosts": sorted(self.hosts),
         }
 
 

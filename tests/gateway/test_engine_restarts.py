@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import docker
 import pytest
@@ -47,7 +48,8 @@ def private() -> Iterator[PrivateEngine]:
         ensure_gateway_image(usual)
         engine.start()
         with_image = docker.APIClient(base_url=engine.url, version="auto", timeout=120)
-        list(with_image.load_image(usual.get_image(GATEWAY.image)))
+        load: Any = with_image.load_image
+        list(load(usual.get_image(GATEWAY.image)))
         with_image.close()
         yield engine
     finally:

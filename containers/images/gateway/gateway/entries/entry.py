@@ -9,6 +9,8 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from gateway.tunnels.target import Target, read_host
+
 _PROJECT = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
@@ -94,6 +96,8 @@ class Entry:
     prices: Mapping[str, Price] = field(default_factory=dict)
     limits: Limits = Limits()
     budget: Budget = Budget()
+    hosts: frozenset[Target] = frozenset()
+    """Other hosts that the agent may reach by CONNECT."""
 
 
 def digest(credential: str) -> str:
@@ -113,6 +117,7 @@ def read_entry(document: object) -> Entry:
         prices={name: _price(price) for name, price in _object(given.get("prices") or {}, "prices").items()},
         limits=Limits(**_numbers(given.get("limits") or {}, "limits", Limits.__slots__)),
         budget=Budget(**_numbers(given.get("budget") or {}, "budget", Budget.__slots__)),
+        hosts=frozenset(map(_host, _strings(given.get("hosts") or [], "hosts"))),
     )
 
 
@@ -148,6 +153,13 @@ def _address(value: object) -> str | None:
         return str(ip_address(str(value)))
     except ValueError:
         raise EntryError("address is no IP address.") from None
+
+
+def _host(value: str) -> Target:
+    found = read_host(value)
+    if found is None:
+        raise EntryError("hosts holds what is no name of a host, with or without a port.")
+    return found
 
 
 def _base(value: object) -> str:

@@ -1,6 +1,7 @@
 """The records in memory, found by a virtual credential. The store behind it is written first."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ class Table:
         self._records = {record.project: record for record in store.load()}
         self._valid: dict[str, Entry] = {}
         self._void: set[str] = set()
+        self._at: dict[str, Entry] = {}
         self._index()
 
     def tell(self, changed: Changed) -> None:
@@ -38,6 +40,10 @@ class Table:
     def find(self, virtual: str) -> Entry | None:
         """The entry to which the credential with this digest belongs."""
         return self._valid.get(virtual)
+
+    def find_address(self, address: str) -> Entry | None:
+        """The entry of the one project whose agent has this address."""
+        return self._at.get(address)
 
     def is_void(self, virtual: str) -> bool:
         """Whether the credential counted once and counts no more."""
@@ -97,3 +103,6 @@ class Table:
             for virtual in record.virtual
         }
         self._void = {virtual for record in self._records.values() for virtual in record.void} - self._valid.keys()
+        entries = [record.entry for record in self._records.values() if record.entry is not None]
+        shared = Counter(entry.address for entry in entries)
+        self._at = {entry.address: entry for entry in entries if entry.address and shared[entry.address] == 1}

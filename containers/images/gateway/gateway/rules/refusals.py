@@ -13,6 +13,7 @@ class Why(Enum):
 
     CREDENTIAL = (401, "invalid_request_error", "authentication_error")
     LATER = (503, "server_error", "overloaded_error")
+    FORBIDDEN = (403, "invalid_request_error", "permission_error")
     NOT_FOUND = (404, "invalid_request_error", "not_found_error")
     BAD = (400, "invalid_request_error", "invalid_request_error")
     TOO_LARGE = (413, "invalid_request_error", "request_too_large")
@@ -76,6 +77,14 @@ def shape_for_telegram(error: RefusedError) -> Refusal:
     if error.why is Why.RATE and error.retry_after is not None:
         document["parameters"] = {"retry_after": error.retry_after}
     return _refusal(error.why.status, document, error)
+
+
+def shape_for_tunnel(error: RefusedError) -> Refusal:
+    """In plain words: the client of a proxy shows the status, and little more."""
+    headers = {"Content-Type": "text/plain; charset=utf-8", **error.headers}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return Refusal(error.why.status, error.words.encode() + b"\n", headers)
 
 
 def _refusal(status: int, document: object, error: RefusedError) -> Refusal:

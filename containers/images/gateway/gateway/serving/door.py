@@ -4,7 +4,7 @@ import asyncio
 import logging
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from aiohttp import web
@@ -16,10 +16,20 @@ from gateway.pipes.passing import BrokenError
 from gateway.providers.call import ProviderCalls, Wish
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import TelegramPath, is_for_anthropic, read_provider, read_telegram
-from gateway.rules.refusals import Refusal, RefusedError, Why, shape_for_provider, shape_for_telegram
+from gateway.rules.refusals import (
+    Refusal,
+    RefusedError,
+    Why,
+    shape_for_provider,
+    shape_for_telegram,
+    shape_for_tunnel,
+)
 from gateway.rules.swap import provider_query
 from gateway.rules.who import Grace, Stranger, identify
 from gateway.telegram.call import TelegramCalls
+from gateway.tunnels.target import Target, read_target
+from gateway.tunnels.tunnel import Tunnels
+from gateway.tunnels.who import find_agent
 
 LONGEST_PATH = 8000
 FENCED_WITHIN = 5.0
@@ -32,23 +42,30 @@ logger = logging.getLogger(__name__)
 
 
 class Door:
-    def __init__(self, table: Table, grace: Grace, telegram: TelegramCalls, providers: ProviderCalls) -> None:
+    def __init__(
+        self, table: Table, grace: Grace, telegram: TelegramCalls, providers: ProviderCalls, tunnels: Tunnels
+    ) -> None:
         self._table = table
         self._grace = grace
         self._telegram = telegram
         self._providers = providers
+        self._tunnels = tunnels
         self._inside: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        asks = self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
         try:
-            return await asks(request)
+            return await self._choose(request)(request)
         except (BrokenError, ConnectionError):
             return _cut(request)  # the second one: the agent has gone
         except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
             place = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)  # noqa: TRY400 - as above
             return _cut(request)
+
+    def _choose(self, request: web.BaseRequest) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+        if request.method == "CONNECT":
+            return self._ask_tunnel
+        return self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
 
     async def fence(self, project: str) -> None:
         """Ends what is in flight of a project whose credentials are void. It has ended when this returns."""
@@ -80,6 +97,16 @@ class Door:
                 return await self._providers.answer(wish)
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
+
+    async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            target = _read_target(request)
+            given = request.headers.getall("Proxy-Authorization", ())
+            entry = find_agent(self._table, self._grace, given=given, address=address_of(request.transport))
+            with self._counted(entry, request):
+                return await self._tunnels.call(request, entry, target)
+        except RefusedError as error:
+            return _answer(request, shape_for_tunnel(error))
 
     def _find_bot(self, request: web.BaseRequest) -> tuple[Entry, Bot, TelegramPath]:
         path = read_telegram(request.raw_path)
@@ -119,6 +146,13 @@ class Door:
             inside.discard(transport)
             if not inside:
                 self._inside.pop(entry.project, None)
+
+
+def _read_target(request: web.BaseRequest) -> Target:
+    target = read_target(request.raw_path)
+    if target is None:
+        raise RefusedError(Why.BAD, "CONNECT needs the name of a host and a port.")
+    return target
 
 
 def _read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wish:

@@ -22,6 +22,7 @@ from gateway.serving.door import Door
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
 from gateway.truth import Truth
+from gateway.tunnels.tunnel import Tunnels
 
 IDLE_FOR = 65.0
 """Seconds that an agent's connection may be without a request, or with half of one's head."""
@@ -45,8 +46,9 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
             table = Table(store)
             telegram = TelegramCalls(client, polls, truth, ledger)
             providers = ProviderCalls(client, ledger, truth, Rates(loop.time))
-            door = Door(table, Grace(config.grace, loop.time), telegram, providers)
-            table.tell(Fence(door, polls, truth).change)
+            tunnels = Tunnels()
+            door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels)
+            table.tell(Fence(door, polls, truth, tunnels).change)
             async with _serve(config, door) as port, _control(config, Commands(table, ledger, truth)):
                 yield port
                 polls.end_all()
@@ -58,14 +60,17 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
 class Fence:
     """Ends what is in flight when what it was allowed by has changed."""
 
-    def __init__(self, door: Door, polls: Polls, truth: Truth) -> None:
+    def __init__(self, door: Door, polls: Polls, truth: Truth, tunnels: Tunnels) -> None:
         self._door = door
         self._polls = polls
         self._truth = truth
+        self._tunnels = tunnels
 
     async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
+        if new is None or new.hosts != old.hosts:
+            self._tunnels.end_of(old.project)
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:

@@ -1,0 +1,1 @@
+"""CONNECT: the way to the few other hosts that an agent may reach."""

@@ -1,0 +1,56 @@
+"""Where a CONNECT is to lead, and whether it may. Pure."""
+
+import re
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv4Network
+from typing import NamedTuple
+
+HTTPS = 443
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?=[a-z0-9-]*[a-z]){_LABEL}")
+"""At least two labels, of which the last one is no number: no address in any way of writing it."""
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_HIGHEST = 65535
+
+_NOT_PUBLIC = tuple(map(IPv4Network, ("168.63.129.16/32", "192.88.99.0/24", "192.0.0.0/24")))
+"""Beyond what IANA does not call globally reachable: Azure's metadata, relays that are no more, and what older versions
+of the library take for global."""
+
+
+class Target(NamedTuple):
+    host: str
+    port: int
+
+
+def read_target(text: str) -> Target | None:
+    """A name with its port. None for an address, and for what is neither."""
+    name, colon, number = text.rpartition(":")
+    name = name.lower()
+    if not colon or not _NAME.fullmatch(name) or not _PORT.fullmatch(number) or int(number) > _HIGHEST:
+        return None
+    return Target(name, int(number))
+
+
+def read_host(text: str) -> Target | None:
+    """An allowed host: a name, or `*.` and a name for all below it, with a port unless that is 443."""
+    star, rest = ("*.", text[2:]) if text.startswith("*.") else ("", text)
+    found = read_target(rest if ":" in rest else f"{rest}:{HTTPS}")
+    return found and Target(star + found.host, found.port)
+
+
+def is_allowed(target: Target, hosts: Collection[Target]) -> bool:
+    names = [target.host]
+    rest = target.host
+    while "." in rest:
+        rest = rest.partition(".")[2]
+        names.append(f"*.{rest}")
+    return any(Target(name, target.port) in hosts for name in names)
+
+
+def is_public(address: str) -> bool:
+    """Whether the IPv4 address is one of the internet. Names may lead anywhere, also to this machine's neighbours."""
+    try:
+        found = IPv4Address(address)
+    except ValueError:
+        return False
+    return found.is_global and not found.is_multicast and not any(found in network for network in _NOT_PUBLIC)

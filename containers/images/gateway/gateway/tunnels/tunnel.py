@@ -1,0 +1,124 @@
+"""Carries bytes between an agent and a host that it may reach, as fast as both take them."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from aiohttp import web
+
+from gateway.entries.entry import Entry
+from gateway.pipes.passing import BrokenError
+from gateway.rules.refusals import RefusedError, Why
+from gateway.tunnels.connect import Resolve, open_far_end, resolve
+from gateway.tunnels.target import Target, is_allowed
+
+MOST = 32
+"""Tunnels of a project at a time."""
+IDLE_FOR = 300.0
+"""Seconds after which a tunnel is closed through which nothing goes."""
+PIECE = 65536
+OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+class Ended(web.StreamResponse):
+    """What is left to say after a tunnel: nothing."""
+
+    async def prepare(self, _request: web.BaseRequest) -> None:
+        self.force_close()
+
+    async def write_eof(self, _data: bytes = b"") -> None:
+        return None
+
+
+class Tunnels:
+    def __init__(self, resolve: Resolve = resolve) -> None:
+        self._resolve = resolve
+        self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
+
+    async def call(self, request: web.BaseRequest, entry: Entry, target: Target) -> web.StreamResponse:
+        """Returns when either end has hung up. Raises RefusedError before anything is passed."""
+        if not is_allowed(target, entry.hosts):
+            raise RefusedError(Why.FORBIDDEN, "This agent may not reach that host.")
+        near = request.transport
+        if near is None:
+            raise BrokenError
+        with self._count(entry, near):
+            reader, writer = await open_far_end(target, self._resolve)
+            try:
+                await _carry(request, near, reader, writer)
+            finally:
+                writer.transport.abort() if near.is_closing() else writer.close()
+                near.close()
+        return Ended()
+
+    def end_of(self, project: str) -> None:
+        """Cuts the tunnels of a project that may reach other hosts now."""
+        for transport in list(self._open.get(project, ())):
+            transport.abort()
+
+    @contextmanager
+    def _count(self, entry: Entry, near: asyncio.Transport) -> Iterator[None]:
+        mine = self._open[entry.project]
+        if len(mine) >= MOST:
+            raise RefusedError(Why.RATE, "This agent has too many connections at a time.", retry_after=1)
+        mine.add(near)
+        try:
+            yield
+        finally:
+            mine.discard(near)
+            if not mine:
+                self._open.pop(entry.project, None)
+
+
+class Forwarder:
+    """Takes what comes from the agent, in the place of the server's own parser."""
+
+    def __init__(self, near: asyncio.Transport, writer: asyncio.StreamWriter) -> None:
+        self._near = near
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._draining: asyncio.Task[None] | None = None
+        self.moved_at = self._loop.time()
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self.moved_at = self._loop.time()
+        self._writer.write(data)
+        if self._writer.transport.get_write_buffer_size() > PIECE and self._draining is None:
+            self._near.pause_reading()
+            self._draining = self._loop.create_task(self._drain())
+        return False, b""
+
+    def feed_eof(self) -> None:
+        self._writer.close()
+
+    async def _drain(self) -> None:
+        try:
+            with suppress(ConnectionError):
+                await self._writer.drain()
+        finally:
+            self._draining = None
+            if not self._near.is_closing():
+                self._near.resume_reading()
+
+
+async def _carry(
+    request: web.BaseRequest, near: asyncio.Transport, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    loop, forwarder = asyncio.get_running_loop(), Forwarder(near, writer)
+    protocol: Any = request.protocol
+    with suppress(ConnectionError):
+        await request.writer.write(OPEN)
+        protocol.set_parser(forwarder)
+        while True:
+            try:
+                async with asyncio.timeout(IDLE_FOR):
+                    piece = await reader.read(PIECE)
+            except TimeoutError:
+                if loop.time() - forwarder.moved_at >= IDLE_FOR:
+                    return
+                continue
+            if not piece:
+                return
+            await request.writer.write(piece)

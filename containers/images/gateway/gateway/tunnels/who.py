@@ -1,0 +1,47 @@
+"""Which agent asks for a tunnel. Pure, but for the memory of strangers."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from contextlib import suppress
+
+from gateway.entries.entry import Entry
+from gateway.entries.table import Table
+from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.who import Grace, Stranger, identify
+
+UNKNOWN = "Nobody is known here by this address or credential."
+
+
+def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str) -> Entry:
+    """By its address, which no other agent can have. Where its entry has none, a virtual credential is to be given.
+
+    `given` are the values of Proxy-Authorization: the credential is the password of the scheme Basic. Raises
+    RefusedError.
+    """
+    if len(given) > 1:
+        raise RefusedError(Why.BAD, "A header came twice.")
+    if given:
+        found = identify(table, grace, credential=_read_password(given[0]), address=address)
+        if isinstance(found, Entry):
+            return found
+        is_late = found is Stranger.LATER
+    else:
+        entry = table.find_address(address)
+        if entry is not None:
+            return entry
+        is_late = not grace.is_over(address, "")
+    if is_late:
+        raise RefusedError(Why.LATER, "Service Unavailable", retry_after=1)
+    raise RefusedError(Why.FORBIDDEN, UNKNOWN)
+
+
+def _read_password(value: str) -> str:
+    scheme, _, encoded = value.partition(" ")
+    password = ""
+    if scheme.lower() == "basic":
+        with suppress(binascii.Error, UnicodeDecodeError):
+            password = base64.b64decode(encoded.strip(), validate=True).decode("ascii").partition(":")[2]
+    if not password:
+        raise RefusedError(Why.FORBIDDEN, UNKNOWN)
+    return password
