@@ -56,6 +56,7 @@ class DeployedAgent:
     number: int
     address: str
     reach: Reach = Reach.INTERNET
+    hosts: tuple[str, ...] = ()
     project: str = ""
     version: int = 0
     token: str = ""
@@ -78,7 +79,8 @@ class DeployedAgent:
 class Harbour:
     """Everything carries an instance name of its own, and is removed by it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, name_servers: tuple[str, ...] = ()) -> None:
+        self.name_servers = list(name_servers)
         self.instance = f"gw-{uuid4().hex[:8]}"
         self.client: Any = connect()
         self.engine = DockerEngine()
@@ -104,7 +106,11 @@ class Harbour:
                 self.client.close()
 
     def settings(self) -> override_settings:
-        return override_settings(BERTH_INSTANCE=self.instance, BERTH_CONTAINER_NETWORK=f"{self.instance}-agents")
+        return override_settings(
+            BERTH_INSTANCE=self.instance,
+            BERTH_CONTAINER_NETWORK=f"{self.instance}-agents",
+            BERTH_DNS=self.name_servers,
+        )
 
     @property
     def control(self) -> GatewayClient:
@@ -124,7 +130,13 @@ class Harbour:
         provider = ProviderEntry(
             virtual_key=agent.virtual_key, key=agent.key, kind=ProviderKind.OPENAI, base=self.provider.api_base
         )
-        entry = Entry(project=agent.project, address=agent.address, bot=bot, provider=provider)
+        entry = Entry(
+            project=agent.project,
+            address=agent.address,
+            bot=bot,
+            provider=provider,
+            hosts=frozenset(agent.hosts),
+        )
         assert self.control.apply(version=agent.version, entries=[entry]) == {agent.project: agent.version}
 
     def void(self, agent: DeployedAgent) -> None:

@@ -1,6 +1,9 @@
 """Where agents behind the gateway can send packets, and where it can: with real packets, on a real engine."""
 
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 from django.test import override_settings
@@ -22,6 +25,21 @@ pytestmark = [
 ]
 
 DOOR = 8181
+NAME_SERVER = "11.22.33.1"
+"""This machine's end of the way to `fake_internet`."""
+
+TUNNEL = """\
+import socket, sys
+gateway, port, target = sys.argv[1:]
+with socket.create_connection((gateway, int(port)), 20) as connection:
+    connection.sendall(f"CONNECT {target} HTTP/1.1\\r\\nHost: {target}\\r\\n\\r\\n".encode())
+    came = b""
+    while b"\\r\\n\\r\\n" not in came:
+        came += connection.recv(1000) or b"\\r\\n\\r\\n"
+    if came.split()[1] == b"200":
+        came += connection.recv(1000)
+    print(came.split()[1].decode(), came[-6:])
+"""
 CONNECT = """\
 import socket, sys
 try:
@@ -35,7 +53,7 @@ LISTEN = "import socket; door = socket.create_server(('0.0.0.0', 8181), backlog=
 
 @pytest.fixture(scope="module")
 def harbour() -> Iterator[Harbour]:
-    with Harbour().open() as harbour:
+    with Harbour(name_servers=(NAME_SERVER,)).open() as harbour:
         yield harbour
 
 
@@ -64,6 +82,48 @@ def public() -> Iterator[str]:
     """An address of the internet. At all addresses of this machine somebody listens, too."""
     with fake_internet() as address, listener():
         yield address
+
+
+@contextmanager
+def names(**addresses: str) -> Iterator[None]:
+    """A name server that knows these names below example.org, and of no other that there is one."""
+
+    def answer(question: bytes) -> bytes:
+        labels, at = [], 12
+        while size := question[at]:
+            labels.append(question[at + 1 : at + 1 + size].decode())
+            at += size + 1
+        is_known = labels[1:] == ["example", "org"] and labels[0] in addresses
+        wants_address = question[at + 1 : at + 3] == b"\0\1"
+        flags = b"\x81\x80" if is_known else b"\x81\x83"
+        record = b""
+        if is_known and wants_address:
+            record = b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + socket.inet_aton(addresses[labels[0]])
+        counts = bytes([0, 1, 0, bool(record), 0, 0, 0, 0])
+        return question[:2] + flags + counts + question[12 : at + 5] + record
+
+    def serve(door: socket.socket) -> None:
+        while not is_over.is_set():
+            with suppress(TimeoutError):
+                question, asker = door.recvfrom(2048)
+                door.sendto(answer(question), asker)
+
+    is_over = threading.Event()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        door.settimeout(0.1)
+        door.bind((NAME_SERVER, 53))
+        thread = threading.Thread(target=serve, args=(door,))
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+
+def tunnel(harbour: Harbour, agent: DeployedAgent, target: str) -> str:
+    words = (harbour.address.host, str(PORT), target)
+    return run_inside(harbour.client, agent.name, "/opt/agent/bin/python3", "-c", TUNNEL, *words)[1]
 
 
 def settle(harbour: Harbour, reach: Reach) -> DeployedAgent:
@@ -127,6 +187,20 @@ def test_who_may_reach_the_gateway_alone_reaches_nothing_else(
             assert "reached" not in connect(harbour, alone.name, outside, PORT)
             assert harbour.ask_from(alone, harbour.get_me(alone)).startswith("200 ")
     assert harbour.engine.ensure_firewall() is None
+
+
+def test_through_the_gateway_an_agent_reaches_the_hosts_that_are_allowed_to_it_and_no_other(
+    harbour: Harbour, alone: DeployedAgent, free: DeployedAgent, public: str
+) -> None:
+    alone.hosts = (f"door.example.org:{DOOR}", f"near.example.org:{DOOR}", f"agent.example.org:{DOOR}")
+    harbour.tell(alone)
+    near_by = {"near": near(harbour)[-1], "agent": free.address}
+    with names(door=public, other=public, **near_by):
+        assert tunnel(harbour, alone, f"door.example.org:{DOOR}") == "200 b'hello\\n'\n"
+        for name in ("other", *near_by):
+            assert tunnel(harbour, alone, f"{name}.example.org:{DOOR}").startswith("403 "), name
+        assert tunnel(harbour, alone, f"{public}:{DOOR}").startswith("400 ")
+        assert tunnel(harbour, free, f"door.example.org:{DOOR}").startswith("403 ")
 
 
 def test_who_may_reach_the_gateway_alone_is_told_no_name(harbour: Harbour, alone: DeployedAgent) -> None:
