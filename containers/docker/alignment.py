@@ -7,11 +7,12 @@ from typing import Any
 from django.conf import settings
 
 from containers.call_limits import time_limit
-from containers.docker.drift import has_other_policy, read_networks, wanted_policy
+from containers.docker.drift import has_other_address, has_other_policy, read_networks, wanted_policy
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
 from containers.errors import EngineUnavailableError
+from containers.gateway.words import ADDRESS_LABEL
 from containers.hardening import NEVER_BY_ENGINE
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation
@@ -86,12 +87,14 @@ class Alignment:
     def _align_networks(self, found: Observation, answer: dict[str, Any]) -> None:
         with understand_answer():
             own, networks = read_networks(answer)
+            elsewhere = networks if has_other_address(answer, found.labels) else networks - {own}
         with self._connection.call(about_one=True) as client:
             # First it leaves the networks on which no rules hold.
-            for network in networks - {own}:
+            for network in elsewhere:
                 _leave(client, network, found)
-            if own not in networks:
-                client.connect_container_to_network(found.container_id, own)
+            if own not in networks - elsewhere:
+                address = found.labels.get(ADDRESS_LABEL) or None
+                client.connect_container_to_network(found.container_id, own, ipv4_address=address)
 
 
 def keep_down(connection: Connection) -> None:

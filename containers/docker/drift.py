@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from containers.firewall.boot import restarts_by_engine
+from containers.gateway.words import ADDRESS_LABEL
 from containers.hardening import BY_ENGINE, NEVER_BY_ENGINE
 from containers.vocabulary import QUARANTINE_LABEL
 
@@ -46,6 +47,16 @@ def has_strayed(answer: Mapping[str, Any]) -> bool:
     """Whether the container is on other networks than the one with which it was made."""
     made_with, networks = read_networks(answer)
     return networks != {made_with}
+
+
+def has_other_address(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether it is on its network with another address than its own, by which the gateway knows it."""
+    own = labels.get(ADDRESS_LABEL)
+    made_with, networks = read_networks(answer)
+    if not own or made_with not in networks:
+        return False
+    endpoint = ((answer.get("NetworkSettings") or {}).get("Networks") or {}).get(made_with)
+    return isinstance(endpoint, Mapping) and (endpoint.get("IPAMConfig") or {}).get("IPv4Address") != own
 
 
 def has_other_policy(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
-from containers.docker.drift import has_other_policy, has_strayed
+from containers.docker.drift import has_other_address, has_other_policy, has_strayed
 from containers.docker_api.errors import understand_answer
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation, Volume
 
@@ -58,7 +58,9 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
-                has_drifted=has_strayed(answer) or has_other_policy(answer, labels),
+                has_drifted=has_strayed(answer)
+                or has_other_address(answer, labels)
+                or has_other_policy(answer, labels),
             ),
             user=_user(answer["Config"].get("User") or ""),
             run_began=began,
@@ -88,15 +90,15 @@ def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
 
 
 def _read_row(row: Mapping[str, Any]) -> Observation:
-    summary = row["Status"]
+    summary, labels = row["Status"], _labels(row["Labels"])
     return Observation(
         name=_text(row["Names"][0]).removeprefix("/"),
         container_id=_id(row["Id"]),
-        labels=_labels(row["Labels"]),
+        labels=labels,
         state=ContainerState(row["State"]),
         health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
         created_at=datetime.fromtimestamp(row["Created"], UTC),
-        has_drifted=has_strayed(row),
+        has_drifted=has_strayed(row) or has_other_address(row, labels),
     )
 
 

@@ -1,9 +1,6 @@
 """Where agents behind the gateway can send packets, and where it can: with real packets, on a real engine."""
 
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import pytest
 from django.test import override_settings
@@ -14,6 +11,7 @@ from containers.programs import is_root
 from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener
 from tests.containers.inside import run_inside
 from tests.engines import address_of_host
+from tests.gateway.name_server import NAME_SERVER, names
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.waiting import wait_until
 
@@ -25,9 +23,6 @@ pytestmark = [
 ]
 
 DOOR = 8181
-NAME_SERVER = "11.22.33.1"
-"""This machine's end of the way to `fake_internet`."""
-
 TUNNEL = """\
 import socket, sys
 gateway, port, target = sys.argv[1:]
@@ -82,43 +77,6 @@ def public() -> Iterator[str]:
     """An address of the internet. At all addresses of this machine somebody listens, too."""
     with fake_internet() as address, listener():
         yield address
-
-
-@contextmanager
-def names(**addresses: str) -> Iterator[None]:
-    """A name server that knows these names below example.org, and of no other that there is one."""
-
-    def answer(question: bytes) -> bytes:
-        labels, at = [], 12
-        while size := question[at]:
-            labels.append(question[at + 1 : at + 1 + size].decode())
-            at += size + 1
-        is_known = labels[1:] == ["example", "org"] and labels[0] in addresses
-        wants_address = question[at + 1 : at + 3] == b"\0\1"
-        flags = b"\x81\x80" if is_known else b"\x81\x83"
-        record = b""
-        if is_known and wants_address:
-            record = b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + socket.inet_aton(addresses[labels[0]])
-        counts = bytes([0, 1, 0, bool(record), 0, 0, 0, 0])
-        return question[:2] + flags + counts + question[12 : at + 5] + record
-
-    def serve(door: socket.socket) -> None:
-        while not is_over.is_set():
-            with suppress(TimeoutError):
-                question, asker = door.recvfrom(2048)
-                door.sendto(answer(question), asker)
-
-    is_over = threading.Event()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
-        door.settimeout(0.1)
-        door.bind((NAME_SERVER, 53))
-        thread = threading.Thread(target=serve, args=(door,))
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
 
 
 def tunnel(harbour: Harbour, agent: DeployedAgent, target: str) -> str:

@@ -11,146 +11,17 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 
-from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import SocketTransport
-from tests.fakes.listening import accept_each, stop_listening
-from tests.gateway.process import PATIENCE, digest
+from tests.gateway.process import PATIENCE
+from tests.gateway.tunnelling import ALICE, BOB, FAR, PRIVATE, EchoServer, Running, read_exactly, read_head
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
-
-ALICE, BOB = "127.0.7.1", "127.0.7.2"
-PRIVATE = {
-    "private.example.org": "10.1.2.3",
-    "metadata.example.org": "169.254.169.254",
-    "self.example.org": "127.0.0.1",
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("example.org:443", ("example.org", 443)),
-        ("A.Example.ORG:8443", ("a.example.org", 8443)),
-        ("xn--bcher-kva.example:1", ("xn--bcher-kva.example", 1)),
-        *((text, None) for text in (
-            "", "example.org", ":443", "example.org:", "example.org:0", "example.org:65536", "example.org:+1",
-            "example.org:443:443", "example.org:443/", "/example.org:443", "http://example.org:443", "a@example.org:1",
-            "10.0.0.1:443", "[::1]:443", "::1:443", "0x7f.1:80", "127.1:80", "2130706433:80", "localhost:80",
-            "-a.example:80", "a-.example:80", "a..example:80", ".example:80", "example.:80", "a_b.example:80",
-            "exam ple.org:80", "example.org\n:80", "ex\u00e4mple.org:80", "a" * 64 + ".org:80", "a." * 127 + "org:80",
-            "*.example.org:443", "example.org:\u0664",
-        )),
-    ],
-)  # fmt: skip
-def test_a_target_is_a_name_with_a_port(text: str, expected: tuple[str, int] | None) -> None:
-    from gateway.tunnels.target import read_target
-
-    assert read_target(text) == expected
-
-
-def test_an_allowed_host_allows_itself_and_with_a_star_what_is_below_it() -> None:
-    from gateway.tunnels.target import Target, is_allowed, read_host
-
-    hosts = {read_host(text) for text in ("example.org", "*.example.net", "example.com:8443")}
-    allowed = {("example.org", 443), ("a.example.net", 443), ("b.a.example.net", 443), ("example.com", 8443)}
-    refused = {
-        ("www.example.org", 443), ("example.org", 80), ("example.net", 443), ("badexample.net", 443),
-        ("example.com", 443), ("example.org.evil.test", 443), ("net", 443),
-    }  # fmt: skip
-    for host, port in allowed:
-        assert is_allowed(Target(host, port), hosts), host
-    for host, port in refused:
-        assert not is_allowed(Target(host, port), hosts), host
-    assert not any(map(read_host, ("", "*", "*.", "*.*.org", "a*.example.org", "org", "1.2.3.4", "*.1.2.3.4")))
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "168.63.129.16", "169.254.169.254", "172.16.0.1",
-        "172.31.255.1",
-        "192.0.0.8", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.51.100.1", "203.0.113.1",
-        "224.0.0.1",
-        "239.255.255.255", "240.0.0.1", "255.255.255.255", "::1", "::ffff:8.8.8.8", "", "8.8.8", "08.8.8.8",
-    ],
-)  # fmt: skip
-def test_what_is_not_the_internets_is_not_public(address: str) -> None:
-    from gateway.tunnels.target import is_public
-
-    assert not is_public(address)
-    assert is_public("8.8.8.8")
-
-
-class EchoServer:
-    """Sends back all that comes. `connections` counts who came."""
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=accept_each, args=(self._listener, self._serve), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        self.connections += 1
-        with connection, contextlib.suppress(OSError):
-            while piece := connection.recv(65536):
-                connection.sendall(piece)
-
-    def close(self) -> None:
-        stop_listening(self._listener)
-
-
-class Running:
-    def __init__(self, port: int, control: GatewayClient) -> None:
-        self.port = port
-        self.control = control
-        self.version = 0
-
-    def tell(self, project: str, address: str | None, *hosts: str, key: str = "") -> None:
-        self.version += 1
-        entry: Any = Entry(project=project, address=address, hosts=frozenset(hosts))
-        if not key:
-            self.control.apply(version=self.version, entries=[entry])
-            return
-        provider = {"virtual": digest(key), "key": "sk-real", "kind": "openai", "base": "https://api.example.org"}
-        document = {**entry.as_document(), "provider": provider}
-        self.control._ask("apply", version=self.version, entries=[document], void=[])
-
-    def void(self, project: str) -> None:
-        self.version += 1
-        self.control.apply(version=self.version, void=[project])
-
-    def open(self, target: str, *, source: str = ALICE, more: str = "", early: bytes = b"") -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE, (source, 0))
-        connection.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{more}\r\n".encode() + early)
-        return connection
-
-    def status(self, target: str, **options: Any) -> int:
-        with self.open(target, **options) as connection:
-            return int(read_head(connection).split()[1])
-
-
-def read_head(connection: socket.socket) -> bytes:
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        piece = connection.recv(1)
-        assert piece, head
-        head += piece
-    return head
-
-
-def read_exactly(connection: socket.socket, size: int) -> bytes:
-    came = bytearray()
-    while len(came) < size and (piece := connection.recv(65536)):
-        came += piece
-    return bytes(came)
 
 
 @pytest.fixture
@@ -172,10 +43,10 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
     async def resolve(host: str, port: int) -> list[str]:
         if host == "missing.example.org":
             raise socket.gaierror(socket.EAI_NONAME, "no such name")
-        return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", "127.0.0.9"]
+        return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR]
 
     monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve))
-    monkeypatch.setattr(connect, "is_public", lambda address: address == "127.0.0.9" or is_public(address))
+    monkeypatch.setattr(connect, "is_public", lambda address: address == FAR or is_public(address))
     (tmp_path / "key").write_text(Fernet.generate_key().decode())
     config = Config(
         host="127.0.0.1", port=0, socket=tmp_path / "c.sock", state=tmp_path / "s", key_file=tmp_path / "key", grace=0.2
@@ -197,17 +68,10 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
     loop.close()
 
 
-def listen_at(port: int) -> socket.socket:
-    return socket.create_server(("127.0.0.9", port))
-
-
 @pytest.fixture
-def host(echo: EchoServer) -> Iterator[str]:
+def host(echo: EchoServer) -> str:
     """A name with a port at which an echo answers."""
-    listener = listen_at(echo.port)
-    threading.Thread(target=accept_each, args=(listener, echo._serve), daemon=True).start()
-    yield f"echo.example.org:{echo.port}"
-    stop_listening(listener)
+    return f"echo.example.org:{echo.port}"
 
 
 def test_bytes_go_both_ways_also_those_that_come_with_the_head(running: Running, host: str) -> None:
@@ -248,7 +112,7 @@ def test_other_hosts_and_private_addresses_are_refused_and_nobody_is_asked(
     for name in PRIVATE:
         assert running.status(f"{name}:{echo.port}") == 403, name
     assert running.status(f"missing.example.org:{echo.port}") == 502
-    for text in (f"127.0.0.9:{echo.port}", "/", "*", "http://echo.example.org/", f"[::1]:{echo.port}"):
+    for text in (f"{FAR}:{echo.port}", "/", "*", "http://echo.example.org/", f"[::1]:{echo.port}"):
         assert running.status(text) in {400, 403}, text
     assert echo.connections == 0
 

@@ -88,7 +88,7 @@ class Gateway:
 
     def _replace(self, spec: GatewaySpec, image_id: str, network: AgentsNetwork, made: str) -> None:
         """Everything is ready before the former one ends. Where the new one does not answer, the former one goes on."""
-        ensure_exit_network(self._connection)
+        ensure_exit_network(self._connection, network)
         new = self._containers.make(spec, image_id, network, made)
         former = [row for row in self._containers.list() if row.container_id != new]
         for row in former:

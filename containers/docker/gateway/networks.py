@@ -1,5 +1,6 @@
 """The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
 
+from contextlib import suppress
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -13,8 +14,11 @@ from containers.identity import exit_network_name, gateway_network_name, is_labe
 
 _BRIDGE = "com.docker.network.bridge"
 _TRIES = 5
-_SMALLEST = 28
+_SMALLEST = 26
 """Bits of the smallest network that can be shared out."""
+
+_EXIT_BITS = 29
+"""Room for the gateway, and for the one that takes its place."""
 
 
 def read_agents_network(connection: Connection) -> AgentsNetwork | None:
@@ -44,19 +48,17 @@ def ensure_agents_network(connection: Connection) -> AgentsNetwork:
     for _ in range(_TRIES):
         if network := read_agents_network(connection):
             return network
-        subnet = _find_free_subnet(connection)
-        try:
-            with connection.call() as client:
-                client.create_network_from(_agents_payload(AgentsNetwork(subnet=subnet)))
-        except (ConflictError, EngineRefusedError) as error:
-            # Somebody else has made it meanwhile, or has taken the subnet.
-            if not isinstance(error, ConflictError) and "overlap" not in str(error).lower():
-                raise
+        # Engines have some thirty of these to give away. The gateway's own way out takes a part of the other half.
+        subnet = next(_find_free_subnet(connection).subnets())
+        with suppress(ConflictError):  # somebody else has made it meanwhile
+            _make(connection, _agents_payload(AgentsNetwork(subnet=subnet)))
     raise EngineRefusedError("The engine has no free addresses for the agents' network.")
 
 
-def ensure_exit_network(connection: Connection) -> None:
+def ensure_exit_network(connection: Connection, agents: AgentsNetwork) -> None:
     """Makes the gateway's way out where it is missing. Raises `EngineRefusedError` for one that is not ours."""
+    behind = IPv4Network((int(agents.subnet.broadcast_address) + 1, _EXIT_BITS))
+    chosen = {"IPAM": {"Driver": "default", "Config": [{"Subnet": str(behind), "Gateway": str(behind[1])}]}}
     for _ in range(_TRIES):
         found = _inspect(connection, exit_network_name())
         if found is not None:
@@ -66,11 +68,10 @@ def ensure_exit_network(connection: Connection) -> None:
                 return
             message = f"The network {exit_network_name()} is not one that this installation made. Remove it."
             raise EngineRefusedError(message)
-        try:
-            with connection.call() as client:
-                client.create_network_from(_payload(exit_network_name(), exit_bridge_name()))
-        except ConflictError:
-            continue
+        payload = _payload(exit_network_name(), exit_bridge_name())
+        with suppress(ConflictError):
+            if not _make(connection, payload | chosen):
+                _make(connection, payload)
     raise EngineRefusedError("The engine makes no network for the gateway.")
 
 
@@ -85,6 +86,18 @@ def remove_networks(connection: Connection) -> None:
                 client.remove_network(str(found["Id"]))
         except (MissingError, EngineRefusedError):
             continue
+
+
+def _make(connection: Connection, payload: dict[str, Any]) -> bool:
+    """Whether the engine has made the network. It has not where somebody has taken the addresses."""
+    try:
+        with connection.call() as client:
+            client.create_network_from(payload)
+    except EngineRefusedError as error:
+        if isinstance(error, ConflictError) or "overlap" not in str(error).lower():
+            raise
+        return False
+    return True
 
 
 def _find_free_subnet(connection: Connection) -> IPv4Network:

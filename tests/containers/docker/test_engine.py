@@ -11,9 +11,10 @@ from containers.docker.drift import wanted_policy
 from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name
+from containers.gateway.words import Reach
 from containers.hardening import container_payload
 from containers.identity import network_name, own_labels
-from containers.vocabulary import ContainerState, Health
+from containers.vocabulary import PROJECT_LABEL, ContainerState, Health
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy, make_spec
 from tests.waiting import wait_until
@@ -145,3 +146,24 @@ def test_one_client_serves_many_threads(docker_under_test: DockerUnderTest) -> N
     for thread in threads:
         thread.join(60)
     assert failures == []
+
+
+@pytest.mark.parametrize("change", ["off its network", "with another address"])
+def test_an_agent_is_given_back_the_address_by_which_the_gateway_knows_it(
+    docker_under_test: DockerUnderTest, change: str
+) -> None:
+    engine, client, name = docker_under_test.engine, docker_under_test.client, docker_under_test.name
+    network = engine.agents_network()
+    address = str(network.addresses(Reach.INTERNET)[7])
+    deploy(docker_under_test, address=address)
+    (is_on,) = client.inspect_container(name)["NetworkSettings"]["Networks"]
+    client.disconnect_container_from_network(name, is_on)
+    if change == "with another address":
+        client.connect_container_to_network(name, is_on, ipv4_address=str(network.addresses(Reach.INTERNET)[8]))
+    (seen,) = engine.observe({PROJECT_LABEL: docker_under_test.key})
+    assert seen.has_drifted
+    engine.realign(docker_under_test.key)
+    assert docker_under_test.address_of(name) == address
+    found = engine.inspect(docker_under_test.key)
+    assert found
+    assert not found.has_drifted
