@@ -92,6 +92,8 @@ class FaultyDocker:
                 self._refuse()
             elif mode:
                 getattr(self, f"_{mode.replace(' ', '_').replace('-', '_')}", self._say_no(mode))(connection, request)
+            elif b"\r\nupgrade:" in request.lower():
+                self._carry(connection, request)
             else:
                 self._pass_on(request, connection.sendall)
 
@@ -152,6 +154,25 @@ class FaultyDocker:
             finally:
                 with self._lock:
                     self._streams.discard(engine)
+
+    def _carry(self, connection: socket.socket, request: bytes) -> None:
+        """Both ways, as the request asks the engine to hand over the streams of a program."""
+
+        def feed() -> None:
+            with suppress(OSError):
+                while piece := connection.recv(PIECE):
+                    engine.sendall(piece)
+                engine.shutdown(socket.SHUT_WR)
+
+        with self._connect() as engine:
+            engine.sendall(request)
+            feeding = threading.Thread(target=feed, daemon=True)
+            feeding.start()
+            with suppress(OSError):
+                while piece := engine.recv(PIECE):
+                    connection.sendall(piece)
+            connection.shutdown(socket.SHUT_RDWR)
+            feeding.join()
 
     def _connect(self) -> socket.socket:
         if self._engine.scheme == "unix":

@@ -6,14 +6,18 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.words import GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import network_name
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
+from tests.gateway.image import ensure_gateway_image
 from tests.paths import ROOT
 from tests.security.agents import Agents
 from tests.waiting import wait_until
@@ -26,6 +30,7 @@ LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT
 @pytest.fixture
 def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Agents, list[str]]]:
     """Agents on an engine behind a proxy, and what the proxy is asked."""
+    ensure_gateway_image(agents.client)
     image, probed = make_images(agents.client, f"{agents.instance}-proxied")
     with faulty_docker(tmp_path) as proxy:
         monkeypatch.setenv("DOCKER_HOST", proxy.url)
@@ -82,6 +87,9 @@ def live_a_life(agents: Agents) -> None:
         engine.stop(crashing, timeout=2)
         for each in (name, crashing):
             engine.remove(each, volumes=True)
+        engine.ensure_gateway(GatewaySpec(key=Fernet.generate_key().decode()))
+        GatewayClient(engine.gateway(), within=100).ping()
+        engine.remove_gateway(state=True)
 
 
 def shape_of(request: str) -> tuple[str, str]:
@@ -91,5 +99,6 @@ def shape_of(request: str) -> tuple[str, str]:
     if path in {"/containers/json", "/containers/create", "/networks/create"}:
         return method, path
     path = re.sub(r"^/containers/[^/]+", "/containers/{id}", path)
+    path = re.sub(r"^/exec/[^/]+/start$", "/exec/{id}/start", path)
     path = re.sub(r"^/images/.+/json$", "/images/{name}/json", path)
     return method, re.sub(r"^/(networks|volumes)/[^/]+", r"/\1/{name}", path)
