@@ -83,7 +83,6 @@ class MemoryEngine(RunsMemoryGateway):
         if self.firewall_required and self.firewall_warning:
             raise FirewallMissingError
         with self._changed:
-            self._check_address(spec)
             before = set(self.volumes)
         self._step("deploy.create")
         container = self._settle_name(spec, retire)

@@ -11,6 +11,7 @@ from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 from tests.fakes.gateway import MemoryGateway
+from tests.fakes.memory_container import MemoryContainer
 from tests.fakes.memory_states import MemoryStates
 
 GATEWAY_IMAGE = "berth/gateway:latest"
@@ -118,6 +119,11 @@ class RunsMemoryGateway(MemoryStates):
             answer = self.gateway_program.answer(line)
         self._answer("gateway")
         return answer
+
+    def _settle_name(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> MemoryContainer:
+        with self._changed:
+            self._check_address(spec)
+            return super()._settle_name(spec, retire)
 
     def _check_address(self, spec: ContainerSpec) -> None:
         """As the engine refuses what it cannot give."""

@@ -14,8 +14,10 @@ from containers.identity import exit_network_name, gateway_network_name, is_labe
 
 _BRIDGE = "com.docker.network.bridge"
 _TRIES = 5
-_SMALLEST = 26
-"""Bits of the smallest network that can be shared out."""
+_LARGEST, _SMALLEST = 21, 26
+"""Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
+neighbours as there are addresses. This one has 1,022 for agents of one reach, as many as a bridge has ports, and 510 for
+those of the other. Of a smaller one there is nothing to share out."""
 
 _EXIT_BITS = 29
 """Room for the gateway, and for the one that takes its place."""
@@ -48,8 +50,9 @@ def ensure_agents_network(connection: Connection) -> AgentsNetwork:
     for _ in range(_TRIES):
         if network := read_agents_network(connection):
             return network
-        # Engines have some thirty of these to give away. The gateway's own way out takes a part of the other half.
-        subnet = next(_find_free_subnet(connection).subnets())
+        free = _find_free_subnet(connection)
+        # Engines have some thirty of these to give away. The gateway's own way out takes what is behind this part.
+        subnet = next(free.subnets(new_prefix=max(_LARGEST, free.prefixlen + 1)))
         with suppress(ConflictError):  # somebody else has made it meanwhile
             _make(connection, _agents_payload(AgentsNetwork(subnet=subnet)))
     raise EngineRefusedError("The engine has no free addresses for the agents' network.")
