@@ -10,6 +10,7 @@ import docker
 from django.conf import settings
 
 from containers.docker.engine import DockerEngine
+from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.identity import container_name, network_name
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests.containers.engine_fixtures import deploy, make_spec
@@ -83,6 +84,10 @@ class DockerUnderTest:
     def address_of(self, name: str) -> str | None:
         (found,) = self.client.inspect_container(name)["NetworkSettings"]["Networks"].values()
         return str(found["IPAddress"])
+
+    def gateways(self) -> list[str]:
+        filters = {"label": f"{GATEWAY_LABEL}={settings.BERTH_INSTANCE}"}
+        return [str(each["Id"]) for each in self.client.containers(all=True, filters=filters)]
 
     def stop_gateway(self) -> None:
         found = self.engine.inspect_gateway()

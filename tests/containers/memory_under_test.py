@@ -69,6 +69,10 @@ class MemoryUnderTest:
         spec = self.engine.containers[name].spec
         return spec.address if spec else None
 
+    def gateways(self) -> list[str]:
+        found = self.engine.gateway_container
+        return [found.container_id] if found else []
+
     def stop_gateway(self) -> None:
         self.engine.stop_gateway()
 

@@ -1,5 +1,6 @@
 """The gateway, its network and the addresses of agents on it, on every engine."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -54,6 +55,21 @@ def test_it_runs_once_however_often_it_is_asked_for(
     # It is no agent.
     assert engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True) == []
     assert engine.list_volumes({}) == []
+
+
+def test_many_that_ask_for_it_at_once_have_one(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
+) -> None:
+    """The watcher and deploys, in several processes."""
+    engine = with_gateway.engine
+    with ThreadPoolExecutor(4) as threads:
+        for wanted in (spec, replace(spec, environment=(("GATEWAY_GRACE", "5"),))):
+            addresses = list(threads.map(engine.ensure_gateway, [wanted] * 4))
+            assert addresses == [engine.ensure_gateway(wanted)] * 4
+            assert client.ping() == 1
+    found = engine.inspect_gateway()
+    assert found
+    assert with_gateway.gateways() == [found.container_id]
 
 
 def test_another_takes_its_place_and_knows_what_it_knew(

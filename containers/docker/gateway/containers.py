@@ -23,7 +23,7 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
-from containers.errors import EngineError, EngineRefusedError
+from containers.errors import EngineError, EngineRefusedError, NameTakenError
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.words import AgentsNetwork, GatewaySpec
 from containers.hardening import secrets_volume
@@ -80,18 +80,22 @@ class GatewayContainers:
         try:
             with self._connection.call() as client, understand_answer():
                 container = str(client.create_container_from_config(payload, name)["Id"])
-        except (ConflictError, EngineRefusedError):
-            found = next((row.container_id for row in self.list() if row.name == name), "")
-            if not found:
+        except NameTakenError:
+            found = next((row for row in self.list() if row.name == name), None)
+            if found is None:
                 raise
-            container = found
+            container = found.container_id
+        address = str(network.gateway)
+        if not self._is_on(container, gateway_network_name()):
+            with self._connection.call() as client:
+                client.connect_container_to_network(container, gateway_network_name(), ipv4_address=address)
         with self._connection.call() as client:
-            with suppress(EngineRefusedError):  # it is on the network already
-                client.connect_container_to_network(
-                    container, gateway_network_name(), ipv4_address=str(network.gateway)
-                )
             client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: spec.key}, group=USER))
         return container
+
+    def _is_on(self, container: str, network: str) -> bool:
+        with self._connection.call(about_one=True) as client, understand_answer():
+            return network in client.inspect_container(container)["NetworkSettings"]["Networks"]
 
     def start(self, container: str) -> None:
         with self._connection.call() as client:

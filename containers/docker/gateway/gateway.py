@@ -15,7 +15,7 @@ from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.exec_transport import ExecTransport
-from containers.errors import EngineError, EngineUnavailableError, ImageMissingError
+from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError
 from containers.gateway.transport import NOT_THERE
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.hardening import data_volume
@@ -24,6 +24,11 @@ from containers.vocabulary import Observation
 
 ENSURE_LIMIT = 60.0
 """Seconds for making or replacing it."""
+
+_OF_OTHERS = (NameTakenError, ConflictError, MissingError)
+"""What comes of several that make the same gateway at the same time. One look later there is one."""
+
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +43,23 @@ class Gateway:
 
     def ensure(self, spec: GatewaySpec) -> GatewayAddress:
         network = ensure_agents_network(self._connection)
+        with time_limit(ENSURE_LIMIT):
+            self._ensure_container(spec, network)
+        return GatewayAddress(host=str(network.gateway))
+
+    def _ensure_container(self, spec: GatewaySpec, network: AgentsNetwork) -> None:
+        *pauses, last = _PAUSES
+        for pause in pauses:
+            try:
+                self._try_to_ensure(spec, network)
+            except _OF_OTHERS:
+                time.sleep(pause)
+            else:
+                return
+        time.sleep(last)
+        self._try_to_ensure(spec, network)
+
+    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork) -> None:
         rows = self._containers.list()
         image_id = self._containers.read_image(spec.image)
         if not image_id and not any(row.is_running for row in rows):
@@ -45,9 +67,7 @@ class Gateway:
         if image_id:
             made = identify_making(spec, image_id=image_id, network=network, name_servers=settings.BERTH_DNS)
             if len(rows) != 1 or not rows[0].is_as_wanted(made):
-                with time_limit(ENSURE_LIMIT):
-                    self._replace(spec, image_id, network, made)
-        return GatewayAddress(host=str(network.gateway))
+                self._replace(spec, image_id, network, made)
 
     def inspect(self) -> Observation | None:
         row = next(iter(self._containers.list()), None)
@@ -96,6 +116,8 @@ class Gateway:
         try:
             self._containers.start(new)
             self._containers.wait_for(new)
+        except _OF_OTHERS:
+            raise
         except EngineError:
             for row in former:
                 if row.is_running:

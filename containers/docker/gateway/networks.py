@@ -1,8 +1,10 @@
 """The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
 
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import IPv4Network
-from typing import Any
+from typing import Any, TypeVar
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
@@ -12,12 +14,16 @@ from containers.firewall.passage import Passage, note_passage
 from containers.gateway.words import PORT, AgentsNetwork, Reach
 from containers.identity import exit_network_name, gateway_network_name, is_labelled, own_labels
 
+T = TypeVar("T")
+
 _BRIDGE = "com.docker.network.bridge"
-_TRIES = 5
+_PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Seconds to wait before each look."""
+
 _LARGEST, _SMALLEST = 21, 26
 """Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
-neighbours as there are addresses. This one has 1,022 for agents of one reach, as many as a bridge has ports, and 510 for
-those of the other. Of a smaller one there is nothing to share out."""
+neighbours as there are addresses. This one has 1,022 for agents of one reach, as many as a bridge has ports, and 510
+for those of the other. Of a smaller one there is nothing to share out."""
 
 _EXIT_BITS = 29
 """Room for the gateway, and for the one that takes its place."""
@@ -47,35 +53,55 @@ def read_agents_network(connection: Connection) -> AgentsNetwork | None:
 
 def ensure_agents_network(connection: Connection) -> AgentsNetwork:
     """Makes it where it is missing."""
-    for _ in range(_TRIES):
-        if network := read_agents_network(connection):
-            return network
+
+    def make() -> None:
         free = _find_free_subnet(connection)
         # Engines have some thirty of these to give away. The gateway's own way out takes what is behind this part.
         subnet = next(free.subnets(new_prefix=max(_LARGEST, free.prefixlen + 1)))
-        with suppress(ConflictError):  # somebody else has made it meanwhile
-            _make(connection, _agents_payload(AgentsNetwork(subnet=subnet)))
-    raise EngineRefusedError("The engine has no free addresses for the agents' network.")
+        with connection.call() as client:
+            client.create_network_from(_agents_payload(AgentsNetwork(subnet=subnet)))
+
+    return _find_or_make(lambda: read_agents_network(connection), make)
 
 
 def ensure_exit_network(connection: Connection, agents: AgentsNetwork) -> None:
     """Makes the gateway's way out where it is missing. Raises `EngineRefusedError` for one that is not ours."""
     behind = IPv4Network((int(agents.subnet.broadcast_address) + 1, _EXIT_BITS))
     chosen = {"IPAM": {"Driver": "default", "Config": [{"Subnet": str(behind), "Gateway": str(behind[1])}]}}
-    for _ in range(_TRIES):
-        found = _inspect(connection, exit_network_name())
-        if found is not None:
-            with understand_answer():
-                is_ours = is_labelled(found["Labels"] or {})
-            if is_ours:
-                return
-            message = f"The network {exit_network_name()} is not one that this installation made. Remove it."
-            raise EngineRefusedError(message)
-        payload = _payload(exit_network_name(), exit_bridge_name())
-        with suppress(ConflictError):
-            if not _make(connection, payload | chosen):
-                _make(connection, payload)
-    raise EngineRefusedError("The engine makes no network for the gateway.")
+    # Where somebody has taken these addresses, the engine chooses others.
+    ways = iter([chosen])
+
+    def make() -> None:
+        with connection.call() as client:
+            client.create_network_from(_payload(exit_network_name(), exit_bridge_name()) | next(ways, {}))
+
+    _find_or_make(lambda: _read_exit_network(connection), make)
+
+
+def _find_or_make(find: Callable[[], T | None], make: Callable[[], None]) -> T:
+    """Others may be making the same at the same time: what the engine refused then, it has."""
+    refusal = EngineRefusedError("The engine makes no network for the gateway.")
+    for pause in _PAUSES:
+        time.sleep(pause)
+        if (found := find()) is not None:
+            return found
+        try:
+            make()
+        except EngineRefusedError as error:
+            refusal = error
+    raise refusal
+
+
+def _read_exit_network(connection: Connection) -> bool | None:
+    found = _inspect(connection, exit_network_name())
+    if found is None:
+        return None
+    with understand_answer():
+        is_ours = is_labelled(found["Labels"] or {})
+    if not is_ours:
+        message = f"The network {exit_network_name()} is not one that this installation made. Remove it."
+        raise EngineRefusedError(message)
+    return True
 
 
 def remove_networks(connection: Connection) -> None:
@@ -91,41 +117,24 @@ def remove_networks(connection: Connection) -> None:
             continue
 
 
-def _make(connection: Connection, payload: dict[str, Any]) -> bool:
-    """Whether the engine has made the network. It has not where somebody has taken the addresses."""
-    try:
-        with connection.call() as client:
-            client.create_network_from(payload)
-    except EngineRefusedError as error:
-        if isinstance(error, ConflictError) or "overlap" not in str(error).lower():
-            raise
-        return False
-    return True
-
-
 def _find_free_subnet(connection: Connection) -> IPv4Network:
     """One that the engine chooses: it knows the routes of its host. It gives fixed addresses in a chosen one only."""
     name = f"{gateway_network_name()}-trial"
-    _remove_trial(connection, name)
-    with connection.call() as client:
+    with suppress(ConflictError), connection.call() as client:  # somebody else's, or left behind
         client.create_network_from(_payload(name, ""))
-    try:
-        found = _inspect(connection, name)
-        with understand_answer():
-            subnet = IPv4Network((found or {})["IPAM"]["Config"][0]["Subnet"])
-    finally:
-        _remove_trial(connection, name)
+    found = _inspect(connection, name)
+    if found is None:
+        raise ConflictError("Somebody else is making the agents' network.")
+    with understand_answer():
+        subnet = IPv4Network(found["IPAM"]["Config"][0]["Subnet"])
+        is_ours = is_labelled(found["Labels"] or {})
+    if is_ours:
+        with suppress(MissingError), connection.call() as client:
+            client.remove_network(str(found["Id"]))
     if subnet.prefixlen > _SMALLEST:
         message = f"The engine's networks are too small for agents: it gave {subnet}. See its default-address-pools."
         raise EngineRefusedError(message)
     return subnet
-
-
-def _remove_trial(connection: Connection, name: str) -> None:
-    found = _inspect(connection, name)
-    if found is not None and is_labelled(found.get("Labels") or {}):
-        with connection.call() as client:
-            client.remove_network(str(found["Id"]))
 
 
 def _inspect(connection: Connection, name: str) -> dict[str, Any] | None:
