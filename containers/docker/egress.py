@@ -53,6 +53,7 @@ class Egress:
         self._set_here_at = 0.0
         self._was_here = False
         self._guarded: Passage | None = None
+        self._holds: bool | None = None
 
     def ensure(self) -> str | None:
         """Makes the network and installs the rules. Returns None, or why the rules could not be installed."""
@@ -61,9 +62,16 @@ class Egress:
         ensure_network(self._connection)
         read_agents_network(self._connection)
         warning = self._apply(since)
+        self._holds = warning is None
         if since is not None and (warning is None or not self.is_required()):
             self._ready = _rules_since(since)
         return warning
+
+    def holds(self) -> bool:
+        """Whether the rules could be installed when this process last tried."""
+        if self._holds is None:
+            self.ensure()
+        return bool(self._holds)
 
     def probe(self) -> str | None:
         """Sends packets that have to be refused. Returns None, or that they were not. Nothing where nobody can say."""

@@ -91,13 +91,14 @@ class Harbour:
         self.numbers = count(1)
         self.network: AgentsNetwork
         self.address: GatewayAddress
+        self.warning: str | None = None
 
     @contextmanager
     def open(self) -> Iterator["Harbour"]:
         with self.settings(), self.telegram, self.provider:
             try:
                 ensure_gateway_image(self.client)
-                assert self.engine.ensure_firewall() is None
+                self.warning = self.engine.ensure_firewall()
                 self.address = self.engine.ensure_gateway(self.spec)
                 self.network = self.engine.agents_network()
                 yield self
@@ -132,7 +133,7 @@ class Harbour:
         )
         entry = Entry(
             project=agent.project,
-            address=agent.address,
+            address=agent.address if self.address.knows_sources else None,
             bot=bot,
             provider=provider,
             hosts=frozenset(agent.hosts),

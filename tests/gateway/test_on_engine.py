@@ -22,6 +22,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def harbour() -> Iterator[Harbour]:
     with Harbour().open() as harbour:
+        assert harbour.warning is None
+        assert harbour.address.knows_sources
         yield harbour
 
 

@@ -49,6 +49,8 @@ LISTEN = "import socket; door = socket.create_server(('0.0.0.0', 8181), backlog=
 @pytest.fixture(scope="module")
 def harbour() -> Iterator[Harbour]:
     with Harbour(name_servers=(NAME_SERVER,)).open() as harbour:
+        assert harbour.warning is None
+        assert harbour.address.knows_sources
         yield harbour
 
 

@@ -15,6 +15,9 @@ from containers.docker.gateway.payload import (
     MADE_LABEL,
     STOP_TIMEOUT,
     USER,
+    WAY_LABEL,
+    Plan,
+    Way,
     container_name_for,
     gateway_payload,
 )
@@ -25,7 +28,6 @@ from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
 from containers.errors import EngineError, EngineRefusedError, NameTakenError
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.words import AgentsNetwork, GatewaySpec
 from containers.hardening import secrets_volume
 from containers.identity import exit_network_name, gateway_network_name, is_our_helper
 
@@ -43,6 +45,7 @@ class Row:
     name: str
     is_running: bool
     made: str
+    way: Way
     networks: frozenset[str]
 
     def is_as_wanted(self, made: str) -> bool:
@@ -73,10 +76,10 @@ class GatewayContainers:
             found = inspect_image(self._connection, image)
             return str(found["Id"]) if found else ""
 
-    def make(self, spec: GatewaySpec, image_id: str, network: AgentsNetwork, made: str) -> str:
+    def make(self, plan: Plan) -> str:
         """The id of the container, which has its networks and its key, and which somebody may have made before."""
-        name = container_name_for(made)
-        payload = gateway_payload(spec, image_id=image_id, network=network, made=made, name_servers=settings.BERTH_DNS)
+        name = container_name_for(plan.made)
+        payload = gateway_payload(plan)
         try:
             with self._connection.call() as client, understand_answer():
                 container = str(client.create_container_from_config(payload, name)["Id"])
@@ -85,12 +88,12 @@ class GatewayContainers:
             if found is None:
                 raise
             container = found.container_id
-        address = str(network.gateway)
+        address = str(plan.network.gateway)
         if not self._is_on(container, gateway_network_name()):
             with self._connection.call() as client:
                 client.connect_container_to_network(container, gateway_network_name(), ipv4_address=address)
         with self._connection.call() as client:
-            client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: spec.key}, group=USER))
+            client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: plan.spec.key}, group=USER))
         return container
 
     def _is_on(self, container: str, network: str) -> bool:
@@ -133,5 +136,6 @@ def _read_row(row: Mapping[str, Any]) -> Row:
         name=str(row["Names"][0]).removeprefix("/"),
         is_running=row["State"] == "running",
         made=str(row["Labels"].get(MADE_LABEL, "")),
+        way=Way(row["Labels"].get(WAY_LABEL, Way.PASSAGE)),
         networks=frozenset(row["NetworkSettings"]["Networks"]),
     )

@@ -10,7 +10,7 @@ from django.conf import settings
 from containers.call_limits import time_limit
 from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.networks import ensure_agents_network, ensure_exit_network, remove_networks
-from containers.docker.gateway.payload import identify_making
+from containers.docker.gateway.payload import Plan, Way, make_plan
 from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
@@ -41,33 +41,38 @@ class Gateway:
         self._containers = GatewayContainers(connection)
         self._known_id = ""
 
-    def ensure(self, spec: GatewaySpec) -> GatewayAddress:
+    def ensure(self, spec: GatewaySpec, *, has_rules: bool) -> GatewayAddress:
+        """`has_rules`: the firewall lets agents through to it. Otherwise they come by a port of the engine's host.
+
+        Which way it is stays as it is while there is a gateway: containers that run know its address.
+        """
         network = ensure_agents_network(self._connection)
         with time_limit(ENSURE_LIMIT):
-            self._ensure_container(spec, network)
-        return GatewayAddress(host=str(network.gateway))
+            way = self._ensure_container(spec, network, Way.PASSAGE if has_rules else Way.PORT)
+        is_direct = way is Way.PASSAGE
+        return GatewayAddress(host=str(network.gateway if is_direct else network.host), knows_sources=is_direct)
 
-    def _ensure_container(self, spec: GatewaySpec, network: AgentsNetwork) -> None:
+    def _ensure_container(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> Way:
         *pauses, last = _PAUSES
         for pause in pauses:
             try:
-                self._try_to_ensure(spec, network)
+                return self._try_to_ensure(spec, network, way)
             except _OF_OTHERS:
                 time.sleep(pause)
-            else:
-                return
         time.sleep(last)
-        self._try_to_ensure(spec, network)
+        return self._try_to_ensure(spec, network, way)
 
-    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork) -> None:
+    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> Way:
         rows = self._containers.list()
+        way = rows[0].way if rows else way
         image_id = self._containers.read_image(spec.image)
         if not image_id and not any(row.is_running for row in rows):
             raise ImageMissingError(f"The image {spec.image} is not on the engine. Run `manage.py build_images` first.")
         if image_id:
-            made = identify_making(spec, image_id=image_id, network=network, name_servers=settings.BERTH_DNS)
-            if len(rows) != 1 or not rows[0].is_as_wanted(made):
-                self._replace(spec, image_id, network, made)
+            plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
+            if len(rows) != 1 or not rows[0].is_as_wanted(plan.made):
+                self._replace(plan)
+        return way
 
     def inspect(self) -> Observation | None:
         row = next(iter(self._containers.list()), None)
@@ -106,10 +111,10 @@ class Gateway:
         except (MissingError, ConflictError) as error:
             raise EngineUnavailableError(NOT_THERE) from error
 
-    def _replace(self, spec: GatewaySpec, image_id: str, network: AgentsNetwork, made: str) -> None:
+    def _replace(self, plan: Plan) -> None:
         """Everything is ready before the former one ends. Where the new one does not answer, the former one goes on."""
-        ensure_exit_network(self._connection, network)
-        new = self._containers.make(spec, image_id, network, made)
+        ensure_exit_network(self._connection, plan.network)
+        new = self._containers.make(plan)
         former = [row for row in self._containers.list() if row.container_id != new]
         for row in former:
             self._containers.stop(row.container_id)

@@ -4,6 +4,8 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
@@ -18,15 +20,41 @@ their labels."""
 MADE_LABEL = "berth.gateway.made"
 """The label that holds a digest of all from which the container was made."""
 
+WAY_LABEL = "berth.gateway.way"
+"""The label that holds how agents come to it."""
+
 USER = 10002
 KEY_FILE = "gateway_key"
 STOP_TIMEOUT = 8
+_CONNECTIONS_OF_ALL = 8192
+_DOOR = f"{PORT}/tcp"
 
 
-def identify_making(spec: GatewaySpec, *, image_id: str, network: AgentsNetwork, name_servers: Sequence[str]) -> str:
-    """A digest that is another one where the container has to be another one. It says nothing about the key."""
-    payload = json.dumps(gateway_payload(spec, image_id=image_id, network=network, made="", name_servers=name_servers))
-    return hmac.new(spec.key.encode(), payload.encode(), hashlib.sha256).hexdigest()
+class Way(StrEnum):
+    """How agents come to it: by the passage in the rules of their network, or by a port of the engine's host."""
+
+    PASSAGE = "passage"
+    PORT = "port"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All from which its container is made. `made` is a digest of it, which says nothing about the key."""
+
+    spec: GatewaySpec
+    image_id: str
+    network: AgentsNetwork
+    way: Way
+    name_servers: tuple[str, ...]
+    made: str = ""
+
+
+def make_plan(
+    spec: GatewaySpec, *, image_id: str, network: AgentsNetwork, way: Way, name_servers: Sequence[str]
+) -> Plan:
+    plan = Plan(spec=spec, image_id=image_id, network=network, way=way, name_servers=tuple(name_servers))
+    made = hmac.new(spec.key.encode(), json.dumps(gateway_payload(plan)).encode(), hashlib.sha256)
+    return replace(plan, made=made.hexdigest())
 
 
 def container_name_for(made: str) -> str:
@@ -34,32 +62,45 @@ def container_name_for(made: str) -> str:
     return f"{gateway_name()}-{made[:12]}"
 
 
-def gateway_payload(
-    spec: GatewaySpec, *, image_id: str, network: AgentsNetwork, made: str, name_servers: Sequence[str]
-) -> dict[str, Any]:
-    """The body of POST /containers/create. It listens on the agents' network only."""
-    own = {"GATEWAY_HOST": str(network.gateway), "GATEWAY_PORT": str(PORT)}
+def gateway_payload(plan: Plan) -> dict[str, Any]:
+    """The body of POST /containers/create."""
+    spec = plan.spec
     return {
-        "Image": image_id,
+        "Image": plan.image_id,
         "User": f"{USER}:{USER}",
-        "Env": [f"{name}={value}" for name, value in sorted({**dict(spec.environment), **own}.items())],
-        "Labels": {**helper_labels(LABEL), MADE_LABEL: made},
+        "Env": [f"{name}={value}" for name, value in sorted({**dict(spec.environment), **_listening(plan)}.items())],
+        "Labels": {**helper_labels(LABEL), MADE_LABEL: plan.made, WAY_LABEL: plan.way.value},
         "StopSignal": "SIGTERM",
         "StopTimeout": STOP_TIMEOUT,
         **NO_TERMINAL,
+        "ExposedPorts": {_DOOR: {}},
         "HostConfig": {
             **_confinement(),
             **_limits(spec),
             "Init": True,
             "Mounts": [
                 _volume(data_volume(gateway_name()), DATA_PATH),
-                _volume(secrets_volume(container_name_for(made)), SECRETS_PATH, NoCopy=True),
+                _volume(secrets_volume(container_name_for(plan.made)), SECRETS_PATH, NoCopy=True),
             ],
             "NetworkMode": exit_network_name(),
+            "PortBindings": _published(plan),
             "RestartPolicy": {"Name": BY_ENGINE, "MaximumRetryCount": 0},
-            **({"Dns": list(name_servers)} if name_servers else {}),
+            **({"Dns": list(plan.name_servers)} if plan.name_servers else {}),
         },
     }
+
+
+def _listening(plan: Plan) -> dict[str, str]:
+    """On the agents' network only, but where the engine's proxy comes from the other one: with one address for all."""
+    port = {"GATEWAY_PORT": str(PORT)}
+    if plan.way is Way.PASSAGE:
+        return {**port, "GATEWAY_HOST": str(plan.network.gateway)}
+    return {**port, "GATEWAY_HOST": "0.0.0.0", "GATEWAY_CONNECTIONS": str(_CONNECTIONS_OF_ALL)}  # noqa: S104  # nosec B104 - in a container
+
+
+def _published(plan: Plan) -> dict[str, Any]:
+    """At the address that the host has on the agents' network, and at no other."""
+    return {_DOOR: [{"HostIp": str(plan.network.host), "HostPort": str(PORT)}]} if plan.way is Way.PORT else {}
 
 
 def _confinement() -> dict[str, Any]:
@@ -72,7 +113,6 @@ def _confinement() -> dict[str, Any]:
         "IpcMode": "private",
         "Devices": [],
         "Binds": [],
-        "PortBindings": {},
         "PublishAllPorts": False,
         "Sysctls": {
             # It stands on two networks. No packet passes from one to the other, whatever its sender writes on it.

@@ -32,7 +32,8 @@ class GatewayVerbs:
         return ensure_agents_network(self._connection)
 
     def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
-        return self._gateway.ensure(spec)
+        ensure_agents_network(self._connection)  # before its rules
+        return self._gateway.ensure(spec, has_rules=self._egress.holds())
 
     def gateway(self) -> Transport:
         return self._gateway
