@@ -1,4 +1,4 @@
-"""Where Berth may not set the engine's firewall, agents come to the gateway by a port of the host, all from one address."""
+"""Where Berth may not set the firewall, agents come to the gateway by a port of the host, all from one address."""
 
 from collections.abc import Iterator
 
