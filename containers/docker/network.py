@@ -50,6 +50,8 @@ def ensure_network(connection: Connection) -> bool:
     try:
         return _create(connection, subnet)
     except EngineRefusedError:
+        if _network_exists(connection):
+            return False  # somebody else was faster: two cannot have one bridge
         if not subnet:
             raise
         # Somebody has taken these addresses since.

@@ -11,7 +11,7 @@ from containers.firewall.rules import BRIDGE_PREFIX
 from containers.identity import installation_id, network_name
 from containers.programs import ProgramError, run_program
 
-_EXIT_PREFIX = "bexit-"
+_EXIT_PREFIX, _TRIAL_PREFIX = "bexit-", "btry-"
 
 _LIMIT = 10.0
 _INTERFACES = Path("/sys/class/net")
@@ -35,6 +35,11 @@ def gateway_bridge_name() -> str:
 def exit_bridge_name() -> str:
     """The interface of the gateway's own way out, on which there is no agent: nothing closes it at boot."""
     return gateway_bridge_name().replace(BRIDGE_PREFIX, _EXIT_PREFIX, 1)
+
+
+def trial_bridge_name() -> str:
+    """The interface of a network that is made for a moment, to see which addresses are free."""
+    return gateway_bridge_name().replace(BRIDGE_PREFIX, _TRIAL_PREFIX, 1)
 
 
 def bridges_to_guard() -> list[str]:

@@ -1,15 +1,19 @@
 """The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
 
+import fcntl
+import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network
 from typing import Any, TypeVar
 
+from django.conf import settings
+
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
-from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name
+from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name, trial_bridge_name
 from containers.firewall.passage import Passage, note_passage
 from containers.gateway.words import PORT, AgentsNetwork, Reach
 from containers.identity import exit_network_name, gateway_network_name, is_labelled, own_labels
@@ -19,6 +23,9 @@ T = TypeVar("T")
 _BRIDGE = "com.docker.network.bridge"
 _PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds to wait before each look."""
+
+_LOCKED_FOR = 10.0
+"""Seconds after which nobody waits for another that makes a network."""
 
 _LARGEST, _SMALLEST = 21, 26
 """Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
@@ -86,10 +93,32 @@ def _find_or_make(find: Callable[[], T | None], make: Callable[[], None]) -> T:
         if (found := find()) is not None:
             return found
         try:
-            make()
+            with _one_at_a_time():
+                if (found := find()) is not None:
+                    return found
+                make()
         except EngineRefusedError as error:
             refusal = error
     raise refusal
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of all threads and processes of this installation on this machine.
+
+    Engines that are asked twice at a time for one network may have none of it afterwards, and refuse to make it again.
+    """
+    descriptor = os.open(settings.BERTH_DATA_DIR, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        until = time.monotonic() + _LOCKED_FOR
+        while time.monotonic() < until:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_PAUSES[1])
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _read_exit_network(connection: Connection) -> bool | None:
@@ -120,11 +149,16 @@ def remove_networks(connection: Connection) -> None:
 def _find_free_subnet(connection: Connection) -> IPv4Network:
     """One that the engine chooses: it knows the routes of its host. It gives fixed addresses in a chosen one only."""
     name = f"{gateway_network_name()}-trial"
-    with suppress(ConflictError), connection.call() as client:  # somebody else's, or left behind
-        client.create_network_from(_payload(name, ""))
+    refusal = EngineRefusedError("Somebody else is making the agents' network.")
+    try:
+        # Engines take a name twice from two that are fast enough, and a bridge's name never.
+        with connection.call() as client:
+            client.create_network_from(_payload(name, trial_bridge_name()))
+    except EngineRefusedError as error:  # there is one: somebody else's, or left behind
+        refusal = error
     found = _inspect(connection, name)
     if found is None:
-        raise ConflictError("Somebody else is making the agents' network.")
+        raise refusal
     with understand_answer():
         subnet = IPv4Network(found["IPAM"]["Config"][0]["Subnet"])
         is_ours = is_labelled(found["Labels"] or {})
@@ -163,5 +197,5 @@ def _payload(name: str, bridge: str) -> dict[str, Any]:
         "Internal": False,
         "Attachable": False,
         "Labels": own_labels(),
-        "Options": {f"{_BRIDGE}.enable_icc": "false", **({f"{_BRIDGE}.name": bridge} if bridge else {})},
+        "Options": {f"{_BRIDGE}.enable_icc": "false", f"{_BRIDGE}.name": bridge},
     }
