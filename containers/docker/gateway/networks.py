@@ -29,8 +29,7 @@ _LOCKED_FOR = 10.0
 
 _LARGEST, _SMALLEST = 21, 26
 """Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
-neighbours as there are addresses. This one has 1,022 for agents of one reach, as many as a bridge has ports, and 510
-for those of the other. Of a smaller one there is nothing to share out."""
+neighbours as there are addresses. This one has 1,022 for agents of one reach, and 510 for those of the other."""
 
 _EXIT_BITS = 29
 """Room for the gateway, and for the one that takes its place."""
