@@ -64,6 +64,7 @@ BERTH_DNS = env.name_servers("BERTH_DNS")
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
+BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=False)
 BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
 BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
 BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
@@ -72,6 +73,8 @@ BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
 # How long the events of projects are kept.
 BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
+# How long it is kept what agents have used of models: at least the present month and the one before it.
+BERTH_USAGE_DAYS = env.number("BERTH_USAGE_DAYS", 400, low=62, high=3650)
 
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)

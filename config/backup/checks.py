@@ -22,7 +22,10 @@ from projects.rules.lifecycle import LEASE
 
 SECRET_COLUMNS = {
     "projects.keycheck": ("ciphertext",),
-    "projects.project": ("telegram_token_ciphertext", "api_key_ciphertext"),
+    "projects.project": (
+        *("telegram_token_ciphertext", "api_key_ciphertext"),
+        *("virtual_token_ciphertext", "virtual_key_ciphertext"),
+    ),
     "accounts.secondfactor": ("secret_ciphertext",),
 }
 
@@ -76,7 +79,7 @@ def _check_table(content: Content, table: Table, model: type[models.Model], keys
     rows = 0
     for row in parse_rows(model, content.lines()):
         rows += 1
-        ciphertexts = [row[name] for name in fields]
+        ciphertexts = [row.get(name) for name in fields]  # an older archive lacks the newer ones
         closed += [table.model for each in ciphertexts if each and not opens(each, keys=keys)]
     if content.finish() != table.sha256 or rows != table.rows:
         raise _damaged(table.member)

@@ -17,8 +17,12 @@ from config.database.sqlite import copies as sqlite
 
 Migration = tuple[str, str]
 
-OF_ONE_MACHINE = {"projects.watch", "projects.enginehost", "projects.longrequest", "sessions.session"}
-"""Not in an archive: who watches, what the engine's machine is, which requests are under way, who has signed in."""
+OF_ONE_MACHINE = {
+    *("projects.watch", "projects.enginehost", "projects.gateway", "projects.longrequest"),
+    "sessions.session",
+}
+"""Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, who has
+signed in."""
 
 
 def copies() -> ModuleType:

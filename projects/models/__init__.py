@@ -5,13 +5,16 @@ from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
 from projects.models.event_cursor import EventCursor
+from projects.models.gateway import Gateway
 from projects.models.idempotency import IdempotencyRecord
 from projects.models.installation import Installation
 from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
+from projects.models.price import ModelPrice
 from projects.models.project import Project
 from projects.models.quarantine import Quarantined
 from projects.models.run import Run
+from projects.models.usage import HourlyUsage, Spending
 from projects.models.watcher import Watch
 
 __all__ = [
@@ -21,14 +24,18 @@ __all__ = [
     "EngineHost",
     "Event",
     "EventCursor",
+    "Gateway",
+    "HourlyUsage",
     "IdempotencyRecord",
     "Installation",
     "KeyCheck",
     "LongRequest",
+    "ModelPrice",
     "Plan",
     "Project",
     "Quarantined",
     "Run",
+    "Spending",
     "Watch",
     "limit_of",
     "plans_offered_to",

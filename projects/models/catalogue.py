@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from accounts.text import check_hides_nothing
+from projects.models.budget import GivesBudget
 from projects.rules.json_documents import find_unstorable
 
 MIB = 1024 * 1024
@@ -41,7 +42,7 @@ def _one_default(name: str) -> models.UniqueConstraint:
     )
 
 
-class Plan(CatalogueRow):
+class Plan(CatalogueRow, GivesBudget):
     memory_mb = models.PositiveIntegerField(
         "memory (MB)", validators=[MinValueValidator(32), MaxValueValidator(1024 * 1024)]
     )
@@ -67,7 +68,8 @@ class Plan(CatalogueRow):
     owner_limit: int | None = None
     """How many projects one user may have on it, where the query asked for that (`plans_offered_to`)."""
 
-    class Meta:
+    class Meta(CatalogueRow.Meta, GivesBudget.Meta):
+        abstract = False
         ordering = ["memory_mb", "slug"]
         constraints = [_one_default("one_default_plan")]
 

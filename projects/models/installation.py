@@ -19,6 +19,7 @@ class Installation(models.Model):
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
     next_uid = models.PositiveBigIntegerField(null=True, editable=False)
+    next_address = models.PositiveBigIntegerField(null=True, editable=False)  # as a number, of IPv4
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     held_since = models.DateTimeField(null=True, editable=False)
     held_because = models.TextField(blank=True, default="", editable=False)

@@ -72,6 +72,7 @@ class Claimable(models.Model):
             "operation_id": claim_id,
             "operation_deadline": now + lasting,
             "generation": F("generation") + int(renew),
+            "entry_version": F("entry_version") + 1,
             "updated_at": now,
         }
         rows = self._claimable_row(operation, unchanged=unchanged, unless_suspended=unless_suspended)
@@ -101,7 +102,7 @@ class Claimable(models.Model):
 
         Returns False, and writes nothing, for a project that is being deleted.
         """
-        if not self._row().exclude(desired=Desired.DELETED).update(**values):
+        if not self._row().exclude(desired=Desired.DELETED).update(**values, entry_version=F("entry_version") + 1):
             return False
         self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
         return True

@@ -15,6 +15,8 @@ from containers.identity import container_name
 from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.at_rest import AT_REST
+from projects.models.behind_gateway import BehindGateway
+from projects.models.budget import Budgeted
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
 from projects.models.disk_use import Measured
@@ -61,7 +63,10 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
 
 
-class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory, RowFacts):
+class Project(
+    *(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory),
+    *(BehindGateway, Budgeted, RowFacts),
+):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
@@ -95,7 +100,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
-    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta):
+    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta, Budgeted.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
@@ -111,6 +116,7 @@ class Project(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, 
                 name="one_confirmed_project_per_bot",
             ),
             models.UniqueConstraint(fields=["uid"], name="one_project_per_uid"),
+            models.UniqueConstraint(fields=["address"], name="one_project_per_address"),
             models.CheckConstraint(condition=Q(desired__in=Desired.values), name="project_desired_is_known"),
             operation_is_whole("project_operation_is_whole"),
         ]

@@ -16,6 +16,7 @@ from accounts.throttling.retention import (
 )
 from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
+from projects.models.usage import MOST_MODELS
 from projects.services.runs import KEPT_RUNS
 
 
@@ -65,12 +66,20 @@ BOUNDS: dict[str, Bound] = {
         f"last {MOST_OF_AN_OWNER:,} stay, and all that staff did.",
     ),
     "projects_eventcursor": Bound(sentence="One for each reader of events, which the program names."),
+    "projects_gateway": Bound(sentence=_EACH_INSTANCE),
+    "projects_hourlyusage": Bound(
+        since="hour",
+        sentence=f"Gone after BERTH_USAGE_DAYS. Of each project and hour {MOST_MODELS} models, and those that have "
+        "cost something.",
+    ),
     "projects_idempotencyrecord": Bound(
         since="created_at", sentence=f"Gone after {ANSWERS_KEPT_FOR.total_seconds() / 3600:.0f} hours."
     ),
     "projects_installation": Bound(since="created_at", sentence="One."),
     "projects_canary": Bound(sentence="One."),
     "projects_slot": Bound(since="held_until", sentence="Gone when the request is over: a share of the threads."),
+    "projects_modelprice": Bound(sentence=_STAFF),
+    "projects_spending": Bound(sentence="One for each project."),
     "projects_watch": Bound(sentence=_EACH_INSTANCE),
     "projects_project": Bound(since="created_at", sentence="As many as plans and allowances grant each user."),
     "projects_quarantined": Bound(

@@ -47,6 +47,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         bot_username=check.bot_username,
         provider=check.provider,
         generation=claim.generation,
+        entry_version=1,
         operation=Operation.DEPLOY,
         operation_id=claim.id,
         operation_deadline=now + time_allowed(),

@@ -1,0 +1,64 @@
+"""What the gateway has to know of a project, and what it has seen of its agent, as columns."""
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import F
+from django.views.decorators.debug import sensitive_variables
+
+from projects.credentials.encryption import decrypt_secret, encrypt_secret
+
+VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
+VIRTUAL_KEY = "virtual_key"
+
+
+class BehindGateway(models.Model):
+    """A virtual credential stays the same for the life of a project, so that neither a start that fails nor a new real
+    one leaves its agent without.
+
+    `entry_version` rises with each change of what the gateway is told, in the statement that makes the change.
+    `is_behind_gateway`: the container was made with virtual credentials, or may have been. `sees_from` is the moment
+    from which on what the gateway sees counts: a start, or a change of a credential.
+    """
+
+    address = models.GenericIPAddressField(protocol="IPv4", null=True, editable=False)
+    entry_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    virtual_token_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
+    virtual_key_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
+    is_behind_gateway = models.BooleanField(default=False, db_default=False, editable=False)
+
+    sees_from = models.DateTimeField(null=True, editable=False)
+    seen_code = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
+    """What is wrong by the answers of Telegram and the provider: a code of the agent contract."""
+    seen_well = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
+    """Of whom the last answer was a good one: `telegram`, `provider`, both or none, with a blank between."""
+    polled_at = models.DateTimeField(null=True, editable=False)
+    """When Telegram last answered a poll of the bot, to the minute."""
+
+    class Meta:
+        abstract = True
+
+    if TYPE_CHECKING:  # columns of the model
+        telegram_token_ciphertext: str
+        api_key_ciphertext: str
+
+    @property
+    def has_virtual_credentials(self) -> bool:
+        """Whether the gateway may have heard of the project."""
+        return bool(self.virtual_token_ciphertext or self.virtual_key_ciphertext)
+
+    @sensitive_variables("value")
+    def encrypt_virtual(self, field: str, value: str) -> dict[str, str]:
+        """The column to write."""
+        return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=value)}
+
+    def decrypt_virtual(self, field: str) -> str:
+        """The plaintext of `VIRTUAL_TOKEN` or `VIRTUAL_KEY`; empty where none is stored. Raises `SecretUnreadableError`."""
+        ciphertext = getattr(self, f"{field}_ciphertext")
+        return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""
+
+
+NEXT_VERSION = {"entry_version": F("entry_version") + 1}
+"""To be written together with each change of what the gateway is told."""
+
+NOTHING_SEEN = {"seen_code": "", "seen_well": "", "polled_at": None}

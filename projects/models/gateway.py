@@ -1,0 +1,25 @@
+"""What is known of the gateway: one row for each `BERTH_INSTANCE`."""
+
+from django.db import models
+
+
+class Gateway(models.Model):
+    """`store` and `seq`: how far its counts were read. `told_digest` is of the settings that are part of each entry.
+
+    `subnet`, `host`, `port` and `knows_sources` say where agents reach it, as of `found_at`. `warning` says in one
+    sentence why it does not do what it is to do; empty where it does.
+    """
+
+    instance = models.CharField(primary_key=True, max_length=20)
+    store = models.CharField(max_length=64, blank=True, default="")
+    seq = models.PositiveBigIntegerField(default=0)
+    told_digest = models.CharField(max_length=64, blank=True, default="")
+    warning = models.CharField(max_length=300, blank=True, default="")
+    subnet = models.CharField(max_length=18, blank=True, default="")
+    host = models.GenericIPAddressField(protocol="IPv4", null=True)
+    port = models.PositiveIntegerField(default=0)
+    knows_sources = models.BooleanField(default=False)
+    found_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.instance
