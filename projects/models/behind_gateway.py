@@ -53,7 +53,10 @@ class BehindGateway(models.Model):
         return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=value)}
 
     def decrypt_virtual(self, field: str) -> str:
-        """The plaintext of `VIRTUAL_TOKEN` or `VIRTUAL_KEY`; empty where none is stored. Raises `SecretUnreadableError`."""
+        """The plaintext of `VIRTUAL_TOKEN` or `VIRTUAL_KEY`; empty where none is stored.
+
+        Raises `SecretUnreadableError`.
+        """
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""
 

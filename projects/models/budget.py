@@ -85,10 +85,14 @@ class Budgeted(models.Model):
         return Budget(**{name: getattr(self, f"own_{name}") for name in LIMITS})
 
     @property
+    def granted_budget(self) -> Budget:
+        return Budget(**{name: getattr(self, f"granted_{name}") for name in LIMITS})
+
+    @property
     def budget_ceiling(self) -> Budget:
         """The most that the owner may set."""
         plan: Budget = self.plan.budget if self._plan_budget is None else self._plan_budget
-        return choose_ceiling(plan, Budget(**{name: getattr(self, f"granted_{name}") for name in LIMITS}))
+        return choose_ceiling(plan, self.granted_budget)
 
     @property
     def budget(self) -> Budget:

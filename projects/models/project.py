@@ -100,7 +100,9 @@ class Project(
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
-    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta, Budgeted.Meta):
+    class Meta(
+        Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta, Budgeted.Meta
+    ):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [

@@ -32,8 +32,12 @@ class _Columns(NamedTuple):
     exit_code: int | None
     started_at: datetime | None
     agent_state: str
+    agent_code: str
     gave_up_at: datetime | None
     failure_code: str
+    budget_until: datetime | None
+    seen_code: str
+    seen_well: str
     heartbeat_at: datetime | None
     watched_until: datetime | None
 

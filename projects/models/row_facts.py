@@ -9,6 +9,7 @@ from projects.rules.bot import BOT_DENIED
 from projects.rules.derivation import derive_status
 from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, UNPROTECTED, Desired, Facts, Operation
+from projects.rules.sightings import is_refuted
 from projects.rules.statuses import Status
 
 # Enum(value) takes five times as long, and a list asks two hundred times.
@@ -48,6 +49,10 @@ class RowFacts:
         failure_code: Any
         heartbeat_at: Any
         watched_until: Any
+        agent_code: Any
+        budget_until: Any
+        seen_code: Any
+        seen_well: Any
 
     def operation_in_flight(self, now: datetime) -> Operation:
         if not moments.lasts(self.operation_deadline, at_most=LONGEST_CLAIM, now=now):
@@ -94,6 +99,9 @@ class RowFacts:
             is_watched=self._is_watched(now),
             kept_down=self.failure_code in _KEPT_DOWN,
             unprotected=self.failure_code == UNPROTECTED,
+            budget_until=self.budget_until,
+            seen_code=self.seen_code,
+            is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
         )
 
     def _is_watched(self, now: datetime) -> bool:

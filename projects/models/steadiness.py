@@ -27,8 +27,9 @@ def find_steadiness(rows: Iterable[ProjectRow]) -> Steadiness | None:
     for row in rows:
         if row.desired == Desired.DELETED:
             continue
-        # An operation holds the row for a while only; a failure of the watcher makes its heartbeat say nothing.
-        if row.operation or row.reconcile_failures:
+        # An operation holds the row for a while only, and so does a budget that is reached; a failure of the watcher
+        # makes its heartbeat say nothing.
+        if row.operation or row.reconcile_failures or row.budget_until is not None:
             return None
         changed.append(row.updated_at)
         if row.started_at is not None:

@@ -83,7 +83,7 @@ def find_excess(own: Mapping[str, Any], ceiling: Budget) -> str | None:
 
 
 def percent_spent(budget: Budget, period: Period, spent: Spent) -> int:
-    """Of the limit of which there is less left, rounded down. 0 without a limit; a limit of 0 is spent from the start."""
+    """Of the limit of which there is less left, rounded down. Without a limit 0; one of 0 is spent from the start."""
     money = budget.money(period)
     limits = ((spent.tokens, budget.tokens(period)), (spent.money, None if money is None else in_millionths(money)))
     return max((100 * used // limit if limit else REACHED for used, limit in limits if limit is not None), default=0)

@@ -54,7 +54,10 @@ def _is_to_be_started_again(facts: Facts) -> bool:
 
 
 def _status_when_up(facts: Facts) -> Status:
-    if facts.health == Health.HEALTHY:
+    """What the gateway has seen counts before what the agent says of itself."""
+    if facts.has_reached_budget or facts.seen_code:
+        return Status.DEGRADED
+    if facts.health == Health.HEALTHY or facts.is_refuted:
         return Status.RUNNING
     if facts.health == Health.UNHEALTHY or facts.agent_state in {"degraded", "failed"}:
         return Status.DEGRADED

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import TextChoices
 
-from accounts.moments import is_recent
+from accounts.moments import is_recent, lasts
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
 
@@ -24,6 +24,9 @@ LONGEST_CLAIM = timedelta(seconds=75)
 UNPROTECTED = "firewall_missing"
 """The failure of a project whose agent may not run because the agents' firewall does not hold. The watcher starts it
 once it does."""
+
+LONGEST_PERIOD = timedelta(days=31)
+"""How long a budget that is reached stays so at most: a month."""
 
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
@@ -56,7 +59,9 @@ class Facts(NamedTuple):
     `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
     engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
     a watcher is at work, which starts again what has ended. `kept_down` is a failure after which the container must
-    not run, `unprotected` that it may not run until the agents' firewall holds.
+    not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
+    is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
+    contrary of what the agent says is wrong.
     """
 
     now: datetime
@@ -74,6 +79,13 @@ class Facts(NamedTuple):
     is_watched: bool = False
     kept_down: bool = False
     unprotected: bool = False
+    budget_until: datetime | None = None
+    seen_code: str = ""
+    is_refuted: bool = False
+
+    @property
+    def has_reached_budget(self) -> bool:
+        return lasts(self.budget_until, at_most=LONGEST_PERIOD, now=self.now)
 
     @property
     def is_up(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.lifecycle import UNPROTECTED, Desired, Facts
+from projects.rules.periods import name_day
 from projects.rules.statuses import Status
 
 SENTENCES = {
@@ -18,6 +19,7 @@ SENTENCES = {
     "provider_model": "The provider does not know the model. Choose another model in the settings, then restart.",
     "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
+    "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff for more.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
     "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
     "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",
@@ -59,6 +61,8 @@ CODES_OF_EXIT: dict[int, tuple[str, ...]] = {
 REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
 """What an agent may say of itself. That it crashed is for the engine to say."""
 
+BUDGET_REACHED = "budget_reached"
+
 KILLED = frozenset({137, 143})
 
 
@@ -97,7 +101,8 @@ def explain(
     if code is None:
         return None
     sentences = SENTENCES | RETRYING if status == Status.RESTARTING else SENTENCES
-    message = sentences[code].format(exit_code=facts.exit_code, disk=disk)
+    resets = name_day(facts.budget_until) if facts.budget_until else ""
+    message = sentences[code].format(exit_code=facts.exit_code, disk=disk, resets=resets)
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)
@@ -115,7 +120,7 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
         case Status.STOPPING if facts.kept_down and facts.desired == Desired.RUNNING and not facts.suspended:
             code = failure_code if failure_code in SENTENCES else None
         case Status.DEGRADED:
-            code = "paused" if facts.state == "paused" else _known(agent_code) or "unresponsive"
+            code = _code_of_trouble(facts, agent_code)
         case Status.STARTING if not facts.operation:
             code = _known(agent_code) or None
         case Status.CRASHED | Status.RESTARTING if not facts.operation:
@@ -124,12 +129,25 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
     return code
 
 
+def _code_of_trouble(facts: Facts, agent_code: str) -> str:
+    """What the gateway has seen counts before what the agent says of itself."""
+    if facts.state == "paused":
+        return "paused"
+    if facts.has_reached_budget:
+        return BUDGET_REACHED
+    return facts.seen_code or _known(agent_code) or "unresponsive"
+
+
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
     if facts.state is None:
         return "vanished"
     if facts.state == "created" or (facts.exit_code is None and not facts.gave_up):
         return "never_started"
-    return code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)
+    code = code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)
+    if code == "provider_credit" and facts.has_reached_budget:
+        return BUDGET_REACHED  # which the provider's own error stands for
+    # An image that knows nothing of the contract does not say what the gateway has seen.
+    return facts.seen_code or code if code in {"crash", "exited"} else code
 
 
 def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:

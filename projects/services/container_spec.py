@@ -1,5 +1,7 @@
 """Builds the specification of a project's container."""
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
@@ -7,26 +9,32 @@ from containers.agent_contract import AGENT_USER, SecretFile, Variable
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
+from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.own_settings import check_own_settings
+from projects.services.gateway_place import Place
 
 OWNER_LABEL = "berth.owner"
 
 
 @sensitive_variables()
-def build_spec(project: Project) -> ContainerSpec:
-    """Raises `SecretUnreadableError` and `UnusableSettingsError`."""
-    secrets = {
+def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
+    """With the `place` of the gateway it holds virtual credentials and its address, and without it the real ones.
+
+    Raises `SecretUnreadableError` and `UnusableSettingsError`.
+    """
+    real = {
         SecretFile.TELEGRAM_BOT_TOKEN: project.decrypt_credential(TELEGRAM_TOKEN),
         SecretFile.AGENT_API_KEY: project.decrypt_credential(API_KEY),
     }
+    secrets = _virtual_secrets(project, real) if place else real
     return ContainerSpec(
         name=project.container_name,
         image=project.agent_type.image,
         labels=labels_of(project),
         generation=project.generation,
-        environment=_environment(project),
+        environment=_environment(project, place),
         secrets={file.value: value for file, value in secrets.items() if value},
         memory=project.memory,
         nano_cpus=project.plan.nano_cpus,
@@ -34,7 +42,15 @@ def build_spec(project: Project) -> ContainerSpec:
         stop_timeout=project.agent_type.stop_timeout,
         user=project.uid or AGENT_USER,
         disk_ceiling=disk_ceiling(),
+        address=project.address if place else None,
     )
+
+
+@sensitive_variables()
+def _virtual_secrets(project: Project, real: Mapping[SecretFile, str]) -> dict[SecretFile, str]:
+    """In the same files, for each credential that there is."""
+    fields = {SecretFile.TELEGRAM_BOT_TOKEN: VIRTUAL_TOKEN, SecretFile.AGENT_API_KEY: VIRTUAL_KEY}
+    return {file: project.decrypt_virtual(field) for file, field in fields.items() if real[file]}
 
 
 def labels_of(project: Project) -> dict[str, str]:
@@ -46,12 +62,12 @@ def labels_of(project: Project) -> dict[str, str]:
     }
 
 
-def _environment(project: Project) -> dict[str, str]:
+def _environment(project: Project, place: Place | None) -> dict[str, str]:
     chosen = project.settings
     check_own_settings(chosen)
     environment = {
-        Variable.TELEGRAM_API_BASE: settings.BERTH_TELEGRAM_API,
-        Variable.AGENT_API_BASE: settings.BERTH_PROVIDER_API,
+        Variable.TELEGRAM_API_BASE: f"{place.address.url}/tg" if place else settings.BERTH_TELEGRAM_API,
+        Variable.AGENT_API_BASE: f"{place.address.url}/llm/v1" if place else settings.BERTH_PROVIDER_API,
         Variable.AGENT_PROVIDER: project.provider,
         Variable.AGENT_MODEL: str(chosen.get("model", "")),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),

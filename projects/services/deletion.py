@@ -12,6 +12,7 @@ from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.remedies import Remedy
+from projects.services.gateway import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 from projects.services.places import COMMANDS
 
@@ -76,13 +77,17 @@ def check_may_be_deleted(project: Project) -> None:
 
 
 def remove_container(project: Project) -> Outcome:
-    """Removes the container, its volumes and its secrets."""
+    """Removes the container, its volumes and its secrets, and has the gateway know that its credentials are void."""
+    telling = Telling(project) if project.has_virtual_credentials else None
     engine = get_engine()
     try:
         engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
         engine.remove(project.container_key, volumes=True)
     except EngineError as error:
         return Outcome(error=error)
+    finally:
+        if telling is not None:
+            telling.finish()
     return Outcome()
 
 

@@ -12,6 +12,7 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.redaction import Redactor
 from projects.models import Project
+from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 
 TAIL = 20
@@ -119,8 +120,11 @@ def redact_again(project: Project, lines: Iterable[str]) -> Iterator[str]:
     return (_redact(line, redactor) for line in lines)
 
 
+@sensitive_variables()
 def _redactor(project: Project) -> Redactor:
-    return Redactor(project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY))
+    """Of the real credentials and of the virtual ones: an agent may have either, since its start or from before."""
+    real = [project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY)]
+    return Redactor([*real, *(project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY))])
 
 
 def _show(line: bytes, redactor: Redactor) -> str:

@@ -23,6 +23,8 @@ from projects.models.watcher import agents_are_barred
 from projects.rules.lifecycle import Desired
 from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
+from projects.services.gateway import Telling, prepare, tell
+from projects.services.gateway_place import Place
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.runs import keep_run
 
@@ -38,12 +40,9 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         if agents_are_barred():
             raise FirewallMissingError
         _ensure_user(project)
+        place = prepare(project)
         keep_commits()  # a database that knows less than the engine would have nothing mended
-        seen = get_engine().deploy(
-            build_spec(project),
-            confirm=lambda: project.holds(claim),
-            retire=lambda ended: keep_run(project, ended),
-        )
+        seen = _deploy(project, claim, place)
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
@@ -53,7 +52,23 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         return Outcome(error=error, values=failure(failure_code(error)))
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
-    return Outcome(values=_observed(project, _as_started(seen)))
+    values = _observed(project, _as_started(seen))
+    if place is None and seen.container_id != project.container_id:
+        values["is_behind_gateway"] = False
+    return Outcome(values=values)
+
+
+def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
+    """The gateway is told while the container is made."""
+    telling = Telling(project) if place else None
+    seen = get_engine().deploy(
+        build_spec(project, place),
+        confirm=lambda: project.holds(claim),
+        retire=lambda ended: keep_run(project, ended),
+    )
+    if telling is not None:
+        telling.finish()
+    return seen
 
 
 def _ensure_user(project: Project) -> None:
@@ -64,7 +79,22 @@ def _ensure_user(project: Project) -> None:
 
 
 def take_down(project: Project, claim: Claim) -> Outcome:
-    """Stops the container, so that no process of it runs."""
+    """Stops the container, so that no process of it runs, and has the gateway know that its credentials are void.
+
+    An agent that its owner stops may use them to its end; one that staff have suspended may not.
+    """
+    if project.is_suspended:
+        telling = Telling(project) if project.has_virtual_credentials else None
+        outcome = _take_down(project, claim)
+        if telling is not None:
+            telling.finish()
+        return outcome
+    outcome = _take_down(project, claim)
+    tell(project)
+    return outcome
+
+
+def _take_down(project: Project, claim: Claim) -> Outcome:
     engine = get_engine()
     try:
         seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)

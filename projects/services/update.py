@@ -10,22 +10,23 @@ from accounts import clock
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
-from projects.models.event import DETAIL_LENGTH
+from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
+from projects.models.credentials import API_KEY
+from projects.rules.budget import LIMITS, ceiling_of, find_excess
 from projects.rules.lifecycle import Desired
-from projects.rules.merge_patch import find_changed_names, merge_patch
+from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
+from projects.services.budgets import settle_budget
 from projects.services.capacity import learn_host_memory, reserve_for_change
+from projects.services.change_events import tell_of_change
 from projects.services.disk import let_run
+from projects.services.gateway import tell
 from projects.services.operations import operation_in_progress
 from projects.services.places import takes_place
 
 ATTEMPTS = 5
 """How often a change of the settings is merged again because another one came in between."""
-
-COMPARED = {"name", "plan", "provider", "bot_id", "bot_username"}
-"""The columns that an event names where they change; credentials and settings are compared apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,13 @@ class ProjectChange:
     settings_patch: dict[str, Any] | None = None
     telegram_token: str | None = field(default=None, repr=False)
     api_key: str | None = field(default=None, repr=False)
+    budget: dict[str, Any] | None = None
+
+    @property
+    def reaches_gateway(self) -> bool:
+        """Whether the gateway has to know of it, and not only the agent's next start."""
+        given = (self.plan, self.settings_patch, self.telegram_token, self.api_key, self.budget)
+        return any(each is not None for each in given)
 
 
 @takes_place
@@ -54,9 +62,12 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     for _ in range(ATTEMPTS):
         check_may_be_changed(project)
         check = _look_then_ask(project, change)
-        if _write(project, _new_values(project, change, check), check, actor):
+        if _write(project, _new_values(project, change, check), check, actor, is_told=change.reaches_gateway):
             project.refresh_from_db()
             let_run(project)
+            if change.reaches_gateway:
+                settle_budget(project)
+                tell(project)
             return project
         project.refresh_from_db()
         _check_merged(project, change)
@@ -64,10 +75,13 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
 
 
 @sensitive_variables("values")
-def _write(project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor) -> bool:
+def _write(
+    project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor, *, is_told: bool
+) -> bool:
     """Returns False, having written nothing, where the settings were changed since the project was read: what was
     merged into the old ones would undo that.
     """
+    version = NEXT_VERSION if is_told else {}
     try:
         with transaction.atomic():
             plan = values.get("plan", project.plan)
@@ -81,16 +95,29 @@ def _write(project: Project, values: dict[str, Any], check: CredentialCheck | No
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
-            if not rows.update(**values, updated_at=clock.now()):
+            _check_budget(project, plan, values)
+            if not rows.update(**values, **version, updated_at=clock.now()):
                 project.refresh_from_db()
                 check_may_be_changed(project)
                 raise operation_in_progress(project)
-            Event.objects.bulk_create(_events(project, check, values, actor))
+            Event.objects.bulk_create(tell_of_change(project, check, values, actor))
     except IntegrityError:
         if check is not None:
             check_bot(owner=project.owner, check=check, project_id=project.pk)
         raise
     return True
+
+
+def _check_budget(project: Project, plan: Plan, values: dict[str, Any]) -> None:
+    """Raises `InvalidFieldError` where the owner asks for more than the plan, or a grant of the staff, gives."""
+    ceiling = ceiling_of(plan.budget, project.granted_budget)
+    own = {name: values.get(f"own_{name}") for name in LIMITS}
+    if name := find_excess(own, ceiling):
+        raise InvalidFieldError(
+            f"The most that you may set here is {getattr(ceiling, name):,}. Set less, or ask the staff for more.",
+            field=f"budget.{name}",
+            code="max_value",
+        )
 
 
 def _check_merged(project: Project, change: ProjectChange) -> None:
@@ -133,31 +160,6 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
     )
 
 
-def _events(project: Project, check: CredentialCheck | None, values: dict[str, Any], actor: Actor) -> list[Event]:
-    """Tells what differs from `project`, by name."""
-    names = [name for name, value in values.items() if name in COMPARED and value != getattr(project, name)]
-    names += [field for field in (TELEGRAM_TOKEN, API_KEY) if f"{field}_ciphertext" in values]
-    names += [
-        f"settings.{name[:64]}"
-        for name in find_changed_names(project.settings, values.get("settings", project.settings))
-    ]
-    done = [project.event(actor, "update", "done", detail=_list_changes(sorted(names)))] if names else []
-    warnings = check.warnings if check else ()
-    return done + [project.event(actor, "update", "warning", detail=warning) for warning in warnings]
-
-
-def _list_changes(names: list[str]) -> str:
-    """Names as many as an event has room for, and counts the others."""
-    shown = names
-    while len(sentence := _sentence(shown, left_out=len(names) - len(shown))) > DETAIL_LENGTH:
-        shown = shown[:-1]
-    return sentence
-
-
-def _sentence(shown: list[str], *, left_out: int) -> str:
-    return f"changed: {', '.join(shown)}" + (f" and {left_out} more" if left_out else "")
-
-
 @sensitive_variables("change")
 def _new_values(project: Project, change: ProjectChange, check: CredentialCheck | None) -> dict[str, Any]:
     values: dict[str, Any] = {
@@ -170,6 +172,9 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
         if change.telegram_token is not None:
             values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
             values["bot_unconfirmed_at"] = check.unconfirmed_at
+    values |= {f"own_{name}": limit for name, limit in (change.budget or {}).items()}
+    if change.telegram_token is not None or change.api_key is not None:
+        values |= {"sees_from": clock.now(), **NOTHING_SEEN}
     # A credential that is sent counts as new. Nobody is to find out by the event whether it is the stored one.
     encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
     return values | {column: getattr(project, column) for column in encrypted}

@@ -1,0 +1,55 @@
+"""What the answers of Telegram and of the provider say of an agent, as the gateway has seen them. Pure rules.
+
+Only what is certain counts: that a credential is refused, or is not. A server that is busy or down may be well again
+before anybody asks it the next time, and then the agent's own word is all there is.
+"""
+
+from typing import NamedTuple
+
+from containers.agent_contract import ProblemCode
+
+TELEGRAM, PROVIDER = "telegram", "provider"
+
+_TROUBLE = {
+    TELEGRAM: {
+        401: ProblemCode.TELEGRAM_TOKEN,
+        404: ProblemCode.TELEGRAM_TOKEN,
+        409: ProblemCode.TELEGRAM_CONFLICT,
+    },
+    PROVIDER: {401: ProblemCode.PROVIDER_KEY, 402: ProblemCode.PROVIDER_CREDIT},
+}
+_REFUTED = {
+    ProblemCode.TELEGRAM_TOKEN: TELEGRAM,
+    ProblemCode.TELEGRAM_CONFLICT: TELEGRAM,
+    ProblemCode.PROVIDER_KEY: PROVIDER,
+    ProblemCode.PROVIDER_CREDIT: PROVIDER,
+}
+"""What an agent may say of itself, and whose good answer shows that it is not so."""
+
+OK = 200
+
+
+class Judgement(NamedTuple):
+    """`well` names those whose last answer was a good one, with a blank between."""
+
+    code: str
+    well: str
+
+
+def judge_sighting(
+    *, telegram: tuple[int | None, float | None], provider: tuple[int | None, float | None], since: float
+) -> Judgement:
+    """Each is a status and since when it comes, in seconds since 1970. What refuses since before `since` says nothing:
+    the credential was another one. A good answer of then still says that all was well."""
+    codes, well = [], []
+    for whose, (status, began) in ((TELEGRAM, telegram), (PROVIDER, provider)):
+        if status == OK:
+            well.append(whose)
+        elif status in _TROUBLE[whose] and began is not None and began >= since:
+            codes.append(str(_TROUBLE[whose][status]))
+    return Judgement(code=next(iter(codes), ""), well=" ".join(well))
+
+
+def is_refuted(agent_code: str, seen_well: str) -> bool:
+    """Whether the gateway has seen the contrary of what the agent says is wrong."""
+    return any(agent_code == code and whose in seen_well.split() for code, whose in _REFUTED.items())

@@ -1,0 +1,139 @@
+"""Has the gateway know what the rows say: before a start, while a container is made, and after each change.
+
+Where it cannot be reached, what was done stays done: an event says so, and the watcher tells it again until it knows.
+"""
+
+import logging
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from containers.call_limits import seconds_left
+from containers.errors import EngineError
+from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
+from containers.gateway.protocol import WITHIN, GatewayClient
+from containers.gateway.words import Reach
+from containers.get_engine import get_engine
+from projects.credentials.encryption import SecretUnreadableError
+from projects.models import Project
+from projects.models.agent_address import ensure_address
+from projects.models.behind_gateway import NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.event import SYSTEM
+from projects.services.gateway_entry import Word, make_word, read_prices
+from projects.services.gateway_place import Place, find_gateway, knows_sources
+
+log = logging.getLogger(__name__)
+
+EVENT, NOT_TOLD = "gateway", "not told"
+"""The action of the event where the gateway could not be told, and its outcome."""
+
+UNREADABLE = "Its credentials cannot be read."
+LATE = "It has not answered in time."
+LATER = "It holds a later version than the database."
+
+
+def prepare(project: Project) -> Place | None:
+    """What a container behind the gateway needs: an address and virtual credentials. None where it is to have none.
+
+    Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError` and `ProjectGoneError`.
+    """
+    if not settings.BERTH_GATEWAY or not (project.telegram_token_ciphertext or project.api_key_ciphertext):
+        return None
+    place = find_gateway()
+    ensure_address(project, place.network.addresses(Reach.INTERNET))
+    values: dict[str, Any] = {**_missing_virtual(project)}
+    version = {"entry_version": F("entry_version") + 1} if values else {}
+    values |= {"is_behind_gateway": True, "sees_from": clock.now(), **NOTHING_SEEN}
+    Project.objects.filter(pk=project.pk).update(**values, **version)
+    project.refresh_from_db(fields=[*values, *version])
+    return place
+
+
+@sensitive_variables()
+def _missing_virtual(project: Project) -> dict[str, str]:
+    """The columns of virtual credentials that are to be made, or no longer have the shape of the real ones."""
+    values: dict[str, str] = {}
+    if project.telegram_token_ciphertext:
+        bot_id, known = project.bot_id or 0, project.decrypt_virtual(VIRTUAL_TOKEN)
+        number, _, virtual = known.partition(":")
+        if number != str(bot_id):
+            # For another bot only the number changes, which the gateway does not look at.
+            fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
+            values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
+    if project.api_key_ciphertext:
+        fresh = new_virtual_key(ProviderKind(project.provider))
+        if not project.decrypt_virtual(VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
+            values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
+    return values
+
+
+class Telling:
+    """Tells the gateway in a thread of its own, while the caller does something else."""
+
+    def __init__(self, project: Project) -> None:
+        """The rows are read here, in the caller's thread."""
+        self._project = project
+        self._word = _read_word(project)
+        self._trouble = UNREADABLE if self._word is None else ""
+        left = seconds_left()
+        self._within = WITHIN if left is None else min(WITHIN, left)
+        self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> bool:
+        """Returns whether the gateway knows. Where it does not, an event says so."""
+        self._thread.join(self._within)
+        if self._thread.is_alive():
+            self._trouble = LATE
+        return _note(self._project, self._word, self._trouble)
+
+    def _run(self) -> None:
+        if self._word is not None:
+            self._trouble = _say(self._word, within=self._within)
+
+
+def tell(project: Project) -> bool:
+    """Tells the gateway what holds for the project now. Returns whether it knows. Nothing where it never heard of it.
+
+    `project` is as it was read after the change. Where it cannot be told, an event says so.
+    """
+    if not project.has_virtual_credentials:
+        return True
+    word = _read_word(project)
+    return _note(project, word, UNREADABLE if word is None else _say(word, within=WITHIN))
+
+
+def _read_word(project: Project) -> Word | None:
+    """None where its credentials cannot be read."""
+    try:
+        return make_word(project, prices=read_prices(), knows_sources=knows_sources())
+    except SecretUnreadableError:
+        return None
+
+
+@sensitive_variables()
+def _say(word: Word, *, within: float) -> str:
+    """Returns what went wrong, in a sentence, or nothing. Touches no database."""
+    entries, void = ([word.entry], []) if word.entry else ([], [word.project])
+    try:
+        with get_engine().deadline(within):
+            held = GatewayClient(get_engine().gateway(), within=within).apply(
+                version=word.version, entries=entries, void=void
+            )
+    except EngineError as error:
+        return str(error)
+    return "" if held.get(word.project) == word.version else LATER
+
+
+def _note(project: Project, word: Word | None, trouble: str) -> bool:
+    if trouble == LATER and word and Project.objects.filter(pk=project.pk, entry_version__gt=word.version).exists():
+        return True  # another command has changed it since, and tells what holds now
+    if trouble:
+        log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
+        detail = f"{trouble} It is told again until it knows."
+        project.event(SYSTEM, EVENT, NOT_TOLD, detail=detail).save()
+    return not trouble

@@ -1,0 +1,78 @@
+"""Where the gateway is, and what it is made from."""
+
+import base64
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import IPv4Network
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from accounts.moments import is_recent
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.get_engine import get_engine
+from projects.models import Gateway
+
+FOUND_FOR = timedelta(seconds=30)
+"""How long nobody looks again. The watcher does every few seconds, so that a deploy need not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    network: AgentsNetwork
+    address: GatewayAddress
+
+
+def find_gateway() -> Place:
+    """As the watcher has found it a moment ago. Otherwise sees to it that it runs. Raises `EngineError`."""
+    row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
+    if row is None or row.host is None or not is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
+        return ensure_gateway()
+    return _read(row)
+
+
+def ensure_gateway() -> Place:
+    """Sees to it that the gateway runs. Raises `EngineError`."""
+    engine = get_engine()
+    network = engine.agents_network()
+    address = engine.ensure_gateway(make_spec())
+    found = {
+        "subnet": str(network.subnet),
+        "host": address.host,
+        "port": address.port,
+        "knows_sources": address.knows_sources,
+        "found_at": clock.now(),
+    }
+    Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults=found)
+    return Place(network=network, address=address)
+
+
+def forget_gateway() -> None:
+    """The next deploy looks anew."""
+    Gateway.objects.filter(pk=settings.BERTH_INSTANCE).update(found_at=None)
+
+
+def knows_sources() -> bool:
+    """Whether the gateway sees from which agent's address a request comes, as far as is known."""
+    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE)
+    return bool(here.values_list("knows_sources", flat=True).first())
+
+
+@sensitive_variables()
+def make_spec() -> GatewaySpec:
+    """Its keys follow from those of the service, so that there is no further secret to keep."""
+    return GatewaySpec(key="\n".join(map(_derive, settings.BERTH_ENCRYPTION_KEYS)))
+
+
+@sensitive_variables()
+def _derive(key: str) -> str:
+    derived = HKDF(SHA256(), length=32, salt=None, info=b"berth gateway").derive(base64.urlsafe_b64decode(key))
+    return base64.urlsafe_b64encode(derived).decode()
+
+
+def _read(row: Gateway) -> Place:
+    address = GatewayAddress(host=str(row.host), port=row.port, knows_sources=row.knows_sources)
+    return Place(network=AgentsNetwork(subnet=IPv4Network(row.subnet)), address=address)

@@ -1,0 +1,115 @@
+"""Compares what the gateway knows with the rows, and tells it what differs.
+
+A version says which of two words is the newer one. Where the gateway holds a later one than the row, an older backup
+was restored: the row's goes above it.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from containers.errors import EngineRefusedError
+from containers.gateway.protocol import GatewayClient, Standing
+from projects.credentials.encryption import SecretUnreadableError
+from projects.models import Gateway, Project
+from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
+from projects.services.gateway_place import knows_sources
+from projects.services.quarantine import as_uuid
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 100
+"""Projects that one message tells of."""
+
+_HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="")
+
+
+def reconcile_entries(client: GatewayClient) -> int:
+    """Returns of how many projects the gateway was told. Raises `EngineError`."""
+    now, sources = clock.now(), knows_sources()
+    _raise_if_settings_changed(digest_settings(knows_sources=sources))
+    held = client.versions()
+    behind = [project for project in _find_known() if _differs(project, held.get(project.container_key), now)]
+    told = 0
+    for first in range(0, len(behind), AT_ONCE):
+        told += _tell(client, behind[first : first + AT_ONCE], held, sources=sources)
+    return told + _void_strangers(client, held)
+
+
+def _find_known() -> Iterator[Project]:
+    """Projects of which the gateway may have heard, without their credentials."""
+    rows = Project.objects.filter(_HAS_VIRTUAL, instance=settings.BERTH_INSTANCE).select_related("owner", "plan")
+    hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
+    yield from rows.defer(*hidden, "log_tail", "settings").order_by("pk").iterator(chunk_size=500)
+
+
+def _differs(project: Project, standing: Standing | None, now: datetime) -> bool:
+    if project.operation_in_flight(now):
+        return False  # it tells the gateway itself, and when is its own business
+    in_force = is_in_force(project)
+    if standing is None:
+        return in_force  # of one that is void it need not hear
+    return standing.version != project.entry_version or standing.is_void == in_force
+
+
+def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str, Standing], *, sources: bool) -> int:
+    """Raises each row's version above what the gateway has, where that has to change, and tells what it says then."""
+    for project in projects:
+        standing = held.get(project.container_key)
+        if standing is not None and standing.version >= project.entry_version:
+            rows = Project.objects.filter(pk=project.pk, entry_version__lte=standing.version)
+            rows.update(entry_version=standing.version + 1)
+    keys = [project.pk for project in projects]
+    words: dict[int, list[Word]] = defaultdict(list)
+    fresh = list(Project.objects.filter(pk__in=keys).select_related("owner", "plan"))
+    prices = read_prices()  # after the rows
+    for project in fresh:
+        try:
+            word = make_word(project, prices=prices, knows_sources=sources)
+            words[word.version].append(word)
+        except SecretUnreadableError as error:
+            log.warning("%s", error)
+    for version, some in words.items():
+        _apply(client, version, some)
+    return len(fresh)
+
+
+@sensitive_variables()
+def _apply(client: GatewayClient, version: int, words: list[Word]) -> None:
+    """One that the gateway refuses keeps none of the others from being told."""
+    try:
+        client.apply(
+            version=version,
+            entries=[word.entry for word in words if word.entry],
+            void=[word.project for word in words if not word.entry],
+        )
+    except EngineRefusedError as error:
+        if len(words) == 1:
+            log.warning("The gateway refuses what it is told of project %s: %s", words[0].project, error)
+            return
+        for word in words:
+            _apply(client, version, [word])
+
+
+def _void_strangers(client: GatewayClient, held: Mapping[str, Standing]) -> int:
+    """What the gateway knows of projects that are gone: a deletion whose word did not come through."""
+    valid = {key for key, standing in held.items() if not standing.is_void}
+    ids = {found for key in valid if (found := as_uuid(key))}
+    here = {str(pk) for pk in Project.objects.filter(pk__in=ids).values_list("pk", flat=True)}
+    for key in sorted(valid - here):
+        client.apply(version=held[key].version + 1, void=[key])
+    return len(valid - here)
+
+
+def _raise_if_settings_changed(digest: str) -> None:
+    """Where the service was started with other addresses, every entry is another one."""
+    rows = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(told_digest=digest)
+    if rows.update(told_digest=digest):
+        changed = Project.objects.filter(_HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
+        changed.update(entry_version=F("entry_version") + 1)

@@ -1,0 +1,108 @@
+"""Keeps the gateway at work and up to date, in a thread of its own: what it takes to reach it, no round waits for.
+
+Every few seconds it sees to it that the gateway runs, compares what it knows with the rows, and reads what it has
+counted and seen.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+from django.db.models import QuerySet
+
+from containers.errors import EngineError
+from containers.gateway.protocol import GatewayClient
+from containers.get_engine import get_engine
+from projects.models import Gateway, Project
+from projects.models.installation import read_hold
+from projects.services.gateway_place import ensure_gateway
+from projects.watcher.entries import reconcile_entries
+from projects.watcher.pulse import Pulse
+from projects.watcher.sightings import note_sightings
+from projects.watcher.usage import read_usage
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between two looks, and so the longest time that a change waits which could not be told at once."""
+
+STEP = 120.0
+"""Seconds for one look: making the gateway, and as many questions as its rows need."""
+
+END_WITHIN = 2.0
+"""Seconds that a look under way gets when the watcher ends. It is given up then: the next one begins where it was."""
+
+
+class Gateways:
+    """One thread, at work while `leads` says so."""
+
+    def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        self._leads = leads
+        self._pulse = pulse or Pulse()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(END_WITHIN)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY):
+            try:
+                with self._pulse.work(within=STEP, name="gateway"):
+                    self._try()
+            except Exception:
+                log.exception("The look at the gateway broke; the next one tries again.")
+
+    def _try(self) -> None:
+        try:
+            close_old_connections()
+            if self._leads() and not read_hold():
+                look_after_gateway()
+        except DatabaseError as error:
+            log.warning("The gateway cannot be looked after: %s", type(error).__name__)
+        finally:
+            connections.close_all()
+
+
+def look_after_gateway() -> None:
+    """One look. What goes wrong at the engine is kept where staff see it, and tried again."""
+    if not is_needed():
+        return
+    try:
+        ensure_gateway()
+        client = GatewayClient(get_engine().gateway())
+        reconcile_entries(client)
+        read_usage(client)
+        note_sightings(client)
+    except EngineError as error:
+        _note_warning(str(error)[:300])
+    else:
+        _note_warning("")
+
+
+def is_needed() -> bool:
+    """Also where it was switched off, for as long as agents run that were made with virtual credentials."""
+    return settings.BERTH_GATEWAY or _behind().exists()
+
+
+def _behind() -> "QuerySet[Project]":
+    return Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
+
+
+def _note_warning(warning: str) -> None:
+    rows = Gateway.objects.filter(pk=settings.BERTH_INSTANCE)
+    before = rows.values_list("warning", flat=True).first()
+    if before == warning or (before is None and not warning):
+        return
+    Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults={"warning": warning})
+    if warning:
+        log.warning("The gateway does not do what it is to do: %s", warning)
+    else:
+        log.info("The gateway works.")

@@ -1,0 +1,117 @@
+"""Reads what the gateway has counted into hourly rows, and adds up what each project has spent."""
+
+import hashlib
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.text import has_control_characters
+from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
+from projects.models import Gateway, HourlyUsage, Project
+from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS
+from projects.rules.periods import hour_at
+from projects.services.budgets import note_spending
+from projects.services.quarantine import as_uuid
+
+log = logging.getLogger(__name__)
+
+MOST_PAGES = 100
+"""Pages that one look reads at most. The next one goes on from there."""
+
+
+def read_usage(client: GatewayClient) -> int:
+    """Reads on from where the last look has ended, and returns how many rows were written. Raises `EngineError`."""
+    written = 0
+    for _ in range(MOST_PAGES):
+        cursor, _ = Gateway.objects.get_or_create(pk=settings.BERTH_INSTANCE)
+        page = client.usage_since(cursor.seq)
+        if page.store != cursor.store:
+            # The numbers of another store say nothing of this one: from its beginning, then.
+            page = client.usage_since(0)
+        written += _take_over(cursor, page)
+        if not page.has_more:
+            break
+    return written
+
+
+def _take_over(cursor: Gateway, page: UsagePage) -> int:
+    """Writes the page and moves the cursor, together, unless another process has read on meanwhile."""
+    if not page.rows and (page.store, page.seq) == (cursor.store, cursor.seq):
+        return 0
+    rows = _find_owners(page.rows)
+    with transaction.atomic():
+        here = Gateway.objects.filter(pk=cursor.pk, store=cursor.store, seq=cursor.seq)
+        if not here.update(store=page.store[:64], seq=page.seq):
+            return 0
+        kept = _keep(rows, page.store[:64])
+        HourlyUsage.objects.bulk_create(
+            kept,
+            update_conflicts=True,
+            unique_fields=["project_id", "hour", "model", "store"],
+            update_fields=list(COUNTS),
+        )
+    note_spending(Project.objects.filter(pk__in={row.project_id for row in kept}).select_related("owner", "plan"))
+    return len(kept)
+
+
+def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:
+    """Each row with its project and its owner. Of a project that is gone an earlier row tells the owner."""
+    ids = {found for row in rows if (found := as_uuid(row.project))}
+    owners: dict[UUID, UUID] = dict(
+        HourlyUsage.objects.filter(project_id__in=ids).order_by().values_list("project_id", "owner_id").distinct()
+    )
+    owners |= dict(Project.objects.filter(pk__in=ids).values_list("pk", "owner_id"))
+    return [(row, pk, owners[pk]) for row in rows if (pk := as_uuid(row.project)) in owners]
+
+
+def _keep(rows: Iterable[tuple[UsageRow, UUID, UUID]], store: str) -> list[HourlyUsage]:
+    """The rows to write. Agents may name any model: of those that nobody was paid for an hour holds only so many."""
+    made = {}
+    for row, project_id, owner_id in rows:
+        at = _hour_of(row)
+        if at is not None:
+            counts: dict[str, Any] = {name: min(getattr(row, name), LARGEST) for name in COUNTS}
+            made[project_id, at, name_model(row.model)] = HourlyUsage(
+                project_id=project_id, owner_id=owner_id, hour=at, model=name_model(row.model), store=store, **counts
+            )
+    known = _count_known(made.values(), store)
+    kept = []
+    for each in made.values():
+        place = each.project_id, each.hour
+        if known[place] < MOST_MODELS or each.messages or each.input or each.output or each.money:
+            known[place] += 1
+            kept.append(each)
+    return kept
+
+
+def _count_known(rows: Iterable[HourlyUsage], store: str) -> "Counter[tuple[UUID, datetime]]":
+    """How many models each project and hour has that these rows do not name."""
+    named = {(row.project_id, row.hour, row.model) for row in rows}
+    found = HourlyUsage.objects.filter(
+        store=store, project_id__in={row[0] for row in named}, hour__in={row[1] for row in named}
+    )
+    cells = found.order_by().values_list("project_id", "hour", "model")
+    return Counter(cell[:2] for cell in cells if cell not in named)
+
+
+def _hour_of(row: UsageRow) -> datetime | None:
+    try:
+        return hour_at(row.hour)
+    except OverflowError:
+        log.warning("The gateway has counted in an hour that no calendar has.")
+        return None
+
+
+def name_model(name: str) -> str:
+    """The name as it can be stored and shown. One that has to be changed gets a digest, so that two stay two."""
+    if len(name) <= LONGEST_MODEL and not has_control_characters(name):
+        return name
+    plain = "".join(each if not has_control_characters(each) else "\ufffd" for each in name)
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{plain[: LONGEST_MODEL - 13]} {digest}"
