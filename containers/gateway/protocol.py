@@ -64,8 +64,11 @@ class Sighting:
     last_poll: float | None
     telegram_status: int | None
     telegram_since: float | None
+    telegram_at: float | None
+    """When it has answered with this status the last time."""
     provider_status: int | None
     provider_since: float | None
+    provider_at: float | None
     budget_reached: float | None
 
 

@@ -39,13 +39,13 @@ class Judgement(NamedTuple):
 def judge_sighting(
     *, telegram: tuple[int | None, float | None], provider: tuple[int | None, float | None], since: float
 ) -> Judgement:
-    """Each is a status and since when it comes, in seconds since 1970. What refuses since before `since` says nothing:
-    the credential was another one. A good answer of then still says that all was well."""
+    """Each is the last status and its moment, in seconds since 1970. A refusal of before `since` says nothing, because
+    the credential was another one."""
     codes, well = [], []
-    for whose, (status, began) in ((TELEGRAM, telegram), (PROVIDER, provider)):
+    for whose, (status, at) in ((TELEGRAM, telegram), (PROVIDER, provider)):
         if status == OK:
             well.append(whose)
-        elif status in _TROUBLE[whose] and began is not None and began >= since:
+        elif status in _TROUBLE[whose] and at is not None and at >= since:
             codes.append(str(_TROUBLE[whose][status]))
     return Judgement(code=next(iter(codes), ""), well=" ".join(well))
 

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Actor, Plan, Project
@@ -90,6 +91,7 @@ def _claim_start(project: Project, action: Action) -> Claim | None:
             unchanged=True,
             desired=Desired.RUNNING,
             **reserved,
+            sees_from=clock.now(),
             **NO_FAILURES,
         )
 

@@ -8,10 +8,8 @@ import threading
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import clock
 from containers.call_limits import seconds_left
 from containers.errors import EngineError
 from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
@@ -21,7 +19,7 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import ensure_address
-from projects.models.behind_gateway import NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway_entry import Word, make_word, read_prices
 from projects.services.gateway_place import Place, find_gateway, knows_sources
@@ -46,11 +44,20 @@ def prepare(project: Project) -> Place | None:
     place = find_gateway()
     ensure_address(project, place.network.addresses(Reach.INTERNET))
     values: dict[str, Any] = {**_missing_virtual(project)}
-    version = {"entry_version": F("entry_version") + 1} if values else {}
-    values |= {"is_behind_gateway": True, "sees_from": clock.now(), **NOTHING_SEEN}
+    version = NEXT_VERSION if values else {}
+    values["is_behind_gateway"] = True
     Project.objects.filter(pk=project.pk).update(**values, **version)
     project.refresh_from_db(fields=[*values, *version])
     return place
+
+
+def leave_gateway(project: Project) -> None:
+    """Notes that the new container has the real credentials, so that its virtual ones are void."""
+    if not project.is_behind_gateway:
+        return
+    Project.objects.filter(pk=project.pk).update(is_behind_gateway=False, **NEXT_VERSION, **NOTHING_SEEN)
+    project.refresh_from_db(fields=["is_behind_gateway", "entry_version", *NOTHING_SEEN])
+    tell(project)
 
 
 @sensitive_variables()

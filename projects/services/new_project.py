@@ -48,6 +48,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         provider=check.provider,
         generation=claim.generation,
         entry_version=1,
+        sees_from=now,
         operation=Operation.DEPLOY,
         operation_id=claim.id,
         operation_deadline=now + time_allowed(),

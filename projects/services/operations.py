@@ -15,6 +15,7 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
+from projects.models.behind_gateway import NOTHING_SEEN
 from projects.models.ended import NOT_ENDED
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
@@ -40,6 +41,7 @@ NO_FAILURES: dict[str, Any] = {
     "log_tail": "",
     **NOT_ENDED,
     **NO_TROUBLE,
+    **NOTHING_SEEN,
 }
 """The fields that an owner's start or restart resets."""
 

@@ -23,7 +23,7 @@ from projects.models.watcher import agents_are_barred
 from projects.rules.lifecycle import Desired
 from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
-from projects.services.gateway import Telling, prepare, tell
+from projects.services.gateway import Telling, leave_gateway, prepare, tell
 from projects.services.gateway_place import Place
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.runs import keep_run
@@ -52,10 +52,9 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         return Outcome(error=error, values=failure(failure_code(error)))
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
-    values = _observed(project, _as_started(seen))
     if place is None and seen.container_id != project.container_id:
-        values["is_behind_gateway"] = False
-    return Outcome(values=values)
+        leave_gateway(project)
+    return Outcome(values=_observed(project, _as_started(seen)))
 
 
 def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:

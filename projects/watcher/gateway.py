@@ -73,18 +73,34 @@ class Gateways:
 
 def look_after_gateway() -> None:
     """One look. What goes wrong at the engine is kept where staff see it, and tried again."""
-    if not is_needed():
-        return
     try:
-        ensure_gateway()
-        client = GatewayClient(get_engine().gateway())
-        reconcile_entries(client)
-        read_usage(client)
-        note_sightings(client)
+        if is_needed():
+            _look()
+        else:
+            _retire()
     except EngineError as error:
         _note_warning(str(error)[:300])
     else:
         _note_warning("")
+
+
+def _look() -> None:
+    ensure_gateway()
+    client = GatewayClient(get_engine().gateway())
+    reconcile_entries(client)
+    read_usage(client)
+    note_sightings(client)
+
+
+def _retire() -> None:
+    """Takes the gateway away when nobody needs it any more. What it keeps stays, for the day on which it is needed."""
+    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
+    if here.exists():
+        client = GatewayClient(get_engine().gateway())
+        reconcile_entries(client)
+        read_usage(client)
+        get_engine().remove_gateway()
+        here.update(host=None, found_at=None)
 
 
 def is_needed() -> bool:

@@ -8,8 +8,8 @@ from django.db import DatabaseError, connections
 
 from accounts.services import code_alarm, sign_up
 from accounts.services.outbox import Renderer, send_due
-from projects.services import disk
-from projects.watcher import crash_mail, disk_mail
+from projects.services import budgets, disk
+from projects.watcher import budget_mail, crash_mail, disk_mail
 from projects.watcher.pulse import SENDING, Pulse
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,7 @@ RENDERERS: dict[str, Renderer] = {
     code_alarm.KIND: code_alarm.render_code_alarm,
     crash_mail.KIND: crash_mail.render_crash_mail,
     disk.MAIL: disk_mail.render_disk_mail,
+    budgets.MAIL: budget_mail.render_budget_mail,
 }
 
 

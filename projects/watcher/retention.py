@@ -14,7 +14,7 @@ from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.moments import over
 from accounts.throttling.retention import find_expired
-from projects.models import IdempotencyRecord, LongRequest
+from projects.models import HourlyUsage, IdempotencyRecord, LongRequest
 from projects.models.event_bounds import find_surplus_events
 from projects.models.idempotency import KEPT_FOR
 from projects.models.long_request import HELD_FOR
@@ -55,6 +55,7 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield IdempotencyRecord.objects.filter(created_at__lte=now - KEPT_FOR)
     yield LongRequest.objects.filter(over("held_until", at_most=HELD_FOR, now=now))
     yield LogEntry.objects.filter(action_time__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
+    yield HourlyUsage.objects.filter(hour__lt=now - timedelta(days=settings.BERTH_USAGE_DAYS))
     yield from find_surplus_events(now)
 
 

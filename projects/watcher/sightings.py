@@ -38,8 +38,8 @@ def note_sightings(client: GatewayClient) -> int:
 def _find_changes(project: Project, sighting: Sighting) -> Iterator[tuple[str, Any]]:
     since = project.sees_from.timestamp() if project.sees_from else 0.0
     judged = judge_sighting(
-        telegram=(sighting.telegram_status, sighting.telegram_since),
-        provider=(sighting.provider_status, sighting.provider_since),
+        telegram=(sighting.telegram_status, sighting.telegram_at),
+        provider=(sighting.provider_status, sighting.provider_at),
         since=since,
     )
     if judged.code != project.seen_code:

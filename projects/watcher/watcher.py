@@ -23,6 +23,7 @@ from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
+from projects.watcher.gateway import Gateways
 from projects.watcher.inspection import AT_ONCE
 from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
@@ -71,6 +72,7 @@ class Watcher:
         self._outbox = Outbox(self._pulse)
         self._reports = Reports(self._look_soon_at, self._pulse)
         self._disks = Disks(lambda: is_leader(self.name), self._look_soon_at)
+        self._gateways = Gateways(lambda: is_leader(self.name), self._pulse)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -81,6 +83,7 @@ class Watcher:
         self._outbox.start()
         self._reports.start()
         self._disks.start()
+        self._gateways.start()
         while not self._stopped.is_set():
             self._confine(self._look)
             self._wait()
@@ -93,6 +96,7 @@ class Watcher:
         self._outbox.stop()
         self._reports.stop()
         self._disks.stop()
+        self._gateways.stop()
 
     def _step_down(self) -> None:
         try:

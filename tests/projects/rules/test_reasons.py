@@ -24,7 +24,7 @@ NEXT_STEPS = (
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_reason_is_one_or_two_plain_sentences_that_say_what_to_do(code: str) -> None:
-    message = SENTENCES[code].format(exit_code=1, disk="1.1 GB of 1 GB")
+    message = SENTENCES[code].format(exit_code=1, disk="1.1 GB of 1 GB", resets="1 December")
     sentences = re.split(r"(?<=[.])\s", message)
     assert len(sentences) in {1, 2}
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in sentences)

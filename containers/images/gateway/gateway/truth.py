@@ -15,8 +15,11 @@ class Seen:
     telegram_status: int | None = None
     telegram_since: float | None = None
     """Since when Telegram has answered with this status."""
+    telegram_at: float | None = None
+    """When Telegram has answered with it the last time."""
     provider_status: int | None = None
     provider_since: float | None = None
+    provider_at: float | None = None
     budget_reached: float | None = None
     """When a call was last refused because of the budget."""
 
@@ -32,11 +35,13 @@ class Truth:
 
     def note_telegram(self, project: str, status: int) -> None:
         seen = self._seen[project]
+        seen.telegram_at = self._now()
         if seen.telegram_status != status:
             seen.telegram_status, seen.telegram_since = status, self._now()
 
     def note_provider(self, project: str, status: int) -> None:
         seen = self._seen[project]
+        seen.provider_at = self._now()
         if seen.provider_status != status:
             seen.provider_status, seen.provider_since = status, self._now()
 

@@ -1,0 +1,29 @@
+"""What the gateway in memory has of a project, beside what its container has."""
+
+import hashlib
+from typing import Any
+
+from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+
+
+def entry_of(engine: MemoryEngine, project: Project) -> Any:
+    """The entry in force, None where the credentials are void."""
+    return engine.gateway_program.entries[str(project.pk)]
+
+
+def knows(engine: MemoryEngine, project: Project) -> bool:
+    """Whether the gateway has what the row says, by its version."""
+    version = Project.objects.values_list("entry_version", flat=True).get(pk=project.pk)
+    return engine.gateway_program.versions.get(str(project.pk)) == version
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def counts_for(engine: MemoryEngine, project: Project) -> tuple[bool, bool]:
+    """Whether the token and the key in the container's files are those that the entry lets in."""
+    entry, files = entry_of(engine, project), engine.secrets_of(project.container_name)
+    token = files["telegram_bot_token"].partition(":")[2]
+    return entry["telegram"]["virtual"] == digest(token), entry["provider"]["virtual"] == digest(files["agent_api_key"])

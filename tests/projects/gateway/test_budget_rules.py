@@ -1,0 +1,144 @@
+"""Which budget is in force, and how much of it is spent."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+
+from projects.rules.budget import (
+    LIMITS,
+    Budget,
+    Spent,
+    budget_in_force,
+    ceiling_of,
+    describe_money,
+    find_excess,
+    in_millionths,
+    percent_spent,
+)
+from projects.rules.periods import EPOCH, Period, begin_of, end_of, hour_at, name_day
+from projects.rules.sightings import Judgement, is_refuted, judge_sighting
+
+pytestmark = pytest.mark.one_database
+AMOUNTS = (None, 0, 5, 9)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_an_owner_may_set_less_and_staff_more(name: str) -> None:
+    """Every combination of what the plan, staff and the owner say."""
+    for plan, granted, own in product(AMOUNTS, repeat=3):
+        ceiling = ceiling_of(Budget(**{name: plan}), Budget(**{name: granted}))
+        most = plan if granted is None else granted
+        assert getattr(ceiling, name) == most
+        held = getattr(budget_in_force(Budget(**{name: own}), ceiling), name)
+        known = [each for each in (most, own) if each is not None]
+        assert held == (min(known) if known else None)
+        excess = find_excess({name: own}, ceiling)
+        assert (excess == name) == (most is not None and own is not None and own > most)
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "percent"),
+    [
+        ({}, {"tokens": 10**9, "money": 10**9}, 0),
+        ({"day_tokens": 100}, {"tokens": 79}, 79),
+        ({"day_tokens": 3}, {"tokens": 2}, 66),
+        ({"day_tokens": 100}, {"tokens": 250}, 250),
+        ({"day_tokens": 0}, {}, 100),
+        ({"day_money": Decimal("0.00")}, {}, 100),
+        ({"day_money": Decimal("2.50")}, {"money": 2_000_000}, 80),
+        ({"day_tokens": 100, "day_money": Decimal(1)}, {"tokens": 10, "money": 900_000}, 90),
+        ({"month_tokens": 1}, {"tokens": 10}, 0),
+    ],
+)
+def test_of_two_limits_the_one_of_which_less_is_left_counts(
+    budget: dict[str, Any], spent: dict[str, int], percent: int
+) -> None:
+    assert percent_spent(Budget(**budget), Period.DAY, Spent(**spent)) == percent
+
+
+@pytest.mark.parametrize(
+    ("millionths", "shown"),
+    [
+        (0, "0.00"),
+        (1, "0.000001"),
+        (123, "0.000123"),
+        (12_500_000, "12.50"),
+        (1_000_000, "1.00"),
+        (1_010_100, "1.0101"),
+    ],
+)
+def test_money_is_a_decimal_number(millionths: int, shown: str) -> None:
+    assert describe_money(millionths) == shown
+    assert in_millionths(Decimal(shown)) == millionths
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("moment", "day_ends", "month_ends"),
+    [
+        ("2026-11-30T23:59:59", "2026-12-01", "2026-12-01"),
+        ("2026-12-01T00:00:00", "2026-12-02", "2027-01-01"),
+        ("2028-02-29T12:00:00", "2028-03-01", "2028-03-01"),
+        ("2026-01-31T00:00:00", "2026-02-01", "2026-02-01"),
+    ],
+)
+def test_days_and_months_end_in_utc(moment: str, day_ends: str, month_ends: str) -> None:
+    assert end_of(Period.DAY, at(moment)) == at(day_ends)
+    assert end_of(Period.MONTH, at(moment)) == at(month_ends)
+    for period in Period:
+        assert begin_of(period, end_of(period, at(moment))) == end_of(period, at(moment))
+
+
+def test_hours_are_counted_from_1970_on() -> None:
+    assert hour_at(0) == EPOCH
+    assert hour_at(494_000) == at("2026-05-10T08:00:00")
+    assert name_day(at("2026-12-01")) == "1 December"
+
+
+NOTHING = (None, None)
+
+
+@pytest.mark.parametrize(
+    ("telegram", "provider", "judged"),
+    [
+        (NOTHING, NOTHING, ("", "")),
+        ((200, 5.0), NOTHING, ("", "telegram")),
+        ((200, 5.0), (200, 5.0), ("", "telegram provider")),
+        ((401, 50.0), (200, 5.0), ("telegram_token", "provider")),
+        ((404, 50.0), NOTHING, ("telegram_token", "")),
+        ((409, 50.0), NOTHING, ("telegram_conflict", "")),
+        ((200, 5.0), (401, 50.0), ("provider_key", "telegram")),
+        (NOTHING, (402, 50.0), ("provider_credit", "")),
+        ((401, 50.0), (401, 50.0), ("telegram_token", "")),
+        ((401, 9.0), (401, 9.0), ("", "")),
+        ((429, 50.0), (503, 50.0), ("", "")),
+        ((500, 50.0), (400, 50.0), ("", "")),
+        ((401, None), NOTHING, ("", "")),
+    ],
+)
+def test_only_what_is_certain_is_said_of_an_agent(telegram: Any, provider: Any, judged: Judgement) -> None:
+    assert judge_sighting(telegram=telegram, provider=provider, since=10.0) == judged
+
+
+@pytest.mark.parametrize(
+    ("code", "well", "refuted"),
+    [
+        ("provider_key", "provider", True),
+        ("provider_key", "telegram", False),
+        ("provider_key", "", False),
+        ("telegram_token", "telegram provider", True),
+        ("telegram_conflict", "telegram", True),
+        ("provider_down", "telegram provider", False),
+        ("telegram_unreachable", "telegram provider", False),
+        ("provider_model", "telegram provider", False),
+        ("", "telegram provider", False),
+    ],
+)
+def test_an_agent_is_refuted_only_by_the_contrary(code: str, well: str, refuted: bool) -> None:
+    assert is_refuted(code, well) is refuted

@@ -1,0 +1,221 @@
+"""A budget that is nearly spent, spent, changed, and begun anew: the status, the events and the mails say so."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core import mail
+
+from accounts import clock
+from accounts.models import OutgoingMail
+from projects.models import Actor, Event, ModelPrice, Plan, Project
+from projects.rules.budget import Budget
+from projects.rules.periods import EPOCH, HOUR
+from projects.services.budgets import grant_budget, pass_on_plan, pass_on_prices
+from projects.watcher.gateway import look_after_gateway
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.gateway import MemoryGateway
+from tests.mailing import deliver
+from tests.projects.gateway.entries import entry_of, knows
+
+pytestmark = pytest.mark.django_db
+STAFF = Actor(label="sam@example.com", source="admin")
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+class Clock:
+    """What the service, and the tests of it, take for the present."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    @property
+    def hour(self) -> int:
+        return int((self.now - EPOCH) / HOUR)
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(clock, "now", lambda: found.now)
+    return found
+
+
+@pytest.fixture
+def use(engine: MemoryEngine, gateway: MemoryGateway, time: Clock) -> Callable[..., None]:
+    """The agent uses tokens, and the watcher reads that."""
+
+    def use(project: Project, tokens: int = 0, **counts: int) -> None:
+        gateway.use(str(project.pk), model="gpt", hour=time.hour, input=tokens, requests=1, **counts)
+        look_after_gateway()
+
+    return use
+
+
+@pytest.fixture
+def limited(time: Clock, deploy: Callable[..., Project], settings: Any) -> Project:
+    """With a budget of 1,000 tokens a day and 5,000 a month."""
+    settings.BERTH_SENDS_MAIL = True
+    Plan.objects.filter(slug="pro").update(day_tokens=1000, month_tokens=5000)
+    return deploy()
+
+
+def shown(api: Any, project: Project, time: Clock) -> tuple[str, str]:
+    """Its status, and why. The rows are as of now."""
+    Project.objects.filter(pk=project.pk).update(observed_at=time.now, updated_at=time.now)
+    answer = api.get(f"/api/projects/{project.pk}").json()
+    return answer["status"], (answer["status_reason"] or {"message": ""})["message"]
+
+
+def subjects() -> list[str]:
+    deliver()
+    return [each.subject for each in mail.outbox]
+
+
+def test_the_gateway_has_the_budget_in_force(engine: MemoryEngine, limited: Project) -> None:
+    assert entry_of(engine, limited)["budget"] == {
+        "day_tokens": 1000,
+        "month_tokens": 5000,
+        "day_money": None,
+        "month_money": None,
+    }
+
+
+def test_below_most_of_it_nothing_is_said(limited: Project, use: Any, api: Any, time: Clock) -> None:
+    use(limited, 799)
+    assert not OutgoingMail.objects.exists()
+    assert shown(api, limited, time) == ("running", "")
+
+
+def test_at_80_percent_the_owner_gets_one_mail(limited: Project, use: Any, api: Any, time: Clock) -> None:
+    use(limited, 800)
+    use(limited, 50)
+    assert subjects() == ["Harbour pilot has used 80 % of its budget"]
+    assert "resets on 16 November" in mail.outbox[0].body
+    assert f"/projects/{limited.pk}" in mail.outbox[0].body
+    assert shown(api, limited, time) == ("running", "")
+    event = Event.objects.get(project_id=limited.pk, action="budget")
+    assert (event.outcome, event.detail) == ("warning", "of the day")
+
+
+def test_at_100_percent_the_project_is_degraded_and_the_owner_gets_one_mail(
+    limited: Project, use: Any, api: Any, time: Clock
+) -> None:
+    use(limited, 900)
+    use(limited, 100)
+    use(limited, 1)
+    assert subjects() == ["Harbour pilot has used 80 % of its budget", "Harbour pilot has reached its budget"]
+    status, message = shown(api, limited, time)
+    assert status == "degraded"
+    assert message.startswith("Budget reached; it resets on 16 November.")
+
+
+def test_who_jumps_to_the_limit_gets_the_second_mail_only(limited: Project, use: Any) -> None:
+    use(limited, 2000)
+    assert subjects() == ["Harbour pilot has reached its budget"]
+
+
+def test_the_next_day_is_another_budget(limited: Project, use: Any, api: Any, time: Clock) -> None:
+    use(limited, 1000)
+    time.now += timedelta(days=1)
+    assert shown(api, limited, time) == ("running", "")
+    use(limited, 1000)
+    assert shown(api, limited, time)[0] == "degraded"
+    assert subjects() == ["Harbour pilot has reached its budget"]  # the first one came too late to be of use
+    assert OutgoingMail.objects.count() == 2
+
+
+def test_the_longer_of_two_periods_counts(limited: Project, use: Any, api: Any, time: Clock) -> None:
+    use(limited, 5000)
+    assert shown(api, limited, time)[1].startswith("Budget reached; it resets on 1 December.")
+    time.now = datetime(2026, 12, 1, tzinfo=UTC)
+    assert shown(api, limited, time) == ("running", "")
+
+
+def test_a_call_that_is_refused_before_all_is_spent_counts_as_well(
+    limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway
+) -> None:
+    use(limited, 950)
+    gateway.see(str(limited.pk), budget_reached=time.now.timestamp())
+    look_after_gateway()
+    assert shown(api, limited, time)[0] == "degraded"
+    use(limited, 1)
+    look_after_gateway()
+    assert shown(api, limited, time)[0] == "degraded"
+    assert subjects() == ["Harbour pilot has used 80 % of its budget", "Harbour pilot has reached its budget"]
+    time.now += timedelta(days=1)
+    look_after_gateway()
+    assert shown(api, limited, time)[0] == "running"
+
+
+def test_a_higher_budget_is_in_force_at_once(
+    engine: MemoryEngine, limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway
+) -> None:
+    use(limited, 1000)
+    gateway.see(str(limited.pk), budget_reached=time.now.timestamp())
+    look_after_gateway()
+    container = engine.containers[limited.container_name]
+    limited.refresh_from_db()
+    grant_budget(project=limited, granted=Budget(day_tokens=9000), actor=STAFF)
+    look_after_gateway()  # which is told of the same refusal again
+    assert entry_of(engine, limited)["budget"]["day_tokens"] == 9000
+    assert shown(api, limited, time) == ("running", "")
+    assert engine.containers[limited.container_name] is container
+
+
+def test_a_lower_one_too(limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine) -> None:
+    use(limited, 300)
+    assert api.patch(f"/api/projects/{limited.pk}", {"budget": {"day_tokens": 200}}).status_code == 200
+    assert entry_of(engine, limited)["budget"]["day_tokens"] == 200
+    assert shown(api, limited, time)[0] == "degraded"
+    assert api.patch(f"/api/projects/{limited.pk}", {"budget": {"day_tokens": None}}).status_code == 200
+    assert entry_of(engine, limited)["budget"]["day_tokens"] == 1000
+    assert shown(api, limited, time)[0] == "running"
+
+
+def test_an_agent_that_ended_for_it_says_so(
+    limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine
+) -> None:
+    """The assistant ends with the code for missing credit, which is what the provider's own error says."""
+    use(limited, 1000)
+    engine.crash(limited.container_name, exit_code=31)
+    for _ in range(2):
+        time.now += timedelta(seconds=1)
+        reconcile()
+    status, message = shown(api, limited, time)
+    assert (status, message[:14]) == ("crashed", "Budget reached")
+
+
+def test_money_counts_by_the_prices_that_staff_keep(
+    engine: MemoryEngine, limited: Project, use: Any, api: Any, time: Clock
+) -> None:
+    ModelPrice.objects.create(model="gpt", input=Decimal("2.5"), output=10)
+    Plan.objects.filter(slug="pro").update(month_money=Decimal("1.50"))
+    pass_on_prices()
+    pass_on_plan(limited.plan)
+    look_after_gateway()
+    entry = entry_of(engine, limited)
+    assert entry["prices"] == {"gpt": {"input": 2_500_000, "output": 10_000_000, "cached": 2_500_000}}
+    assert entry["budget"]["month_money"] == 1_500_000
+    assert knows(engine, limited)
+    use(limited, 1, money=1_500_000)
+    assert shown(api, limited, time)[1].startswith("Budget reached; it resets on 1 December.")
+
+
+def test_without_a_mail_server_the_events_tell(limited: Project, use: Any, settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = False
+    use(limited, 1000)
+    assert not OutgoingMail.objects.exists()
+    assert Event.objects.filter(project_id=limited.pk, action="budget", outcome="reached").count() == 1
+
+
+def test_a_full_outbox_keeps_the_mark_for_later(limited: Project, use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("accounts.services.outbox.MOST_WAITING", 0)
+        use(limited, 1000)
+    assert not OutgoingMail.objects.exists()
+    use(limited, 1)
+    assert subjects() == ["Harbour pilot has reached its budget"]

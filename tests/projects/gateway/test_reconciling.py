@@ -1,0 +1,177 @@
+"""The watcher brings the gateway to what the rows say, whatever it has missed, lost or been given by an older backup."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from accounts.models import User
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.gateway.protocol import GatewayClient
+from projects.models import Gateway, Project
+from projects.services.gateway_place import make_spec
+from projects.watcher.entries import reconcile_entries
+from projects.watcher.gateway import look_after_gateway
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_OTHER_API_KEY
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.gateway import MemoryGateway
+from tests.projects.gateway.entries import counts_for, entry_of, knows
+
+pytestmark = pytest.mark.django_db
+Control = Callable[..., Any]
+
+
+def told(engine: MemoryEngine) -> int:
+    """Of how many projects the gateway was told in one more look."""
+    return reconcile_entries(GatewayClient(engine.gateway()))
+
+
+def test_what_it_knows_it_is_not_told_again(engine: MemoryEngine, project: Project) -> None:
+    look_after_gateway()
+    before = list(engine.gateway_program.applied)
+    look_after_gateway()
+    assert engine.gateway_program.applied == before
+
+
+@pytest.mark.parametrize("verb", ["stop", "restart"])
+def test_a_verb_that_it_missed(engine: MemoryEngine, project: Project, control: Control, verb: str) -> None:
+    engine.fail("gateway", EngineUnavailableError)
+    control(project, verb)
+    assert not knows(engine, project)
+    look_after_gateway()
+    assert knows(engine, project)
+    assert (entry_of(engine, project) is None) == (verb == "stop")
+
+
+def test_a_deletion_that_it_missed(engine: MemoryEngine, project: Project, api: Any) -> None:
+    engine.fail("gateway", EngineUnavailableError)
+    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    assert entry_of(engine, project) is not None
+    look_after_gateway()
+    assert entry_of(engine, project) is None
+    assert told(engine) == 0
+
+
+def test_a_gateway_that_has_lost_everything(engine: MemoryEngine, deploy: Callable[..., Project]) -> None:
+    projects = [deploy(), deploy(telegramToken="555:another-bot")]
+    engine.gateway_program = MemoryGateway()
+    look_after_gateway()
+    assert all(counts_for(engine, project) == (True, True) for project in projects)
+
+
+def test_a_database_that_knows_less_than_the_gateway(engine: MemoryEngine, project: Project, api: Any) -> None:
+    """As after the restore of an older backup: what the rows say holds, and the next change is above it as well."""
+    api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY})
+    older = {"entry_version": 1, "api_key_ciphertext": project.api_key_ciphertext}
+    Project.objects.filter(pk=project.pk).update(**older)
+    look_after_gateway()
+    assert knows(engine, project)
+    assert entry_of(engine, project)["provider"]["key"] != CANARY_OTHER_API_KEY
+    api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY})
+    assert entry_of(engine, project)["provider"]["key"] == CANARY_OTHER_API_KEY
+
+
+def test_a_command_in_the_meantime_says_that_it_was_not_heard(
+    engine: MemoryEngine, project: Project, control: Control
+) -> None:
+    Project.objects.filter(pk=project.pk).update(entry_version=0)
+    engine.gateway_program.versions[str(project.pk)] = 50
+    control(project, "stop")
+    assert entry_of(engine, project) is not None
+    look_after_gateway()
+    assert entry_of(engine, project) is None
+    assert Project.objects.get().entry_version == 51
+
+
+def test_an_owner_who_may_not_sign_in_has_no_agent_either(engine: MemoryEngine, project: Project, alice: User) -> None:
+    alice.is_active = False
+    alice.save(update_fields=["is_active"])
+    reconcile()
+    look_after_gateway()
+    assert entry_of(engine, project) is None
+
+
+def test_other_addresses_of_the_service(engine: MemoryEngine, project: Project, settings: Any) -> None:
+    look_after_gateway()
+    settings.BERTH_TELEGRAM_API = "http://10.0.0.9:8081"
+    look_after_gateway()
+    assert entry_of(engine, project)["telegram"]["base"] == "http://10.0.0.9:8081"
+    assert knows(engine, project)
+
+
+def test_a_firewall_that_cannot_be_set_any_more(engine: MemoryEngine, project: Project) -> None:
+    look_after_gateway()
+    engine.knows_sources = False
+    look_after_gateway()
+    assert entry_of(engine, project)["address"] is None
+
+
+def test_an_entry_that_the_gateway_refuses_holds_up_no_other(
+    engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
+    good, bad = deploy(), deploy(telegramToken="555:another-bot")
+    engine.gateway_program = MemoryGateway()
+    answer = engine.gateway_program.answer
+
+    def refuse(line: bytes) -> bytes:
+        if str(bad.pk).encode() in line and b'"do":"apply"' in line:
+            raise EngineRefusedError("telegram.token has another form than it must have.")
+        return answer(line)
+
+    engine.gateway_program.answer = refuse  # type: ignore[method-assign]  # of this one
+    look_after_gateway()
+    assert knows(engine, good)
+    assert not knows(engine, bad)
+
+
+def test_one_whose_credentials_cannot_be_read_holds_up_no_other(
+    engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
+    good, bad = deploy(), deploy(telegramToken="555:another-bot")
+    Project.objects.filter(pk=bad.pk).update(api_key_ciphertext="gAAAA-of-nobody")
+    engine.gateway_program = MemoryGateway()
+    look_after_gateway()
+    assert knows(engine, good)
+    assert str(bad.pk) not in engine.gateway_program.entries
+
+
+def test_what_an_operation_is_about_is_left_to_it(engine: MemoryEngine, project: Project, control: Control) -> None:
+    looks: list[int] = []
+    engine.slow("stop", lambda: looks.append(told(engine)))
+    control(project, "stop")
+    assert looks == [0]
+
+
+def test_a_stranger_at_the_gateway_gets_nothing(engine: MemoryEngine, project: Project) -> None:
+    program, stranger = engine.gateway_program, str(uuid4())
+    program.versions[stranger], program.entries[stranger] = 7, program.entries[str(project.pk)]
+    look_after_gateway()
+    assert program.entries[stranger] is None
+
+
+def test_a_gateway_that_somebody_stopped_runs_again(engine: MemoryEngine, project: Project) -> None:
+    engine.stop_gateway()
+    look_after_gateway()
+    assert engine.gateway_container is not None
+    assert engine.gateway_container.is_up
+
+
+def test_a_silent_engine_is_said_where_staff_see_it_and_only_then(engine: MemoryEngine, project: Project) -> None:
+    engine.unavailable = True
+    look_after_gateway()
+    assert "does not answer" in Gateway.objects.get().warning
+    engine.unavailable = False
+    look_after_gateway()
+    assert Gateway.objects.get().warning == ""
+
+
+def test_its_key_follows_from_those_of_the_service(settings: Any) -> None:
+    before = make_spec().key
+    assert before not in settings.BERTH_ENCRYPTION_KEYS
+    settings.BERTH_ENCRYPTION_KEYS = ["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", *settings.BERTH_ENCRYPTION_KEYS]
+    first, second = make_spec().key.split("\n")
+    assert (second, first != second) == (before, True)
+    assert "bvk" not in repr(make_spec())
+    assert first not in repr(make_spec())

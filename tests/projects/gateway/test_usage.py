@@ -1,0 +1,204 @@
+"""What the gateway has counted comes into hourly rows once, whatever is read twice, and whatever it names."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db.models import Sum
+
+from accounts import clock
+from containers.errors import EngineUnavailableError
+from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
+from projects.models import Gateway, HourlyUsage, Project, Spending
+from projects.models.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
+from projects.rules.periods import EPOCH, HOUR
+from projects.services.gateway_place import ensure_gateway
+from projects.watcher import usage
+from projects.watcher.retention import prune
+from projects.watcher.usage import name_model, read_usage
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.gateway import MemoryGateway
+
+pytestmark = pytest.mark.django_db
+
+
+def read(engine: MemoryEngine) -> int:
+    return read_usage(GatewayClient(engine.gateway()))
+
+
+def sums() -> dict[str, int]:
+    found = HourlyUsage.objects.aggregate(**{name: Sum(name, default=0) for name in COUNTS})
+    return {name: count for name, count in found.items() if count}
+
+
+def this_hour() -> int:
+    return int((clock.now() - EPOCH) / HOUR)
+
+
+def test_what_is_read_is_there_and_read_once(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+    gateway.use(str(project.pk), model="gpt", requests=2, input=10, output=5, cached=3, money=7)
+    gateway.use(str(project.pk), messages=4)
+    assert read(engine) == 2
+    assert read(engine) == 0
+    assert sums() == {"messages": 4, "requests": 2, "input": 10, "output": 5, "cached": 3, "money": 7}
+    row = HourlyUsage.objects.get(model="gpt")
+    assert (row.project_id, row.owner_id) == (project.pk, project.owner_id)
+    assert row.hour == EPOCH + this_hour() * HOUR
+
+
+def test_a_later_total_takes_the_place_of_an_earlier_one(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway
+) -> None:
+    for _ in range(3):
+        gateway.use(str(project.pk), model="gpt", requests=1, input=10)
+        read(engine)
+    assert sums() == {"requests": 3, "input": 30}
+
+
+def test_a_page_that_is_read_again_changes_nothing(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway
+) -> None:
+    gateway.use(str(project.pk), model="gpt", requests=1, input=10)
+    read(engine)
+    Gateway.objects.update(seq=0)
+    read(engine)
+    assert sums() == {"requests": 1, "input": 10}
+
+
+def test_a_new_store_begins_anew_and_adds(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+    for _ in range(5):
+        gateway.use(str(project.pk), model="gpt", requests=1)
+    read(engine)
+    gateway.lose_counts()
+    gateway.use(str(project.pk), model="gpt", requests=2)
+    read(engine)
+    assert sums() == {"requests": 7}
+    gateway.use(str(project.pk), model="gpt", requests=1)
+    read(engine)
+    assert sums() == {"requests": 8}
+
+
+def test_many_pages_come_in_one_look(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+    for number in range(2500):
+        gateway.use(str(project.pk), model=f"m{number % 3}", hour=this_hour() - number // 3, input=1)
+    assert read(engine) == 2500
+    assert sums() == {"input": 2500}
+
+
+def test_two_watchers_do_not_undo_each_other(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+    """One has read a page and is slow; the other reads on, and its totals stay."""
+    gateway.use(str(project.pk), model="gpt", input=10)
+    slow_cursor, _ = Gateway.objects.get_or_create(pk=Gateway.objects.get().pk)
+    slow_page = GatewayClient(engine.gateway()).usage_since(0)
+    gateway.use(str(project.pk), model="gpt", input=10)
+    read(engine)
+    assert usage._take_over(slow_cursor, slow_page) == 0
+    assert sums() == {"input": 20}
+
+
+def test_nothing_is_lost_where_the_gateway_falls_silent(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway
+) -> None:
+    gateway.use(str(project.pk), model="gpt", input=10)
+    engine.lose("gateway")
+    with pytest.raises(EngineUnavailableError):
+        read(engine)
+    assert sums() == {}
+    read(engine)
+    assert sums() == {"input": 10}
+
+
+def test_what_a_deleted_project_used_stays_and_still_comes(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway, api: Any
+) -> None:
+    gateway.use(str(project.pk), model="gpt", input=10)
+    read(engine)
+    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    gateway.use(str(project.pk), model="gpt", input=1)
+    read(engine)
+    assert sums() == {"input": 11}
+    assert not Spending.objects.exists()
+
+
+def test_what_belongs_to_nobody_is_left_out(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+    for stranger in (str(uuid4()), "no-uuid", str(project.pk).upper(), ""):
+        gateway.use(stranger, model="gpt", input=10)
+    gateway.use(str(project.pk), model="gpt", hour=10**15, input=10)
+    assert read(engine) == 0
+    assert sums() == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nul\x00in it", "a\nline", "x" * (LONGEST_MODEL + 1), "\u202egpt", "", "org/model:free", "é" * 300],
+)
+def test_any_name_of_a_model_can_be_stored(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway, name: str
+) -> None:
+    gateway.use(str(project.pk), model=name, input=1)
+    gateway.use(str(project.pk), model=name + "\x01", input=2)
+    assert read(engine) == 2
+    assert sums() == {"input": 3}
+    assert len(name_model(name)) <= LONGEST_MODEL
+
+
+def test_a_name_that_is_no_text_gets_one() -> None:
+    """No answer of a gateway holds one, but what is stored must not depend on that."""
+    assert name_model("lone \ud800 surrogate").startswith("lone \ufffd surrogate ")
+    assert name_model("\ud800") != name_model("\ud801")
+
+
+def test_an_agent_that_names_ten_thousand_models_makes_few_rows(project: Project) -> None:
+    ensure_gateway()
+    blank = dict.fromkeys(COUNTS, 0)
+    for turn in range(3):
+        rows = [
+            UsageRow(str(project.pk), this_hour(), f"m{turn}-{number}", **{**blank, "requests": 1, "errors": 1})
+            for number in range(900)
+        ]
+        paid = UsageRow(str(project.pk), this_hour(), f"paid-{turn}", **{**blank, "output": 5})
+        usage._take_over(Gateway.objects.get(), UsagePage("s", turn + 1, (*rows, paid), has_more=False))
+    assert HourlyUsage.objects.count() <= MOST_MODELS + 3
+    assert sums()["output"] == 15
+
+
+def test_counts_that_no_database_holds_are_cut(project: Project) -> None:
+    ensure_gateway()
+    row = UsageRow(str(project.pk), this_hour(), "gpt", **dict.fromkeys(COUNTS, 10**30))
+    usage._take_over(Gateway.objects.get(), UsagePage("s" * 99, 1, (row,), has_more=False))
+    assert sums()["input"] == 2**53
+
+
+def test_old_hours_go(engine: MemoryEngine, project: Project, gateway: MemoryGateway, settings: Any) -> None:
+    settings.BERTH_USAGE_DAYS = 100
+    for days in (1, 99, 101):
+        gateway.use(str(project.pk), model="gpt", hour=this_hour() - 24 * days, input=days)
+    read(engine)
+    list(prune())
+    assert sums() == {"input": 100}
+
+
+def test_a_total_of_the_day_and_of_the_month_is_kept(
+    engine: MemoryEngine, deploy: Callable[..., Project], gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, other = deploy(), deploy(telegramToken="555:another-bot")
+    now = clock.now().replace(day=15, hour=12)
+    monkeypatch.setattr(clock, "now", lambda: now)
+    hour = this_hour()
+    gateway.use(str(project.pk), model="gpt", hour=hour, requests=1, input=10, output=5, money=3)
+    gateway.use(str(project.pk), hour=hour, messages=2)
+    gateway.use(str(project.pk), model="gpt", hour=hour - 24, requests=1, input=100)
+    gateway.use(str(project.pk), model="gpt", hour=hour - 24 * 20, requests=1, input=1000)
+    gateway.use(str(other.pk), model="gpt", hour=hour, requests=1, input=7)
+    read(engine)
+    row = Spending.objects.get(pk=project.pk)
+    assert (row.day_messages, row.day_requests, row.day_tokens, row.day_money) == (2, 1, 15, 3)
+    assert (row.month_messages, row.month_requests, row.month_tokens, row.month_money) == (2, 2, 115, 3)
+    assert Spending.objects.get(pk=other.pk).month_tokens == 7
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=1))
+    gateway.use(str(project.pk), model="gpt", hour=hour + 24, requests=1, input=1)
+    read(engine)
+    row.refresh_from_db()
+    assert (row.day_tokens, row.month_tokens) == (1, 116)

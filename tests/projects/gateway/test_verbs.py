@@ -1,0 +1,158 @@
+"""What an owner, staff or the watcher does to a project is in force at the gateway before they are told that it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from containers.errors import EngineUnavailableError, StillStoppingError
+from projects.models import Actor, Event, Project
+from projects.services import delete_project, lift_suspension, suspend_project
+from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import counts_for, entry_of, knows
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.django_db
+STAFF = Actor(label="sam@example.com", source="admin")
+Control = Callable[..., Any]
+
+
+def stop(project: Project, api: Any) -> None:
+    assert api.post(f"/api/projects/{project.pk}/control", {"action": "stop"}).status_code == 200
+
+
+def suspend(project: Project, _api: Any) -> None:
+    suspend_project(project=project, actor=STAFF)
+
+
+def delete(project: Project, _api: Any) -> None:
+    assert delete_project(project=project, actor=STAFF)
+
+
+ENDS = [stop, suspend, delete]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_its_credentials_are_void_when_the_verb_is_done(
+    end: Callable[..., None], engine: MemoryEngine, project: Project, api: Any
+) -> None:
+    before = engine.gateway_program.versions[str(project.pk)]
+    end(project, api)
+    assert entry_of(engine, project) is None
+    assert engine.gateway_program.versions[str(project.pk)] > before
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_verb_stands_where_the_gateway_cannot_be_told(
+    end: Callable[..., None], engine: MemoryEngine, project: Project, api: Any
+) -> None:
+    engine.fail("gateway", EngineUnavailableError)
+    end(project, api)
+    assert entry_of(engine, project) is not None
+    assert Event.objects.filter(project_id=project.pk, action="gateway", outcome="not told").exists()
+    row = Project.objects.filter(pk=project.pk).first()
+    assert row is None or not row.facts().is_up
+
+
+def test_a_suspended_agent_loses_its_credentials_before_it_ends(engine: MemoryEngine, project: Project) -> None:
+    """However long that takes."""
+    engine.slow("stop", lambda: wait_until(lambda: entry_of(engine, project) is None))
+    suspend_project(project=project, actor=STAFF)
+    assert entry_of(engine, project) is None
+
+
+def test_an_agent_that_its_owner_stops_may_use_them_to_its_end(
+    engine: MemoryEngine, project: Project, control: Control
+) -> None:
+    seen: list[bool] = []
+    engine.slow("stop", lambda: seen.append(entry_of(engine, project) is not None))
+    control(project, "stop")
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("error", [EngineUnavailableError, StillStoppingError])
+def test_they_are_void_also_where_the_engine_does_not_stop_it(
+    error: type[Exception], engine: MemoryEngine, project: Project, control: Control
+) -> None:
+    engine.fail("stop", error("It takes longer."))
+    assert control(project, "stop").status_code == 202
+    assert entry_of(engine, project) is None
+
+
+def test_a_start_after_a_stop_brings_the_same_credentials_back(
+    engine: MemoryEngine, project: Project, control: Control
+) -> None:
+    files = engine.secrets_of(project.container_name)
+    control(project, "stop")
+    control(project, "start")
+    assert engine.secrets_of(project.container_name) == files
+    assert counts_for(engine, project) == (True, True)
+
+
+def test_a_lifted_suspension_brings_them_back(engine: MemoryEngine, project: Project) -> None:
+    suspend_project(project=project, actor=STAFF)
+    project.refresh_from_db()
+    lift_suspension(project=project, actor=STAFF)
+    assert counts_for(engine, project) == (True, True)
+
+
+def test_a_new_key_and_a_new_token_are_in_force_at_once(engine: MemoryEngine, project: Project, api: Any) -> None:
+    """Also that of another bot, whose number is not looked at."""
+    before = engine.containers[project.container_name], engine.secrets_of(project.container_name)
+    change = {"apiKey": CANARY_OTHER_API_KEY, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN}
+    assert api.patch(f"/api/projects/{project.pk}", change).status_code == 200
+    entry = entry_of(engine, project)
+    assert (entry["provider"]["key"], entry["telegram"]["token"]) == (CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN)
+    assert counts_for(engine, project) == (True, True)
+    assert (engine.containers[project.container_name], engine.secrets_of(project.container_name)) == before
+
+
+def test_a_new_name_is_nothing_to_tell(engine: MemoryEngine, project: Project, api: Any) -> None:
+    told = len(engine.gateway_program.applied)
+    assert api.patch(f"/api/projects/{project.pk}", {"name": "Another"}).status_code == 200
+    assert len(engine.gateway_program.applied) == told
+    assert knows(engine, project)
+
+
+def test_a_change_stands_where_the_gateway_cannot_be_told(engine: MemoryEngine, project: Project, api: Any) -> None:
+    engine.fail("gateway", EngineUnavailableError)
+    assert api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY}).status_code == 200
+    assert not knows(engine, project)
+    assert Event.objects.filter(project_id=project.pk, action="gateway").exists()
+
+
+def test_a_lost_answer_says_that_it_is_not_known(engine: MemoryEngine, project: Project, control: Control) -> None:
+    engine.lose("gateway")
+    control(project, "stop")
+    assert Event.objects.filter(project_id=project.pk, action="gateway").exists()
+
+
+def test_one_that_is_given_up_has_no_credentials_any_more(engine: MemoryEngine, project: Project) -> None:
+    engine.crash(project.container_name, exit_code=20)
+    reconcile()
+    reconcile()
+    project.refresh_from_db()
+    assert project.gave_up_at is not None
+    assert entry_of(engine, project) is None
+
+
+def test_what_an_agent_prints_of_either_kind_is_taken_out(engine: MemoryEngine, project: Project, api: Any) -> None:
+    for secret in engine.secrets_of(project.container_name).values():
+        engine.log(project.container_name, f"the whole is {secret}")
+        engine.log(project.container_name, f"a part is {secret[-30:]}")
+    text = api.get(f"/api/projects/{project.pk}/logs").content.decode()
+    assert text.count("the whole is [redacted]") == 2
+    for secret in engine.secrets_of(project.container_name).values():
+        assert secret[-30:] not in text
+    assert "bvk_" not in text
+
+
+def test_nobody_is_told_of_a_project_that_never_was_behind_it(
+    engine: MemoryEngine, without_gateway: Project, control: Control
+) -> None:
+    assert without_gateway.address is None
+    engine.calls.clear()
+    control(without_gateway, "stop")
+    assert "gateway" not in [verb for verb, _ in engine.calls]
