@@ -19,7 +19,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses a field that it does not have, with the code `unknown`."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        if not isinstance(data, Mapping):
+        if data is not serializers.empty and not isinstance(data, Mapping):
             message = ErrorDetail("Send a JSON object.", code="invalid")
             raise ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [message]})
         return super().run_validation(data)

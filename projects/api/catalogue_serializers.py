@@ -2,6 +2,7 @@
 
 from rest_framework import serializers
 
+from projects.api.budget_serializers import BudgetSerializer
 from projects.models import AgentType, Plan
 
 
@@ -11,9 +12,11 @@ class PlanSerializer(serializers.ModelSerializer[Plan]):
         source="owner_limit", min_value=1, help_text="How many projects you may have on it."
     )
 
+    budget = BudgetSerializer(source="budget_facts", read_only=True)
+
     class Meta:
         model = Plan
-        fields = ["slug", "memory_mb", "cpus", "disk_mb", "max_projects", "is_default"]
+        fields = ["slug", "memory_mb", "cpus", "disk_mb", "budget", "max_projects", "is_default"]
 
 
 class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):

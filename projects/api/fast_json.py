@@ -58,6 +58,7 @@ def render_detail(snapshot: Snapshot) -> bytes:
             "restarts": project.restart_count,
             "started_at": project.started_at,
             "disk": project.disk,
+            "usage": snapshot.usage,
             "updated_at": project.updated_at,
         }
     )

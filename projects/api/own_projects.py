@@ -38,7 +38,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
         if getattr(self, "swagger_fake_view", False):
             return Project.objects.none()
         rows = Project.objects.owned_by(self.request.user).with_heartbeat()
-        found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type")
+        found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type", "spending")
         return found
 
     def get_object(self) -> Project:

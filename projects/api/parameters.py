@@ -72,16 +72,22 @@ def read_run_number(request: Request) -> int | None:
 
 
 def read_since(request: Request) -> datetime | None:
-    raw = request.query_params.get("since")
+    return read_moment(request, "since")
+
+
+def read_moment(request: Request, name: str) -> datetime | None:
+    """In UTC, also where it was sent with another offset."""
+    raw = request.query_params.get(name)
     if raw is None:
         return None
     try:
-        since = parse_datetime(raw)
-    except ValueError:
-        since = None
-    if since is None:
-        refuse_parameter("since", "Set since to a time such as 2026-01-31T12:00:00Z.")
-    return since if since.tzinfo else since.replace(tzinfo=UTC)
+        moment = parse_datetime(raw)
+        utc = moment and (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):  # the first and the last day of the calendar are others elsewhere
+        utc = None
+    if utc is None:
+        refuse_parameter(name, f"Set {name} to a time such as 2026-01-31T12:00:00Z.")
+    return utc
 
 
 def read_idempotency_key(request: Request) -> str | None:

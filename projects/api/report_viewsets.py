@@ -18,8 +18,8 @@ from projects.api.parameters import (
     read_since,
     read_tail,
 )
+from projects.api.report_serializers import EventSerializer, RunSerializer, UsageSerializer
 from projects.api.revalidation import Revalidation
-from projects.api.serializers import EventSerializer, RunSerializer, UsageSerializer
 from projects.models import Event
 from projects.services.logs import read_logs
 from projects.services.observation import refresh

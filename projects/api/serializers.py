@@ -8,11 +8,12 @@ from rest_framework import serializers
 
 from accounts.api.fields import VISIBLE, NameField, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
+from projects.api.budget_serializers import OwnBudgetSerializer, UsageInShortSerializer
 from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
 from projects.api.disk_serializer import DiskSerializer
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
-from projects.models import AgentType, Event, Project
+from projects.models import AgentType, Project
 from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
@@ -61,6 +62,7 @@ class ProjectDetailSerializer(ProjectSerializer):
     restarts = serializers.IntegerField(source="project.restart_count", read_only=True)
     started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
     disk = DiskSerializer(source="project.disk", read_only=True)
+    usage = UsageInShortSerializer(read_only=True)
     updated_at = serializers.DateTimeField(source="project.updated_at", read_only=True)
 
 
@@ -83,6 +85,7 @@ class ProjectFieldsSerializer(StrictSerializer):
     )
     apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
     settings = serializers.DictField(required=False)
+    budget = OwnBudgetSerializer(required=False)
 
     @sensitive_variables()
     def validate_telegramToken(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
@@ -127,6 +130,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
             settings=data["settings"],
             telegram_token=data.get("telegramToken", ""),
             api_key=data.get("apiKey", ""),
+            budget=data.get("budget", {}),
         )
 
 
@@ -158,41 +162,9 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
             settings_patch=data.get("settings"),
             telegram_token=data.get("telegramToken"),
             api_key=data.get("apiKey"),
+            budget=data.get("budget"),
         )
 
 
 class ControlSerializer(StrictSerializer):
     action = StrictChoiceField(choices=Action.values)
-
-
-class EventSerializer(serializers.ModelSerializer[Event]):
-    """As its owner sees it: what staff did is `staff`'s, without an address."""
-
-    actor = serializers.CharField(source="actor_for_owner", read_only=True, help_text="An email, `staff` or `system`.")
-    address = serializers.IPAddressField(source="address_for_owner", read_only=True, allow_null=True)
-
-    class Meta:
-        model = Event
-        fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]
-
-
-class UsageSerializer(serializers.Serializer[Any]):
-    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
-
-    cpu_percent = serializers.FloatField(allow_null=True)
-    memory = serializers.IntegerField(allow_null=True)
-    memory_limit = serializers.IntegerField(allow_null=True)
-    network_received = serializers.IntegerField(allow_null=True)
-    network_sent = serializers.IntegerField(allow_null=True)
-    pids = serializers.IntegerField(allow_null=True)
-
-
-class RunSerializer(serializers.Serializer[Any]):
-    """One run of the agent. `exit_code` is null where it goes on, or ended because a start took its place."""
-
-    number = serializers.IntegerField()
-    current = serializers.BooleanField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    exit_code = serializers.IntegerField(allow_null=True)
-    oom_killed = serializers.BooleanField()

@@ -7,6 +7,7 @@ from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
 from projects.api.memory_viewsets import ProjectMemoryViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
 from projects.api.shortcuts import detail_shortcut, list_shortcut
+from projects.api.usage_viewsets import ProjectUsageView
 from projects.api.viewsets import ProjectViewSet
 
 _projects = ProjectViewSet.as_view({"get": "list", "post": "create"})
@@ -22,6 +23,7 @@ urlpatterns = [
     path("projects/<str:id>/memory", ProjectMemoryViewSet.as_view({"delete": "destroy"}), name="project-memory"),
     path("projects/<str:id>/runs", ProjectReportsViewSet.as_view({"get": "runs"}), name="project-runs"),
     path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
+    path("projects/<str:id>/usage", ProjectUsageView.as_view({"get": "usage"}), name="project-usage"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
     path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
 ]

@@ -9,6 +9,9 @@ from projects.rules.budget import LIMITS, MOST_MONEY, MOST_TOKENS, Budget, Budge
 from projects.rules.budget import budget_in_force as choose_budget
 from projects.rules.budget import ceiling_of as choose_ceiling
 
+if TYPE_CHECKING:
+    from projects.models.usage import Spending
+
 EMPTY = "Empty: no limit."
 
 
@@ -47,6 +50,10 @@ class GivesBudget(models.Model):
     def budget(self) -> Budget:
         return Budget(**{name: getattr(self, name) for name in LIMITS})
 
+    @property
+    def budget_facts(self) -> BudgetFacts:
+        return describe_budget(self.budget)
+
 
 _GRANT = "In place of what the plan gives. Empty: as the plan."
 
@@ -69,6 +76,7 @@ class Budgeted(models.Model):
     """The last refusal for the budget that the gateway has told of."""
 
     _plan_budget: Budget | None = None
+    _spending: "tuple[Spending | None] | None" = None
 
     if TYPE_CHECKING:  # a foreign key of the model
         plan: Any
@@ -79,6 +87,15 @@ class Budgeted(models.Model):
     def know_plan_budget(self, budget: Budget) -> None:
         """Of the plan, where a query asked for it, so that the plan itself need not be read."""
         self._plan_budget = budget
+
+    def know_spending(self, spending: "Spending | None") -> None:
+        """Where a query asked for it, so that it need not be read."""
+        self._spending = (spending,)
+
+    @property
+    def known_spending(self) -> "Spending | None":
+        """None for a project that has used nothing yet. Read once, as long as nobody reads the project again."""
+        return self._spending[0] if self._spending else getattr(self, "spending", None)
 
     @property
     def own_budget(self) -> Budget:
@@ -98,7 +115,3 @@ class Budgeted(models.Model):
     def budget(self) -> Budget:
         """The one in force."""
         return choose_budget(self.own_budget, self.budget_ceiling)
-
-    @property
-    def budget_facts(self) -> BudgetFacts:
-        return describe_budget(self.budget)

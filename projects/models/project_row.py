@@ -13,6 +13,8 @@ from accounts.compiled_query import CompiledQuery
 from accounts.models import User
 from projects.models.project import Project
 from projects.models.row_facts import RowFacts
+from projects.models.usage import Spending
+from projects.rules.budget import LIMITS, Budget
 
 
 class _Columns(NamedTuple):
@@ -81,7 +83,9 @@ def _compiled(limit: int | None) -> CompiledQuery:
 
 
 _FIELDS = tuple(field.attname for field in Project._meta.concrete_fields if not field.attname.endswith("_ciphertext"))
-SHOWN = (*_FIELDS, "plan__disk_mb", "heartbeat_at", "watched_until")
+_SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields)
+_BESIDE = ("plan__disk_mb", *(f"plan__{name}" for name in LIMITS), *(f"spending__{name}" for name in _SPENDING))
+SHOWN = (*_FIELDS, *_BESIDE, "heartbeat_at", "watched_until")
 """The columns of a project that is to be shown."""
 
 
@@ -91,10 +95,15 @@ def find_to_show(project_id: UUID) -> "QuerySet[Project, Any]":
 
 def make_shown(owner: User, values: Sequence[Any]) -> Project:
     """The project from its columns. Its credentials, plan and type are read when they are asked for."""
-    *columns, disk_mb, heartbeat_at, watched_until = values
-    project = Project.from_db(DEFAULT_DB_ALIAS, _FIELDS, columns)
+    *columns, heartbeat_at, watched_until = values
+    project = Project.from_db(DEFAULT_DB_ALIAS, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
+    disk_mb, *beside = columns[len(_FIELDS) :]
     project.know_disk_limit(disk_mb)
+    limits, spending = beside[: len(LIMITS)], beside[len(LIMITS) :]
+    project.know_plan_budget(Budget(**dict(zip(LIMITS, limits, strict=True))))
+    has_spent = spending[0] is not None
+    project.know_spending(Spending.from_db(DEFAULT_DB_ALIAS, _SPENDING, spending) if has_spent else None)
     return project
 
 

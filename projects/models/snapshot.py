@@ -5,8 +5,10 @@ from datetime import datetime
 from functools import cached_property
 
 from projects.models.project import Project
+from projects.rules.budget import Spent, UsageFacts, describe_budget, describe_spent
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Facts
+from projects.rules.periods import Period
 from projects.rules.reasons import StatusReason
 from projects.rules.statuses import Status
 
@@ -38,6 +40,15 @@ class Snapshot:
             oom_killed=self.project.oom_killed,
             at=self.project.failed_at or self.project.finished_at,
             log_tail=self.project.log_tail.splitlines(),
+        )
+
+    @cached_property
+    def usage(self) -> UsageFacts:
+        """As of the moment of the facts: what is of a day or month that is over counts for nothing."""
+        spending, now = self.project.known_spending, self.facts.now
+        today, month = (spending.spent(period, now) if spending else Spent() for period in (Period.DAY, Period.MONTH))
+        return UsageFacts(
+            today=describe_spent(today), month=describe_spent(month), budget=describe_budget(self.project.budget)
         )
 
     @property

@@ -63,6 +63,14 @@ class BudgetFacts(TypedDict):
     month_money: str | None
 
 
+class UsageFacts(TypedDict):
+    """`usage` on the wire, in short."""
+
+    today: SpentFacts
+    month: SpentFacts
+    budget: BudgetFacts
+
+
 def ceiling_of(plan: Budget, granted: Budget) -> Budget:
     """The most that the owner may set: what staff have granted this project, or else what the plan gives."""
     return Budget(**{name: _first(getattr(granted, name), getattr(plan, name)) for name in LIMITS})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -10,11 +11,12 @@ from django.db.models import Q
 from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.services.outbox import queue_mail
+from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
 from projects.models.behind_gateway import NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.usage import add_up
-from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, percent_spent
+from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
 from projects.rules.periods import Period, begin_of, end_of
 from projects.services.gateway import tell
 
@@ -23,6 +25,16 @@ MAIL = "budget"
 """The action of the events, and the kind of the mails."""
 
 OUTCOMES = {WARN_AT: "warning", REACHED: "reached"}
+
+
+def check_budget(own: Mapping[str, Any], *, ceiling: Budget) -> None:
+    """Raises `InvalidFieldError` where the owner asks for more than the plan, or a grant of the staff, gives."""
+    if name := find_excess(own, ceiling):
+        raise InvalidFieldError(
+            f"The most that you may set here is {getattr(ceiling, name)}. Set less, or ask the staff for more.",
+            field=f"budget.{name}",
+            code="max_value",
+        )
 
 
 def settle_budget(project: Project, *, spending: Spending | None = None, refused_in: Period | None = None) -> None:

@@ -16,6 +16,7 @@ from projects.models.operation import Claim
 from projects.rules.lifecycle import Desired
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.agent_users import learn_users
+from projects.services.budgets import check_budget
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.container_spec import build_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
@@ -96,6 +97,7 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
         check_image(wanted.agent_type)
         learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
+    check_budget(wanted.budget, ceiling=wanted.plan.budget)
     check_capacity(project_id=wanted.project_id, plan=wanted.plan)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)

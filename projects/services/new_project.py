@@ -1,5 +1,6 @@
 """What an owner asks for, and the row that it becomes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -27,6 +28,7 @@ class NewProject:
     settings: dict[str, Any] = field(default_factory=dict)
     telegram_token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
+    budget: Mapping[str, Any] = field(default_factory=dict)
 
 
 @sensitive_variables("wanted")
@@ -54,6 +56,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         operation_deadline=now + time_allowed(),
         created_at=now,
         updated_at=now,
+        **{f"own_{name}": limit for name, limit in wanted.budget.items()},
     )
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     return project

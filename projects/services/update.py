@@ -12,12 +12,12 @@ from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.credentials import API_KEY
-from projects.rules.budget import LIMITS, ceiling_of, find_excess
+from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
-from projects.services.budgets import settle_budget
+from projects.services.budgets import check_budget, settle_budget
 from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.change_events import tell_of_change
 from projects.services.disk import let_run
@@ -95,7 +95,8 @@ def _write(
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
-            _check_budget(project, plan, values)
+            own = {name: values.get(f"own_{name}") for name in LIMITS}
+            check_budget(own, ceiling=ceiling_of(plan.budget, project.granted_budget))
             if not rows.update(**values, **version, updated_at=clock.now()):
                 project.refresh_from_db()
                 check_may_be_changed(project)
@@ -106,18 +107,6 @@ def _write(
             check_bot(owner=project.owner, check=check, project_id=project.pk)
         raise
     return True
-
-
-def _check_budget(project: Project, plan: Plan, values: dict[str, Any]) -> None:
-    """Raises `InvalidFieldError` where the owner asks for more than the plan, or a grant of the staff, gives."""
-    ceiling = ceiling_of(plan.budget, project.granted_budget)
-    own = {name: values.get(f"own_{name}") for name in LIMITS}
-    if name := find_excess(own, ceiling):
-        raise InvalidFieldError(
-            f"The most that you may set here is {getattr(ceiling, name):,}. Set less, or ask the staff for more.",
-            field=f"budget.{name}",
-            code="max_value",
-        )
 
 
 def _check_merged(project: Project, change: ProjectChange) -> None:

@@ -14,7 +14,7 @@ from tests.fakes.engine import MemoryEngine
 DETAIL = {
     "id", "name", "status", "plan", "created_at", "type", "settings", "bot", "provider", "telegram_token_hint",
     "api_key_hint", "status_reason", "status_checked_at", "last_known_status", "restarts", "started_at", "updated_at",
-    "disk",
+    "disk", "usage",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.api.fast_json import render_detail, render_list
 from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
-from projects.models import Plan, Project
+from projects.models import Plan, Project, Spending
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Desired, Operation
@@ -65,6 +65,17 @@ PROJECTS = st.builds(
     bot_id=st.none() | st.integers(0, 2**62),
     bot_username=TEXT,
     provider=TEXT,
+    own_day_tokens=st.none() | st.integers(0, 10**15),
+    own_month_money=st.none() | st.decimals(0, 10**8, places=2),
+    budget_until=st.none() | NEAR_NOW,
+    seen_code=st.sampled_from(["", "provider_key"]),
+)
+COUNTED = st.integers(0, 1 << 53)
+SPENDING = st.none() | st.builds(
+    Spending,
+    day=st.sampled_from([NOW.date(), NOW.date() - timedelta(days=1)]),
+    month=st.just(NOW.date().replace(day=1)),
+    **{f"{period}_{name}": COUNTED for period in ("day", "month") for name in ("messages", "tokens", "money")},
 )
 
 
@@ -77,12 +88,15 @@ def hostile() -> Project:
     """What JSON, orjson and JavaScript take for different things."""
     name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
     settings = {name: [2**70, -(2**70), 1e22, 0.1, -0.0]}
-    return Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)
+    project = Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)
+    project.know_spending(None)
+    return project
 
 
-@given(PROJECTS)
-@example(hostile())
-def test_a_project_is_written_as_by_its_serializer(project: Project) -> None:
+@given(PROJECTS, SPENDING)
+@example(hostile(), None)
+def test_a_project_is_written_as_by_its_serializer(project: Project, spending: Spending | None) -> None:
+    project.know_spending(spending)
     snapshot = take_snapshot(project, now=NOW)
     assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
 

@@ -11,6 +11,7 @@ EXPECTED = {
     "ProjectLogsView": {"logs"},
     "ProjectMemoryViewSet": {"destroy"},
     "ProjectReportsViewSet": {"events", "runs", "stats"},
+    "ProjectUsageView": {"usage"},
     "ProjectViewSet": {"list", "create", "validate", "retrieve", "partial_update", "destroy", "control"},
 }
 

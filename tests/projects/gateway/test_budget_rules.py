@@ -25,14 +25,18 @@ pytestmark = pytest.mark.one_database
 AMOUNTS = (None, 0, 5, 9)
 
 
+def only(name: str, amount: Any) -> Budget:
+    return Budget(**{name: amount})
+
+
 @pytest.mark.parametrize("name", LIMITS)
 def test_an_owner_may_set_less_and_staff_more(name: str) -> None:
     """Every combination of what the plan, staff and the owner say."""
     for plan, granted, own in product(AMOUNTS, repeat=3):
-        ceiling = ceiling_of(Budget(**{name: plan}), Budget(**{name: granted}))
+        ceiling = ceiling_of(only(name, plan), only(name, granted))
         most = plan if granted is None else granted
         assert getattr(ceiling, name) == most
-        held = getattr(budget_in_force(Budget(**{name: own}), ceiling), name)
+        held = getattr(budget_in_force(only(name, own), ceiling), name)
         known = [each for each in (most, own) if each is not None]
         assert held == (min(known) if known else None)
         excess = find_excess({name: own}, ceiling)

@@ -72,7 +72,7 @@ def shown(api: Any, project: Project, time: Clock) -> tuple[str, str]:
 
 def subjects() -> list[str]:
     deliver()
-    return [each.subject for each in mail.outbox]
+    return [str(each.subject) for each in mail.outbox]
 
 
 def test_the_gateway_has_the_budget_in_force(engine: MemoryEngine, limited: Project) -> None:

@@ -1,4 +1,4 @@
-"""The watcher brings the gateway to what the rows say, whatever it has missed, lost or been given by an older backup."""
+"""The watcher brings the gateway to what the rows say, after what it has missed or lost, and after a restore."""
 
 from collections.abc import Callable
 from typing import Any

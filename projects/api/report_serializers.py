@@ -1,0 +1,40 @@
+"""Shapes on the wire of what a project tells of itself: its events, its runs, its use of the machine."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from projects.models import Event
+
+
+class EventSerializer(serializers.ModelSerializer[Event]):
+    """As its owner sees it: what staff did is `staff`'s, without an address."""
+
+    actor = serializers.CharField(source="actor_for_owner", read_only=True, help_text="An email, `staff` or `system`.")
+    address = serializers.IPAddressField(source="address_for_owner", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Event
+        fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
+
+    cpu_percent = serializers.FloatField(allow_null=True)
+    memory = serializers.IntegerField(allow_null=True)
+    memory_limit = serializers.IntegerField(allow_null=True)
+    network_received = serializers.IntegerField(allow_null=True)
+    network_sent = serializers.IntegerField(allow_null=True)
+    pids = serializers.IntegerField(allow_null=True)
+
+
+class RunSerializer(serializers.Serializer[Any]):
+    """One run of the agent. `exit_code` is null where it goes on, or ended because a start took its place."""
+
+    number = serializers.IntegerField()
+    current = serializers.BooleanField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    exit_code = serializers.IntegerField(allow_null=True)
+    oom_killed = serializers.BooleanField()

@@ -1,0 +1,223 @@
+"""GET /api/projects/{id}/usage, what a project's answer says of it, and the budget that an owner sets."""
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from accounts import clock
+from accounts.models import User
+from projects.models import Allowance, HourlyUsage, Plan, Project, Spending
+from projects.models.usage import COUNTS
+from projects.services import usage as service
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import entry_of
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
+NO_BUDGET = {"day_tokens": None, "month_tokens": None, "day_money": None, "month_money": None}
+NOTHING = {"messages": 0, "requests": 0, "tokens": 0, "money": "0.00"}
+
+
+@pytest.fixture(autouse=True)
+def _now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+
+
+@pytest.fixture
+def used(project: Project) -> Callable[..., None]:
+    """An hour of Alice's project; `ago` in hours."""
+
+    def used(ago: int, model: str = "gpt", store: str = "one", **counts: int) -> None:
+        hour = NOW.replace(minute=0) - timedelta(hours=ago)
+        row = {"project_id": project.pk, "owner_id": project.owner_id, "hour": hour, "model": model, "store": store}
+        HourlyUsage.objects.create(**row, **counts)
+
+    return used
+
+
+@pytest.fixture
+def ask(api: APIClient, project: Project) -> Callable[..., Any]:
+    return lambda query="": api.get(f"/api/projects/{project.pk}/usage{query}")
+
+
+def test_nothing_was_used_yet(ask: Any) -> None:
+    answer = ask()
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
+def test_days_are_added_up_over_hours_and_stores(ask: Any, used: Any) -> None:
+    used(0, input=10, output=5, requests=1)
+    used(0, store="two", input=1, requests=1)
+    used(12, input=100, requests=1)
+    used(13, input=1000, requests=1)
+    used(0, model="", messages=7)
+    first, chat, calls = ask().json()
+    assert (first["at"], first["model"], first["input_tokens"]) == ("2026-11-21T00:00:00Z", "gpt", 1000)
+    assert (chat["at"], chat["model"], chat["messages"]) == ("2026-11-22T00:00:00Z", "", 7)
+    assert calls == {
+        "at": "2026-11-22T00:00:00Z",
+        "model": "gpt",
+        "messages": 0,
+        "requests": 3,
+        "errors": 0,
+        "estimated": 0,
+        "input_tokens": 111,
+        "output_tokens": 5,
+        "cached_tokens": 0,
+        "money": "0.00",
+    }
+
+
+def test_hours_are_told_one_by_one(ask: Any, used: Any) -> None:
+    for ago in (3, 1, 2):
+        used(ago, requests=ago)
+    lines = ask("?by=hour&since=2026-11-22T10:59:59Z&until=2026-11-22T12:00:00Z").json()
+    assert [(line["at"], line["requests"]) for line in lines] == [
+        ("2026-11-22T10:00:00Z", 2),
+        ("2026-11-22T11:00:00Z", 1),
+    ]
+
+
+def test_a_day_is_whole_whenever_it_is_asked_from(ask: Any, used: Any) -> None:
+    used(12, requests=1)
+    assert len(ask("?since=2026-11-22T23:00:00Z&until=2026-11-23T00:00:00Z").json()) == 1
+    assert len(ask("?since=2026-11-23T00:30:00%2B02:00&until=2026-11-22T23:00:00Z").json()) == 1
+    assert ask("?since=2026-11-23T00:00:00Z&until=2026-11-24T00:00:00Z").json() == []
+    assert ask("?since=2026-11-24T00:00:00Z&until=2026-11-22T00:00:00Z").json() == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("by=week", "by"), ("by=", "by"), ("by=DAY", "by"), ("format=xml", "format"), ("since=yesterday", "since"),
+        ("until=", "until"), ("since=2020-01-01T00:00:00Z", "since"), ("by=hour&since=2026-09-01T00:00:00Z", "since"),
+        ("since=0001-01-01T00:00:00%2B12:00", "since"), ("until=9999-12-31T23:59:59-12:00", "until"),
+        ("since=2026-13-01T00:00:00Z", "since"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(ask: Any, query: str, field: str) -> None:
+    answer = ask(f"?{query}")
+    assert answer.status_code == 400
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_as_csv_it_opens_in_a_spreadsheet_and_runs_nothing(ask: Any, used: Any) -> None:
+    for ago, model in enumerate(["gpt", "=cmd|' /C calc'!A0", "@cf/meta", 'a "b", c', "-1", "\u202ex"]):
+        used(ago, model=model, input=ago, money=1_500_000)
+    answer = ask("?format=csv&by=hour")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"].startswith('attachment; filename="usage-')
+    names, *rows = csv.reader(io.StringIO(answer.content.decode()))
+    assert names[:3] == ["at", "model", "messages"]
+    assert {row[1] for row in rows} == {"gpt", "'=cmd|' /C calc'!A0", "'@cf/meta", 'a "b", c', "'-1", "\u202ex"}
+    assert rows[-1] == ["2026-11-22T12:00:00Z", "gpt", "0", "0", "0", "0", "0", "0", "0", "1.50"]
+
+
+def test_more_than_an_answer_holds_is_refused(ask: Any, used: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MOST_LINES", 2)
+    monkeypatch.setattr("projects.api.usage_viewsets.MOST_LINES", 2)
+    used(1)
+    used(2)
+    assert len(ask("?by=hour").json()) == 2
+    used(3)
+    assert ask("?by=hour").status_code == 400
+
+
+def test_others_see_nothing_of_it(project: Project, bobs_api: APIClient, used: Any) -> None:
+    used(0, requests=1)
+    assert bobs_api.get(f"/api/projects/{project.pk}/usage").status_code == 404
+
+
+def test_a_project_says_what_it_has_used_today_and_this_month(api: APIClient, project: Project) -> None:
+    assert api.get(f"/api/projects/{project.pk}").json()["usage"]["today"] == NOTHING
+    spent = {f"day_{name}": 2 for name in ("messages", "requests", "tokens", "money")}
+    spent |= {f"month_{name}": 3_000_000 for name in ("messages", "requests", "tokens", "money")}
+    Spending.objects.create(project=project, day=NOW.date(), month=NOW.date().replace(day=1), **spent)
+    found = api.get(f"/api/projects/{project.pk}").json()["usage"]
+    assert found["today"] == {"messages": 2, "requests": 2, "tokens": 2, "money": "0.000002"}
+    assert found["month"] == {"messages": 3_000_000, "requests": 3_000_000, "tokens": 3_000_000, "money": "3.00"}
+    Spending.objects.update(day=NOW.date() - timedelta(days=1), month=datetime(2026, 10, 1, tzinfo=UTC).date())
+    found = api.get(f"/api/projects/{project.pk}").json()["usage"]
+    assert (found["today"], found["month"]) == (NOTHING, NOTHING)
+
+
+def test_a_plan_says_what_it_gives(api: APIClient) -> None:
+    Plan.objects.filter(slug="free").update(**{**NO_BUDGET, "day_tokens": 100, "month_money": Decimal("7.5")})
+    plans = {plan["slug"]: plan for plan in api.get("/api/plans").json()}
+    assert plans["free"]["budget"] == NO_BUDGET | {"day_tokens": 100, "month_money": "7.50"}
+
+
+def test_an_owner_sets_less_than_the_plan_gives(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> None:
+    Plan.objects.filter(slug="free").update(**{**NO_BUDGET, "day_tokens": 100, "month_money": Decimal(9)})
+    own = {"day_tokens": 50, "month_tokens": 10, "month_money": "2.5"}
+    detail = api.post("/api/projects", body | {"budget": own}).json()
+    assert detail["usage"]["budget"] == NO_BUDGET | own | {"month_money": "2.50"}
+    path = f"/api/projects/{detail['id']}"
+    changed = api.patch(path, {"budget": {"day_tokens": 100, "month_tokens": None}}).json()
+    assert changed["usage"]["budget"] == NO_BUDGET | {"day_tokens": 100, "month_money": "2.50"}
+    assert entry_of(engine, Project.objects.get())["budget"]["month_money"] == 2_500_000
+    event = api.get(f"{path}/events").json()[0]
+    assert event["detail"] == "changed: budget.day_tokens, budget.month_tokens"
+
+
+@pytest.mark.parametrize("verb", ["create", "validate", "change"])
+@pytest.mark.parametrize(
+    ("budget", "field"),
+    [
+        ({"day_tokens": 101}, "budget.day_tokens"),
+        ({"month_money": "9.01"}, "budget.month_money"),
+        ({"day_tokens": -1}, "budget.day_tokens"),
+        ({"day_tokens": True}, "budget.day_tokens"),
+        ({"day_tokens": 1.0}, "budget.day_tokens"),
+        ({"day_tokens": "5"}, "budget.day_tokens"),
+        ({"month_tokens": 10**15 + 1}, "budget.month_tokens"),
+        ({"month_money": 5}, "budget.month_money"),
+        ({"month_money": "-1"}, "budget.month_money"),
+        ({"month_money": "1.001"}, "budget.month_money"),
+        ({"month_money": "NaN"}, "budget.month_money"),
+        ({"month_money": "1e3"}, "budget.month_money"),
+        ({"month_money": "\u0661"}, "budget.month_money"),
+        ({"month_money": "5\n"}, "budget.month_money"),
+        ({"year_tokens": 5}, "budget.year_tokens"),
+        ([], "budget"),
+        (None, "budget"),
+        ("5", "budget"),
+    ],
+)
+def test_a_budget_that_is_none_or_too_much_is_refused(
+    api: APIClient, body: dict[str, Any], project: Project, verb: str, budget: Any, field: str
+) -> None:
+    Plan.objects.update(**{**NO_BUDGET, "day_tokens": 100, "month_money": Decimal(9)})
+    wanted = body | {"plan": "pro", "telegramToken": "555:a-free-bot", "budget": budget}
+    match verb:
+        case "create":
+            answer = api.post("/api/projects", wanted)
+        case "validate":
+            answer = api.post("/api/projects/validate", wanted)
+        case _:
+            answer = api.patch(f"/api/projects/{project.pk}", {"budget": budget})
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"].startswith(field)
+    assert Project.objects.count() == 1
+
+
+def test_a_smaller_plan_takes_a_larger_budget_with_it(api: APIClient, project: Project, alice: User) -> None:
+    """What the owner has set is kept, for the day on which a plan gives as much again."""
+    Plan.objects.filter(slug="pro").update(**{**NO_BUDGET, "day_tokens": 100})
+    Plan.objects.filter(slug="starter").update(**{**NO_BUDGET, "day_tokens": 10})
+    Allowance.objects.get_or_create(user=alice, plan_id="starter")
+    api.patch(f"/api/projects/{project.pk}", {"budget": {"day_tokens": 80}})
+    small = api.patch(f"/api/projects/{project.pk}", {"plan": "starter"}).json()
+    assert small["usage"]["budget"]["day_tokens"] == 10
+    assert Project.objects.get().own_day_tokens == 80
+
+
+def test_every_count_of_the_gateway_is_shown() -> None:
+    shown = {name.removesuffix("_tokens") for name in service.UsageLine.__slots__}
+    assert set(COUNTS) <= shown
