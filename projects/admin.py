@@ -14,6 +14,7 @@ from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
+from projects.budget_admin import GrantsBudget
 from projects.catalogue_admin import ShowsCapacity
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError
@@ -50,7 +51,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth):
+class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "memory_on_disk", "created_at")
@@ -65,8 +66,9 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth):
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
         *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed"),
-        *("restart_count", "memory_on_disk"),
-        *("started_at", "finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
+        *("restart_count", "memory_on_disk", "budget_in_force", "address", "is_behind_gateway", "polled_at"),
+        "started_at",
+        *("finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
     )
     readonly_fields = fields
 

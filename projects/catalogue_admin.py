@@ -13,8 +13,10 @@ from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, is_adm
 from accounts.emails import normalise_email
 from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
+from projects.rules.budget import LIMITS
 from projects.rules.json_documents import FormJSONDecoder
 from projects.services.base_images import describe_base
+from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
 
 
@@ -38,8 +40,13 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
 class PlanAdmin(CatalogueAdmin, ShowsCapacity):
     list_display = (
         *("slug", "memory_mb", "cpus", "pids", "disk_mb"),
-        *("max_projects", "open_to_all", "available", "is_default"),
+        *("day_tokens", "month_tokens", "max_projects", "open_to_all", "available", "is_default"),
     )
+
+    def save_model(self, request: HttpRequest, obj: Plan, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and set(form.changed_data) & set(LIMITS):
+            pass_on_plan(obj)
 
 
 @admin.register(AgentType)

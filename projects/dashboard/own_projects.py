@@ -11,7 +11,11 @@ from projects.services.observation import refresh
 
 
 def own_projects(request: SignedInRequest) -> Any:
-    return Project.objects.owned_by(request.user).with_heartbeat().select_related("owner", "plan", "agent_type")
+    return (
+        Project.objects.owned_by(request.user)
+        .with_heartbeat()
+        .select_related("owner", "plan", "agent_type", "spending")
+    )
 
 
 def find_project(request: SignedInRequest, project_id: UUID) -> Project:

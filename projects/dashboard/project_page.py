@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
 from projects.models import Event, Project, Run
 from projects.models.snapshot import Snapshot, take_snapshot
@@ -64,6 +65,7 @@ def describe_project(project: Project, *, run: int | None = None) -> dict[str, A
         "is_unknown": traits.condition == Condition.UNKNOWN,
         "may_be_changed": not snapshot.facts.suspended,
         "disk": _describe_disk(project),
+        **describe_usage(project),
         "tail": tail,
         "buttons": [_make_button(action, snapshot) for action in Action],
         "run": shown,

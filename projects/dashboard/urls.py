@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.dashboard import memory_views, views
+from projects.dashboard import memory_views, usage_views, views
 
 app_name = "projects"
 urlpatterns = [
@@ -11,6 +11,9 @@ urlpatterns = [
     path("projects/<uuid:project_id>", views.show_project, name="show"),
     path("projects/<uuid:project_id>/control", views.control, name="control"),
     path("projects/<uuid:project_id>/change", views.change_project, name="change"),
+    path("projects/<uuid:project_id>/usage", usage_views.show_usage, name="usage"),
+    path("projects/<uuid:project_id>/usage.csv", usage_views.download_usage, name="usage-csv"),
+    path("projects/<uuid:project_id>/budget", usage_views.change_budget, name="budget"),
     path("projects/<uuid:project_id>/memory", memory_views.clear_project_memory, name="memory"),
     path("projects/<uuid:project_id>/delete", views.remove_project, name="delete"),
 ]

@@ -8,7 +8,7 @@ from django.test import Client
 from projects.models import Project
 
 Fields = dict[str, str]
-PATHS = ["", "/control", "/change", "/delete"]
+PATHS = ["", "/control", "/change", "/delete", "/budget"]
 
 
 def path_of(project: Project, below: str = "") -> str:

@@ -1,0 +1,123 @@
+"""What may be spent and what was, in the admin: prices of models, top spenders, and what staff grant one project."""
+
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from accounts.admin_permissions import ReadableByStaff, is_staff, staff_user
+from accounts.http import client_address
+from projects.models import Actor, ModelPrice, Project, Spending
+from projects.models.event import BY_STAFF
+from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
+from projects.services.budgets import grant_budget, pass_on_prices
+
+
+@admin.register(ModelPrice)
+class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """A change reaches the gateway within seconds."""
+
+    list_display = ("model", "input", "output", "cached")
+    search_fields = ("model",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_staff(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_staff(request)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("model",) if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: ModelPrice, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        pass_on_prices()
+
+    def delete_model(self, request: HttpRequest, obj: ModelPrice) -> None:
+        super().delete_model(request, obj)
+        pass_on_prices()
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ModelPrice]) -> None:
+        super().delete_queryset(request, queryset)
+        pass_on_prices()
+
+
+@admin.register(Spending)
+class SpendingAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Those who have spent most this month come first."""
+
+    list_display = (
+        *("project", "owner", "month", "month_tokens", "spent_in_month", "month_requests", "month_messages"),
+        *("day", "day_tokens", "spent_in_day"),
+    )
+    list_filter = ("month",)
+    list_select_related = ("project__owner",)
+    search_fields = ("project__name", "project__owner__email")
+    ordering = ("-month", "-month_money", "-month_tokens")
+
+    @admin.display(ordering="project__owner__email")
+    def owner(self, row: Spending) -> str:
+        return str(row.project.owner)
+
+    @admin.display(description="money in the month", ordering="month_money")
+    def spent_in_month(self, row: Spending) -> str:
+        return describe_money(row.month_money)
+
+    @admin.display(description="money in the day", ordering="day_money")
+    def spent_in_day(self, row: Spending) -> str:
+        return describe_money(row.day_money)
+
+
+class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
+    class Meta:
+        model = Project
+        fields = tuple(f"granted_{name}" for name in LIMITS)
+
+
+class GrantsBudget(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Adds the page on which staff grant one project more than its plan gives, or less."""
+
+    change_form_template = "admin/projects/project/change_form.html"
+
+    @admin.display(description="budget")
+    def budget_in_force(self, project: Project) -> str:
+        limits = describe_budget(project.budget)
+        return (
+            ", ".join(f"{name.replace('_', ' ')}: {limit}" for name, limit in limits.items() if limit is not None)
+            or "no limit"
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.budget_view)
+        return [path("<uuid:project_id>/budget/", view, name="projects_project_budget"), *super().get_urls()]
+
+    def budget_view(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
+        project: Project | None = self.get_object(request, str(project_id))
+        if project is None:
+            raise Http404("There is no such project.")
+        form = GrantForm(request.POST or None, instance=project)
+        if request.method == "POST" and form.is_valid():
+            granted = Budget(**{name: form.cleaned_data[f"granted_{name}"] for name in LIMITS})
+            actor = Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
+            grant_budget(project=project, granted=granted, actor=actor)
+            self.log_change(request, project, "Granted a budget.")
+            self.message_user(request, f"The budget of {project.name} is granted.", messages.SUCCESS)
+            return redirect("admin:projects_project_change", project.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": project,
+            "title": f"Budget of {project.name}",
+            "form": form,
+            "plan": project.plan.budget_facts,
+        }
+        return TemplateResponse(request, "admin/projects/project/budget.html", context)

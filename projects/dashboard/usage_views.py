@@ -1,0 +1,61 @@
+"""The page of what an agent has used, and of its budget."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts import clock
+from accounts.http import SignedInRequest
+from projects.dashboard.budget_form import BudgetForm
+from projects.dashboard.own_projects import actor, find_project, own_project
+from projects.dashboard.refusals import act_on_form
+from projects.dashboard.usage_in_words import describe_usage
+from projects.rules.periods import Period, begin_of
+from projects.services import ProjectChange, update_project
+from projects.services.update import check_may_be_changed
+from projects.services.usage import list_usage, write_csv
+
+SHOWN = timedelta(days=30)
+
+
+@login_required
+@require_safe
+def show_usage(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    project = find_project(request, project_id)
+    lines = list_usage(project=project, **_last_days(), by="day")
+    page = {"project": project, "lines": lines[::-1], "days": SHOWN.days, **describe_usage(project)}
+    return render(request, "projects/usage.html", page)
+
+
+@login_required
+@require_safe
+def download_usage(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    project = find_project(request, project_id)
+    lines = list_usage(project=project, **_last_days(), by="hour")
+    answer = HttpResponse(write_csv(lines), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="usage-{project.pk}.csv"'
+    return answer
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_budget(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    project = own_project(request, project_id)
+    form = BudgetForm(project, request.POST if request.method == "POST" else None)
+
+    def change() -> HttpResponse:
+        update_project(project=project, change=ProjectChange(budget=form.cleaned_data), actor=actor(request))
+        messages.success(request, f"The budget of “{project.name}” is changed. It is in force already.")
+        return redirect("projects:usage", project_id)
+
+    return act_on_form(request, "projects/budget.html", project, form, check=check_may_be_changed, act=change)
+
+
+def _last_days() -> dict[str, datetime]:
+    now = clock.now()
+    return {"since": begin_of(Period.DAY, now) - SHOWN + timedelta(days=1), "until": now}
