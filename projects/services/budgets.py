@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.errors import OutboxFullError
+from accounts.moments import future
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
@@ -73,7 +74,7 @@ def note_refusal(project: Project, at: datetime) -> None:
     Of the two periods it is that of which more is spent, as far as can be told.
     """
     now = clock.now()
-    is_new = Q(budget_refused_at=None) | Q(budget_refused_at__lt=at)
+    is_new = Q(budget_refused_at=None) | Q(budget_refused_at__lt=at) | future("budget_refused_at", now=now)
     if not Project.objects.filter(is_new, pk=project.pk).update(budget_refused_at=at):
         return
     spending = _write_sums(project, add_up([project.pk], now).get(project.pk, {}), now)

@@ -16,6 +16,11 @@ from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.get_engine import get_engine
 from projects.models import Gateway
 
+CREDENTIAL_ALONE = (
+    "The gateway does not see which agent asks, because the agents' firewall cannot be set: a virtual credential "
+    "counts from anywhere."
+)
+
 FOUND_FOR = timedelta(seconds=30)
 """How long nobody looks again. The watcher does every few seconds, so that a deploy need not."""
 
@@ -59,6 +64,17 @@ def knows_sources() -> bool:
     """Whether the gateway sees from which agent's address a request comes, as far as is known."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE)
     return bool(here.values_list("knows_sources", flat=True).first())
+
+
+def describe_trouble() -> str:
+    """What staff have to know of the gateway, in a sentence; empty where all is well."""
+    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
+    row = here.first()
+    if row is None:
+        return ""
+    if row.warning:
+        return f"The gateway does not do what it is to do: {row.warning}"
+    return "" if row.knows_sources else CREDENTIAL_ALONE
 
 
 @sensitive_variables()

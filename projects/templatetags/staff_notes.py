@@ -8,6 +8,7 @@ from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
+from projects.services.gateway_place import describe_trouble as describe_gateway_trouble
 from projects.services.quarantine_decisions import describe_overdue
 
 register = template.Library()
@@ -23,7 +24,8 @@ def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
     warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
     firewall = warnings.values_list("firewall_warning", flat=True)
-    notes = [read_hold(), _describe_watcher(), *firewall, describe_trouble(), describe_overdue()]
+    notes = [read_hold(), _describe_watcher(), *firewall, describe_gateway_trouble(), describe_trouble()]
+    notes += [describe_overdue()]
     notes += [] if restarts_by_engine() else [NOT_CLOSED_AT_BOOT]
     return [note for note in notes if note]
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from accounts import clock
-from accounts.moments import is_recent
+from accounts.moments import is_future, is_recent
 from containers.gateway.protocol import GatewayClient, Sighting
 from projects.models import Project
 from projects.rules.sightings import judge_sighting
@@ -36,7 +36,8 @@ def note_sightings(client: GatewayClient) -> int:
 
 
 def _find_changes(project: Project, sighting: Sighting) -> Iterator[tuple[str, Any]]:
-    since = project.sees_from.timestamp() if project.sees_from else 0.0
+    begin = project.sees_from
+    since = 0.0 if begin is None or is_future(begin, now=clock.now()) else begin.timestamp()
     judged = judge_sighting(
         telegram=(sighting.telegram_status, sighting.telegram_at),
         provider=(sighting.provider_status, sighting.provider_at),

@@ -18,7 +18,7 @@ from accounts.models import User
 from projects.models import Project
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine
-from tests.moments import of_accounts, of_projects, of_watcher
+from tests.moments import of_accounts, of_gateway, of_projects, of_watcher
 from tests.moments.world import World
 
 Reader = Callable[[World, datetime, timedelta], None]
@@ -45,6 +45,8 @@ COLUMNS: dict[str, Reader | None] = {
     "admin.LogEntry.action_time": SHOWN,
     "projects.EngineHost.ask_again_at": of_projects.ask_again_at,
     "projects.Event.at": of_projects.event_at,
+    "projects.Gateway.found_at": of_gateway.found_at,
+    "projects.HourlyUsage.hour": SHOWN,
     "projects.IdempotencyRecord.created_at": of_projects.idempotency_created_at,
     "projects.Installation.created_at": SHOWN,
     "projects.Installation.held_since": of_watcher.held_since,
@@ -52,6 +54,8 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.LongRequest.held_until": of_projects.held_until,
     "projects.Project.bot_unconfirmed_at": of_projects.bot_unconfirmed_at,
     "projects.Project.crashes_since": of_projects.crashes_since,
+    "projects.Project.budget_refused_at": of_gateway.budget_refused_at,
+    "projects.Project.budget_until": of_gateway.budget_until,
     "projects.Project.created_at": SHOWN,
     "projects.Project.disk_measured_at": of_projects.disk_measured_at,
     "projects.Project.disk_warned_at": SHOWN,
@@ -62,9 +66,11 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Project.noticed_at": of_projects.noticed_at,
     "projects.Project.observed_at": of_projects.observed_at,
     "projects.Project.operation_deadline": of_projects.operation_deadline,
+    "projects.Project.polled_at": of_gateway.polled_at,
     "projects.Project.reconcile_again_at": of_projects.reconcile_again_at,
     "projects.Project.reconcile_failed_at": SHOWN,
     "projects.Project.recreated_at": of_projects.recreated_at,
+    "projects.Project.sees_from": of_gateway.sees_from,
     "projects.Project.started_at": of_projects.started_at,
     "projects.Project.suspended_at": SHOWN,
     "projects.Project.updated_at": of_projects.updated_at,
@@ -76,6 +82,7 @@ COLUMNS: dict[str, Reader | None] = {
     "sessions.Session.expire_date": of_accounts.session_expire_date,
 }
 ELSEWHERE: dict[str, Reader] = {
+    "budgets of longer than any month": of_gateway.longer_than_any_month,
     "windows of usage": of_accounts.usage_window,
     "session tokens": of_accounts.token_issued_at,
     "set-password links": of_accounts.link_made_at,

@@ -27,6 +27,8 @@ HELD = {
     "projects_project.api_key_hint": r".{4}",
     "projects_project.telegram_token_ciphertext": r"gAAAA[\w-]+={0,2}",
     "projects_project.telegram_token_hint": r".{4}",
+    "projects_project.virtual_key_ciphertext": r"gAAAA[\w-]+={0,2}",
+    "projects_project.virtual_token_ciphertext": r"gAAAA[\w-]+={0,2}",
 }
 
 

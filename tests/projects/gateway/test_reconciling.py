@@ -9,8 +9,9 @@ import pytest
 from accounts.models import User
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient
-from projects.models import Gateway, Project
-from projects.services.gateway_place import make_spec
+from projects.models import Project
+from projects.services.gateway_place import describe_trouble, make_spec
+from projects.templatetags.staff_notes import staff_notes
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
@@ -161,10 +162,16 @@ def test_a_gateway_that_somebody_stopped_runs_again(engine: MemoryEngine, projec
 def test_a_silent_engine_is_said_where_staff_see_it_and_only_then(engine: MemoryEngine, project: Project) -> None:
     engine.unavailable = True
     look_after_gateway()
-    assert "does not answer" in Gateway.objects.get().warning
+    assert "does not answer" in describe_trouble()
     engine.unavailable = False
     look_after_gateway()
-    assert Gateway.objects.get().warning == ""
+    assert describe_trouble() == ""
+
+
+def test_staff_are_told_where_the_credential_alone_counts(engine: MemoryEngine, project: Project) -> None:
+    engine.knows_sources = False
+    look_after_gateway()
+    assert staff_notes()[0] == describe_trouble() != ""
 
 
 def test_its_key_follows_from_those_of_the_service(settings: Any) -> None:
