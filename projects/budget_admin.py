@@ -61,7 +61,6 @@ class SpendingAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg
     )
     list_filter = ("month",)
     list_select_related = ("project__owner",)
-    search_fields = ("project__name", "project__owner__email")
     ordering = ("-month", "-month_money", "-month_tokens")
 
     @admin.display(ordering="project__owner__email")

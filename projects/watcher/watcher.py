@@ -79,11 +79,8 @@ class Watcher:
         self._wake.set()
 
     def run(self) -> None:
-        self._listener.start()
-        self._outbox.start()
-        self._reports.start()
-        self._disks.start()
-        self._gateways.start()
+        for thread in (self._listener, self._outbox, self._reports, self._disks, self._gateways):
+            thread.start()
         while not self._stopped.is_set():
             self._confine(self._look)
             self._wait()

@@ -1,6 +1,7 @@
 """What the security tests share. Their long versions: `pytest tests/security --security=long`."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -50,7 +51,8 @@ def agents() -> Iterator[Agents]:
 
 
 @pytest.fixture
-def service(db: None, engine: MemoryEngine) -> PopulatedService:
+def service(db: None, engine: MemoryEngine, settings: Any) -> PopulatedService:
+    settings.BERTH_GATEWAY = True
     return PopulatedService.make(engine)
 
 

@@ -4,6 +4,7 @@ quarantine, a mail that waits.
 
 import copy
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from django.contrib.sessions.models import Session
 from accounts.models import ApiKey, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
-from projects.models import Project, Quarantined
+from projects.models import ModelPrice, Project, Quarantined, Spending
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
@@ -51,11 +52,14 @@ class PopulatedService:
         alice = make_person("alice")
         add_to_quarantine(engine, alice)
         OutgoingMail.objects.create(kind="agent", user_id=alice.pk)
+        ModelPrice.objects.create(model="gpt", input=1, output=2)
+        project = deploy_project(api_of(alice))
+        Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))
         return cls(
             alice=alice,
             staff=make_person("sam"),
             admin=make_person("ada"),
-            project=deploy_project(api_of(alice)),
+            project=project,
             key=ApiKeyFactory.create(user=alice),
             engine=engine,
         )

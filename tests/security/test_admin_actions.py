@@ -38,6 +38,7 @@ BUTTONS = {
     "accounts_user_link": "makes a link and takes nothing away",
     "accounts_user_reset": "asks first",
     "growth": "reads only",
+    "projects_project_budget": "is changed back by the same form",
 }
 """The routes that our admins add to Django's, and why no confirmation is missing."""
 

@@ -41,10 +41,13 @@ NO_SECRETS = {
     "accounts_user.session_version",
     "projects_agenttype.needs_api_key",
     "projects_agenttype.needs_telegram_token",
+    *(f"projects_{table}.{period}_tokens" for table in ("plan", "spending") for period in ("day", "month")),
+    *(f"projects_project.{whose}_{period}_tokens" for whose in ("own", "granted") for period in ("day", "month")),
+    "projects_gateway.told_digest",
     "projects_quarantined.key",
     "projects_quarantined.owner_key",
 }
-"""Columns whose names sound like it: ids, and what is said of secrets."""
+"""Columns whose names sound like it: ids, what is said of secrets, and tokens of models."""
 
 
 def test_every_column_that_may_hold_a_secret_is_listed(db: None) -> None:

@@ -24,7 +24,16 @@ from accounts.models import (
     User,
 )
 from config.backup.schema import OF_ONE_MACHINE
-from projects.models import EventCursor, IdempotencyRecord, KeyCheck, Project, Quarantined
+from projects.models import (
+    EventCursor,
+    HourlyUsage,
+    IdempotencyRecord,
+    KeyCheck,
+    ModelPrice,
+    Project,
+    Quarantined,
+    Spending,
+)
 from projects.models.installation import read_installation
 from projects.services.key_rotation import check_keys
 from tests.clients import api_of, make_person
@@ -36,6 +45,7 @@ TEXT = "Ünï “quoted” 'x' \"y\" \\ \n\r\t <b> 🦊 \u202e \x7f NULL, ;--"
 VALUES: dict[Any, list[Any]] = {
     models.BooleanField: [True, False, None],
     models.DateTimeField: [MOMENT, None],
+    models.DateField: [MOMENT.date(), None],
     models.DecimalField: ["0.25", "99.99"],
     models.GenericIPAddressField: ["203.0.113.7", "2001:db8::1", None],
     models.IntegerField: [0, -(2**31), 2**31 - 1, None],
@@ -66,6 +76,9 @@ def fill_every_table() -> User:
     IdempotencyRecord.objects.create(owner=alice, key="k", digest="d" * 64, project_id=project.pk, answer='{"a": 1}')
     Quarantined.objects.create(key="k", instance=settings.BERTH_INSTANCE)
     project.runs.create(number=1, container_id="c", ended_at=MOMENT, log=TEXT)
+    ModelPrice.objects.create(model="m", input="0.25", output="99.99")
+    Spending.objects.create(project=project, day=MOMENT.date(), month=MOMENT.date())
+    HourlyUsage.objects.create(project_id=project.pk, owner_id=alice.pk, hour=MOMENT, model="m", store="s")
     kind, _ = ContentType.objects.get_or_create(app_label="projects", model="project")
     permission, _ = Permission.objects.get_or_create(content_type=kind, codename="view_project", defaults={"name": "v"})
     group = Group.objects.create(name="readers")

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from projects.models import Project
+from accounts import clock
+from projects.models import Plan, Project
+from projects.watcher.gateway import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
+from tests.projects.gateway.spending import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +38,29 @@ def control(api: Any) -> Callable[..., Any]:
         return api.post(f"/api/projects/{project.pk}/control", {"action": action})
 
     return send
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(clock, "now", lambda: found.now)
+    return found
+
+
+@pytest.fixture
+def use(engine: MemoryEngine, gateway: MemoryGateway, time: Clock) -> Callable[..., None]:
+    """The agent uses tokens, and the watcher reads that."""
+
+    def use(project: Project, tokens: int = 0, **counts: int) -> None:
+        gateway.use(str(project.pk), model="gpt", hour=time.hour, input=tokens, requests=1, **counts)
+        look_after_gateway()
+
+    return use
+
+
+@pytest.fixture
+def limited(time: Clock, deploy: Callable[..., Project], settings: Any) -> Project:
+    """With a budget of 1,000 tokens a day and 5,000 a month."""
+    settings.BERTH_SENDS_MAIL = True
+    Plan.objects.filter(slug="pro").update(day_tokens=1000, month_tokens=5000)
+    return deploy()

@@ -1,78 +1,25 @@
 """A budget that is nearly spent, spent, changed, and begun anew: the status, the events and the mails say so."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.core import mail
 
-from accounts import clock
 from accounts.models import OutgoingMail
-from projects.models import Actor, Event, ModelPrice, Plan, Project
+from projects.models import Actor, Event, Project
 from projects.rules.budget import Budget
-from projects.rules.periods import EPOCH, HOUR
-from projects.services.budgets import grant_budget, pass_on_plan, pass_on_prices
+from projects.services.budgets import grant_budget
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
-from tests.mailing import deliver
-from tests.projects.gateway.entries import entry_of, knows
+from tests.projects.gateway.entries import entry_of
+from tests.projects.gateway.spending import Clock, shown, subjects
 
 pytestmark = pytest.mark.django_db
 STAFF = Actor(label="sam@example.com", source="admin")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
-
-
-class Clock:
-    """What the service, and the tests of it, take for the present."""
-
-    def __init__(self) -> None:
-        self.now = NOON
-
-    @property
-    def hour(self) -> int:
-        return int((self.now - EPOCH) / HOUR)
-
-
-@pytest.fixture
-def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(clock, "now", lambda: found.now)
-    return found
-
-
-@pytest.fixture
-def use(engine: MemoryEngine, gateway: MemoryGateway, time: Clock) -> Callable[..., None]:
-    """The agent uses tokens, and the watcher reads that."""
-
-    def use(project: Project, tokens: int = 0, **counts: int) -> None:
-        gateway.use(str(project.pk), model="gpt", hour=time.hour, input=tokens, requests=1, **counts)
-        look_after_gateway()
-
-    return use
-
-
-@pytest.fixture
-def limited(time: Clock, deploy: Callable[..., Project], settings: Any) -> Project:
-    """With a budget of 1,000 tokens a day and 5,000 a month."""
-    settings.BERTH_SENDS_MAIL = True
-    Plan.objects.filter(slug="pro").update(day_tokens=1000, month_tokens=5000)
-    return deploy()
-
-
-def shown(api: Any, project: Project, time: Clock) -> tuple[str, str]:
-    """Its status, and why. The rows are as of now."""
-    Project.objects.filter(pk=project.pk).update(observed_at=time.now, updated_at=time.now)
-    answer = api.get(f"/api/projects/{project.pk}").json()
-    return answer["status"], (answer["status_reason"] or {"message": ""})["message"]
-
-
-def subjects() -> list[str]:
-    deliver()
-    return [str(each.subject) for each in mail.outbox]
 
 
 def test_the_gateway_has_the_budget_in_force(engine: MemoryEngine, limited: Project) -> None:
@@ -187,35 +134,3 @@ def test_an_agent_that_ended_for_it_says_so(
         reconcile()
     status, message = shown(api, limited, time)
     assert (status, message[:14]) == ("crashed", "Budget reached")
-
-
-def test_money_counts_by_the_prices_that_staff_keep(
-    engine: MemoryEngine, limited: Project, use: Any, api: Any, time: Clock
-) -> None:
-    ModelPrice.objects.create(model="gpt", input=Decimal("2.5"), output=10)
-    Plan.objects.filter(slug="pro").update(month_money=Decimal("1.50"))
-    pass_on_prices()
-    pass_on_plan(limited.plan)
-    look_after_gateway()
-    entry = entry_of(engine, limited)
-    assert entry["prices"] == {"gpt": {"input": 2_500_000, "output": 10_000_000, "cached": 2_500_000}}
-    assert entry["budget"]["month_money"] == 1_500_000
-    assert knows(engine, limited)
-    use(limited, 1, money=1_500_000)
-    assert shown(api, limited, time)[1].startswith("Budget reached; it resets on 1 December.")
-
-
-def test_without_a_mail_server_the_events_tell(limited: Project, use: Any, settings: Any) -> None:
-    settings.BERTH_SENDS_MAIL = False
-    use(limited, 1000)
-    assert not OutgoingMail.objects.exists()
-    assert Event.objects.filter(project_id=limited.pk, action="budget", outcome="reached").count() == 1
-
-
-def test_a_full_outbox_keeps_the_mark_for_later(limited: Project, use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr("accounts.services.outbox.MOST_WAITING", 0)
-        use(limited, 1000)
-    assert not OutgoingMail.objects.exists()
-    use(limited, 1)
-    assert subjects() == ["Harbour pilot has reached its budget"]

@@ -1,0 +1,48 @@
+"""Budgets in money, and owners who cannot be sent a mail."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import OutgoingMail
+from projects.models import Event, ModelPrice, Plan, Project
+from projects.services.budgets import pass_on_plan, pass_on_prices
+from projects.watcher.gateway import look_after_gateway
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import entry_of, knows
+from tests.projects.gateway.spending import Clock, shown, subjects
+
+pytestmark = pytest.mark.django_db
+
+
+def test_money_counts_by_the_prices_that_staff_keep(
+    engine: MemoryEngine, limited: Project, use: Any, api: Any, time: Clock
+) -> None:
+    ModelPrice.objects.create(model="gpt", input=Decimal("2.5"), output=10)
+    Plan.objects.filter(slug="pro").update(month_money=Decimal("1.50"))
+    pass_on_prices()
+    pass_on_plan(limited.plan)
+    look_after_gateway()
+    entry = entry_of(engine, limited)
+    assert entry["prices"] == {"gpt": {"input": 2_500_000, "output": 10_000_000, "cached": 2_500_000}}
+    assert entry["budget"]["month_money"] == 1_500_000
+    assert knows(engine, limited)
+    use(limited, 1, money=1_500_000)
+    assert shown(api, limited, time)[1].startswith("Budget reached; it resets on 1 December.")
+
+
+def test_without_a_mail_server_the_events_tell(limited: Project, use: Any, settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = False
+    use(limited, 1000)
+    assert not OutgoingMail.objects.exists()
+    assert Event.objects.filter(project_id=limited.pk, action="budget", outcome="reached").count() == 1
+
+
+def test_a_full_outbox_keeps_the_mark_for_later(limited: Project, use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("accounts.services.outbox.MOST_WAITING", 0)
+        use(limited, 1000)
+    assert not OutgoingMail.objects.exists()
+    use(limited, 1)
+    assert subjects() == ["Harbour pilot has reached its budget"]
