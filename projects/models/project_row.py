@@ -82,8 +82,13 @@ def _compiled(limit: int | None) -> CompiledQuery:
     return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
 
 
-_FIELDS = tuple(field.attname for field in Project._meta.concrete_fields if not field.attname.endswith("_ciphertext"))
-_SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields)
+_OF_GATEWAY = {"address", "entry_version", "is_behind_gateway", "sees_from", "polled_at", "budget_refused_at"}
+_FIELDS = tuple(
+    field.attname
+    for field in Project._meta.concrete_fields
+    if not (field.attname.endswith("_ciphertext") or field.attname in _OF_GATEWAY)
+)
+_SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields if not field.attname.endswith("_told"))
 _BESIDE = ("plan__disk_mb", *(f"plan__{name}" for name in LIMITS), *(f"spending__{name}" for name in _SPENDING))
 SHOWN = (*_FIELDS, *_BESIDE, "heartbeat_at", "watched_until")
 """The columns of a project that is to be shown."""

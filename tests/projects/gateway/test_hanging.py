@@ -1,0 +1,64 @@
+"""A gateway that hangs holds nobody up for longer than its limit, and the watcher's own thread looks after it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from containers.errors import EngineUnavailableError
+from projects.models import Actor, Event, Project
+from projects.services import gateway as service
+from projects.services import suspend_project
+from projects.watcher import gateway as look
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import counts_for, entry_of, knows
+from tests.waiting import wait_until
+from tests.watchers import watchers_in_threads
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STAFF = Actor(label="sam@example.com", source="admin")
+
+
+@pytest.fixture
+def hanging(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No word to the gateway comes through while this lasts, and nobody waits for long."""
+    monkeypatch.setattr(service, "WITHIN", 0.1)
+    released = threading.Event()
+    engine.slow("gateway", released)
+    yield
+    engine.slow("gateway", None)
+    released.set()
+    wait_until(lambda: not any(thread.name == "telling" for thread in threading.enumerate()))
+
+
+def test_a_deploy_goes_on_without_it(hanging: None, deploy: Callable[..., Project]) -> None:
+    project = deploy()
+    assert project.status == "running"
+    assert "not answered in time" in Event.objects.get(project_id=project.pk, action="gateway").detail
+
+
+def test_so_does_a_suspension(project: Project, hanging: None) -> None:
+    suspend_project(project=project, actor=STAFF)
+    assert Event.objects.filter(project_id=project.pk, action="gateway", outcome="not told").exists()
+
+
+def test_the_watcher_tells_what_was_missed(
+    engine: MemoryEngine, project: Project, api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.fail("gateway", EngineUnavailableError)
+    api.post(f"/api/projects/{project.pk}/control", {"action": "stop"})
+    assert entry_of(engine, project) is not None
+    monkeypatch.setattr(look, "EVERY", 0.02)
+    with watchers_in_threads() as start:
+        start()
+        wait_until(lambda: knows(engine, project))
+    assert entry_of(engine, project) is None
+
+
+def test_only_the_watcher_that_leads_looks_after_it(engine: MemoryEngine, project: Project) -> None:
+    engine.calls.clear()
+    gateways = look.Gateways(lambda: False)
+    gateways._try()
+    assert engine.calls == []
+    assert counts_for(engine, project) == (True, True)
