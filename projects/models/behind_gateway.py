@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import decrypt_secret, encrypt_secret
@@ -60,6 +60,9 @@ class BehindGateway(models.Model):
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""
 
+
+HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="")
+"""The projects of which the gateway may have heard."""
 
 NEXT_VERSION = {"entry_version": F("entry_version") + 1}
 """To be written together with each change of what the gateway is told."""

@@ -1,6 +1,6 @@
 """Whether a project has reached its budget, and what comes of it: its status says so, and its owner gets a mail."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from accounts.moments import future
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
-from projects.models.behind_gateway import NEXT_VERSION
+from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.usage import add_up
 from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
@@ -54,18 +54,16 @@ def settle_budget(project: Project, *, spending: Spending | None = None, refused
         project.budget_until = until
 
 
-def note_spending(projects: Iterable[Project]) -> None:
-    """Adds up what these have used, and tells each owner once in each period of the marks that were passed."""
-    now, projects = clock.now(), list(projects)
-    sums = add_up([project.pk for project in projects], now)
-    for project in projects:
-        spending = _write_sums(project, sums.get(project.pk, {}), now)
-        for period in Period:
-            percent = _percent(project, spending, period, now)
-            mark = next((mark for mark in (REACHED, WARN_AT) if percent >= mark), 0)
-            if getattr(spending, f"{period}_told") < mark:
-                _tell_owner(project, period, mark, now)
-        settle_budget(project, spending=spending, refused_in=_still_refused(project, now))
+def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
+    """Keeps what the project has used in the present periods, and tells its owner once of each mark that it passes."""
+    now = clock.now()
+    spending = _write_sums(project, sums, now)
+    for period in Period:
+        percent = _percent(project, spending, period, now)
+        mark = next((mark for mark in (REACHED, WARN_AT) if percent >= mark), 0)
+        if getattr(spending, f"{period}_told") < mark:
+            _tell_owner(project, period, mark, now)
+    settle_budget(project, spending=spending, refused_in=_still_refused(project, now))
 
 
 def note_refusal(project: Project, at: datetime) -> None:
@@ -98,12 +96,12 @@ def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
 
 def pass_on_plan(plan: Plan) -> None:
     """After a change of a plan's budget: every entry of its projects is another one. The watcher tells them."""
-    Project.objects.filter(plan=plan).update(**NEXT_VERSION)
+    Project.objects.filter(HAS_VIRTUAL, plan=plan).update(**NEXT_VERSION)
 
 
 def pass_on_prices() -> None:
     """After a change of a price, likewise."""
-    Project.objects.update(**NEXT_VERSION)
+    Project.objects.filter(HAS_VIRTUAL).update(**NEXT_VERSION)
 
 
 def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -> Spending:
@@ -117,7 +115,8 @@ def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -
         spent = sums.get(period, Spent())
         for name in Spent.__slots__:
             setattr(spending, f"{period}_{name}", getattr(spent, name))
-    spending.save()
+    with transaction.atomic():
+        spending.save()
     return spending
 
 

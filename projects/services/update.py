@@ -65,8 +65,9 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         if _write(project, _new_values(project, change, check), check, actor, is_told=change.reaches_gateway):
             project.refresh_from_db()
             let_run(project)
-            if change.reaches_gateway:
+            if change.plan is not None or change.budget is not None:
                 settle_budget(project)
+            if change.reaches_gateway:
                 tell(project)
             return project
         project.refresh_from_db()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import F, Q
+from django.db.models import F
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
@@ -18,6 +18,7 @@ from containers.errors import EngineRefusedError
 from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
+from projects.models.behind_gateway import HAS_VIRTUAL
 from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
 from projects.services.gateway_place import knows_sources
 from projects.services.quarantine import as_uuid
@@ -26,8 +27,6 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 100
 """Projects that one message tells of."""
-
-_HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="")
 
 
 def reconcile_entries(client: GatewayClient) -> int:
@@ -44,7 +43,7 @@ def reconcile_entries(client: GatewayClient) -> int:
 
 def _find_known() -> Iterator[Project]:
     """Projects of which the gateway may have heard, without their credentials."""
-    rows = Project.objects.filter(_HAS_VIRTUAL, instance=settings.BERTH_INSTANCE).select_related("owner", "plan")
+    rows = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE).select_related("owner", "plan")
     hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
     yield from rows.defer(*hidden, "log_tail", "settings").order_by("pk").iterator(chunk_size=500)
 
@@ -111,5 +110,5 @@ def _raise_if_settings_changed(digest: str) -> None:
     """Where the service was started with other addresses, every entry is another one."""
     rows = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(told_digest=digest)
     if rows.update(told_digest=digest):
-        changed = Project.objects.filter(_HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
+        changed = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
         changed.update(entry_version=F("entry_version") + 1)

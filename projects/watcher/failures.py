@@ -111,6 +111,19 @@ class Confinement:
             note_failure(project, error, self._failed, doing="look at")
 
 
+@contextmanager
+def passing_over(project: Project, *, doing: str) -> Iterator[None]:
+    """Logs an error of what is inside, so that the others get their turn, unless nobody gets an answer any more."""
+    try:
+        yield
+    except ProjectGoneError:
+        return
+    except Exception as error:
+        if concerns_all(error):
+            raise
+        log.exception("Could not %s %s; the next look tries again.", doing, project.container_name)
+
+
 def concerns_all(error: Exception) -> bool:
     """Whether the engine or the database does not answer anybody. A single project may make either of them fail."""
     match error:

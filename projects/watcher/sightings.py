@@ -13,6 +13,7 @@ from projects.models import Project
 from projects.rules.sightings import judge_sighting
 from projects.services.budgets import note_refusal
 from projects.services.quarantine import as_uuid
+from projects.watcher.failures import passing_over
 
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
@@ -23,15 +24,20 @@ def note_sightings(client: GatewayClient) -> int:
     rows = Project.objects.filter(pk__in=seen, instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
     changed = 0
     for project in rows.select_related("owner", "plan"):
-        sighting = seen[project.pk]
-        values = dict(_find_changes(project, sighting))
-        if values:
-            here = Project.objects.filter(pk=project.pk, sees_from=project.sees_from)
-            # No status follows from the moment of a poll.
-            changed += here.update(**values, **({"updated_at": clock.now()} if values.keys() - {"polled_at"} else {}))
-        refused_at = _moment(sighting.budget_reached)
-        if refused_at is not None:
-            note_refusal(project, refused_at)
+        with passing_over(project, doing="note what the gateway has seen of"):
+            changed += _note(project, seen[project.pk])
+    return changed
+
+
+def _note(project: Project, sighting: Sighting) -> int:
+    changed, values = 0, dict(_find_changes(project, sighting))
+    if values:
+        here = Project.objects.filter(pk=project.pk, sees_from=project.sees_from)
+        # No status follows from the moment of a poll.
+        changed = here.update(**values, **({"updated_at": clock.now()} if values.keys() - {"polled_at"} else {}))
+    refused_at = _moment(sighting.budget_reached)
+    if refused_at is not None:
+        note_refusal(project, refused_at)
     return changed
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,13 +11,15 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from accounts import clock
 from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
-from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS
+from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.rules.periods import hour_at
 from projects.services.budgets import note_spending
 from projects.services.quarantine import as_uuid
+from projects.watcher.failures import passing_over
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +58,15 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
             unique_fields=["project_id", "hour", "model", "store"],
             update_fields=list(COUNTS),
         )
-    note_spending(Project.objects.filter(pk__in={row.project_id for row in kept}).select_related("owner", "plan"))
+    _add_up({row.project_id for row in kept})
     return len(kept)
+
+
+def _add_up(ids: Collection[UUID]) -> None:
+    sums = add_up(ids, clock.now())
+    for project in Project.objects.filter(pk__in=ids).select_related("owner", "plan"):
+        with passing_over(project, doing="add up what was used by"):
+            note_spending(project, sums.get(project.pk, {}))
 
 
 def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:

@@ -1,5 +1,6 @@
 """A budget that is nearly spent, spent, changed, and begun anew: the status, the events and the mails say so."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,17 +10,18 @@ from django.core import mail
 from accounts.models import OutgoingMail
 from projects.models import Actor, Event, Project
 from projects.rules.budget import Budget
+from projects.services import budgets
 from projects.services.budgets import grant_budget
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
+from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.entries import entry_of
-from tests.projects.gateway.spending import Clock, shown, subjects
+from tests.projects.gateway.spending import NOON, Clock, shown, subjects
 
 pytestmark = pytest.mark.django_db
 STAFF = Actor(label="sam@example.com", source="admin")
-NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 def test_the_gateway_has_the_budget_in_force(engine: MemoryEngine, limited: Project) -> None:
@@ -134,3 +136,30 @@ def test_an_agent_that_ended_for_it_says_so(
         reconcile()
     status, message = shown(api, limited, time)
     assert (status, message[:14]) == ("crashed", "Budget reached")
+
+
+def test_a_new_key_makes_no_room(limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway) -> None:
+    use(limited, 950)
+    gateway.see(str(limited.pk), budget_reached=time.now.timestamp())
+    look_after_gateway()
+    assert api.patch(f"/api/projects/{limited.pk}", {"apiKey": CANARY_OTHER_API_KEY}).status_code == 200
+    assert shown(api, limited, time)[0] == "degraded"
+
+
+def test_a_fault_at_one_project_keeps_nothing_from_the_others(
+    deploy: Callable[..., Project], limited: Project, use: Any, gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = deploy(telegramToken="555:another-bot")
+    gateway.see(str(other.pk), provider_status=401, provider_at=NOON.timestamp())
+    good = budgets.settle_budget
+
+    def break_at_one(project: Project, **more: Any) -> None:
+        if project == limited:
+            raise RuntimeError("A fault that a test asked for.")
+        good(project, **more)
+
+    monkeypatch.setattr(budgets, "settle_budget", break_at_one)
+    gateway.use(str(other.pk), model="gpt", hour=int(NOON.timestamp()) // 3600, input=1000)
+    use(limited, 1000)
+    other.refresh_from_db()
+    assert (other.budget_until is not None, other.seen_code) == (True, "provider_key")
