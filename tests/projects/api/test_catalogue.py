@@ -1,5 +1,7 @@
 """GET /api/plans and GET /api/types: what the staff offer."""
 
+from typing import Any
+
 import pytest
 from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
@@ -7,13 +9,42 @@ from rest_framework.test import APIClient
 from projects.models import AgentType, Plan
 from tests.problem_document import assert_problem
 
-FREE = {"slug": "free", "memory_mb": 256, "cpus": 0.25, "disk_mb": 1024, "max_projects": 1, "is_default": True}
+
+def budget(day: int, month: int) -> dict[str, Any]:
+    return {"day_tokens": day, "month_tokens": month, "day_money": None, "month_money": None}
 
 
-STARTER = {"slug": "starter", "memory_mb": 512, "cpus": 0.5, "disk_mb": 2048, "max_projects": 3, "is_default": False}
+FREE = {
+    "slug": "free",
+    "memory_mb": 256,
+    "cpus": 0.25,
+    "disk_mb": 1024,
+    "budget": budget(500_000, 5_000_000),
+    "max_projects": 1,
+    "is_default": True,
+}
 
 
-PRO = {"slug": "pro", "memory_mb": 1024, "cpus": 1.0, "disk_mb": 5120, "max_projects": 10, "is_default": False}
+STARTER = {
+    "slug": "starter",
+    "memory_mb": 512,
+    "cpus": 0.5,
+    "disk_mb": 2048,
+    "budget": budget(2_000_000, 20_000_000),
+    "max_projects": 3,
+    "is_default": False,
+}
+
+
+PRO = {
+    "slug": "pro",
+    "memory_mb": 1024,
+    "cpus": 1.0,
+    "disk_mb": 5120,
+    "budget": budget(10_000_000, 100_000_000),
+    "max_projects": 10,
+    "is_default": False,
+}
 
 
 def test_the_shipped_plans_are_listed_from_small_to_large(api: APIClient) -> None:
