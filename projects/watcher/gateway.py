@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 EVERY = 5.0
 """Seconds between two looks, and so the longest time that a change waits which could not be told at once."""
 
+FIRST = 1.0
+"""Seconds until the first look, and between two as long as another watcher leads. The gateway is to run before the
+first agent does."""
+
 STEP = 120.0
 """Seconds for one look: making the gateway, and as many questions as its rows need."""
 
@@ -53,22 +57,26 @@ class Gateways:
             self._thread.join(END_WITHIN)
 
     def _run(self) -> None:
-        while not self._stopped.wait(EVERY):
+        pause = FIRST
+        while not self._stopped.wait(pause):
             try:
                 with self._pulse.work(within=STEP, name="gateway"):
-                    self._try()
+                    pause = EVERY if self._try() else FIRST
             except Exception:
                 log.exception("The look at the gateway broke; the next one tries again.")
 
-    def _try(self) -> None:
+    def _try(self) -> bool:
+        """Returns whether it was the time for it."""
         try:
             close_old_connections()
-            if self._leads() and not read_hold():
-                look_after_gateway()
+            if not self._leads() or read_hold():
+                return False
+            look_after_gateway()
         except DatabaseError as error:
             log.warning("The gateway cannot be looked after: %s", type(error).__name__)
         finally:
             connections.close_all()
+        return True
 
 
 def look_after_gateway() -> None:

@@ -49,7 +49,7 @@ def test_the_watcher_tells_what_was_missed(
     engine.fail("gateway", EngineUnavailableError)
     api.post(f"/api/projects/{project.pk}/control", {"action": "stop"})
     assert entry_of(engine, project) is not None
-    monkeypatch.setattr(look, "EVERY", 0.02)
+    monkeypatch.setattr(look, "FIRST", 0.02)
     with watchers_in_threads() as start:
         start()
         wait_until(lambda: knows(engine, project))
