@@ -7,12 +7,13 @@ from django.db.models import F, Q
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import decrypt_secret, encrypt_secret
+from projects.models.budget import Budgeted
 
 VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
 VIRTUAL_KEY = "virtual_key"
 
 
-class BehindGateway(models.Model):
+class BehindGateway(Budgeted):
     """A virtual credential stays the same for the life of a project, so that neither a start that fails nor a new real
     one leaves its agent without.
 

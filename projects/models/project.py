@@ -16,7 +16,6 @@ from containers.vocabulary import ContainerState, Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.at_rest import AT_REST
 from projects.models.behind_gateway import BehindGateway
-from projects.models.budget import Budgeted
 from projects.models.catalogue import AgentType, Plan
 from projects.models.credentials import Credentialed
 from projects.models.disk_use import Measured
@@ -64,8 +63,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class Project(
-    *(Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory),
-    *(BehindGateway, Budgeted, RowFacts),
+    Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory, BehindGateway, RowFacts
 ):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
@@ -100,9 +98,7 @@ class Project(
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
-    class Meta(
-        Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta, Budgeted.Meta
-    ):
+    class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
         indexes = [
