@@ -15,10 +15,10 @@ _PER_VENDOR = {
 
 
 def multiply(project: Project, count: int) -> None:
-    """Adds `count` rows that differ from this one in their id only. They have no bot and no user."""
+    """Adds `count` rows that differ from this one in their id only. They have no bot, no user and no address."""
     new_id, numbers = _PER_VENDOR[str(connection.vendor)]
     columns = [field.column for field in Project._meta.concrete_fields]
-    values = {"id": new_id, "bot_id": "NULL", "uid": "NULL"}
+    values = {"id": new_id, "bot_id": "NULL", "uid": "NULL", "address": "NULL"}
     table = Project._meta.db_table
     names = ", ".join(f'"{column}"' for column in columns)
     chosen = ", ".join(values.get(str(column), f'"{column}"') for column in columns)

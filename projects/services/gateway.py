@@ -31,6 +31,7 @@ EVENT, NOT_TOLD = "gateway", "not told"
 
 UNREADABLE = "Its credentials cannot be read."
 LATE = "It has not answered in time."
+BROKE = "The question broke off; the log says why."
 LATER = "It holds a later version than the database."
 
 
@@ -85,7 +86,7 @@ class Telling:
         """The rows are read here, in the caller's thread."""
         self._project = project
         self._word = _read_word(project)
-        self._trouble = UNREADABLE if self._word is None else ""
+        self._trouble = UNREADABLE if self._word is None else BROKE
         left = seconds_left()
         self._within = WITHIN if left is None else min(WITHIN, left)
         self._thread = threading.Thread(target=self._run, name="telling", daemon=True)

@@ -61,9 +61,10 @@ def forget_gateway() -> None:
 
 
 def knows_sources() -> bool:
-    """Whether the gateway sees from which agent's address a request comes, as far as is known."""
-    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE)
-    return bool(here.values_list("knows_sources", flat=True).first())
+    """Whether the gateway sees from which agent's address a request comes. As long as nobody knows, it has to."""
+    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
+    known: bool | None = here.values_list("knows_sources", flat=True).first()
+    return True if known is None else known
 
 
 def describe_trouble() -> str:

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineUnavailableError, StillStoppingError
-from projects.models import Actor, Event, Project
+from projects.models import Actor, Event, Project, Quarantined
 from projects.services import delete_project, lift_suspension, suspend_project
+from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows
+from tests.projects.watcher.other_databases import grow_old, lose_row
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
@@ -156,3 +158,16 @@ def test_nobody_is_told_of_a_project_that_never_was_behind_it(
     engine.calls.clear()
     control(without_gateway, "stop")
     assert "gateway" not in [verb for verb, _ in engine.calls]
+
+
+def test_an_agent_in_quarantine_loses_them_and_its_log_has_none(engine: MemoryEngine, project: Project) -> None:
+    """Its row is lost, as with an older backup. What is void need not be known to anybody."""
+    secret = engine.secrets_of(project.container_name)["agent_api_key"]
+    engine.log(project.container_name, f"key={secret[::-1]}!")
+    key = str(project.pk)
+    lose_row()
+    grow_old(engine)
+    reconcile()
+    assert secret[::-1] not in Quarantined.objects.get().log
+    look_after_gateway()
+    assert engine.gateway_program.entries[key] is None

@@ -59,8 +59,9 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_it_is_redacted_by_credentials_that_only_the_engine_has(
-    disguise: str, deploy: Callable[..., Project], engine: MemoryEngine
+    disguise: str, deploy: Callable[..., Project], engine: MemoryEngine, settings: Any
 ) -> None:
+    settings.BERTH_GATEWAY = False  # an agent of before it
     shown = DISGUISES[disguise](SECRET)
     entry = printed(deploy(apiKey=SECRET), engine, "before", f"key={shown}!", "after\x1b[31m\r\u202e")
     assert shown not in entry.log

@@ -81,7 +81,7 @@ def add_rows(template: Project, states: list[dict[str, Any]]) -> list[Project]:
     for state in states:
         each = copy.copy(template)
         each._state = copy.copy(template._state)
-        each.pk, each.uid, each.bot_id = uuid4(), None, None
+        each.pk, each.uid, each.bot_id, each.address = uuid4(), None, None, None
         for name, value in state.items():
             setattr(each, name, value)
         made.append(each)
