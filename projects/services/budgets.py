@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.errors import OutboxFullError
-from accounts.moments import future
+from accounts.moments import future, over
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
@@ -18,6 +18,7 @@ from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.usage import add_up
 from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
+from projects.rules.lifecycle import LONGEST_PERIOD
 from projects.rules.periods import Period, begin_of, end_of
 from projects.services.gateway import tell
 
@@ -81,6 +82,14 @@ def note_refusal(project: Project, at: datetime) -> None:
     if at >= begin_of(period, now):  # and not in a period that is over
         _tell_owner(project, period, REACHED, now)
         settle_budget(project, spending=spending, refused_in=period)
+
+
+def forget_past() -> None:
+    """Takes away what says that a budget is reached which has begun anew: the lists of its owner are steady again."""
+    now = clock.now()
+    Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now)).update(
+        budget_until=None, updated_at=now
+    )
 
 
 def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:

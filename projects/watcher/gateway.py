@@ -17,6 +17,7 @@ from containers.gateway.protocol import GatewayClient
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.installation import read_hold
+from projects.services.budgets import forget_past
 from projects.services.gateway_place import ensure_gateway
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.pulse import Pulse
@@ -98,6 +99,7 @@ def _look() -> None:
     reconcile_entries(client)
     read_usage(client)
     note_sightings(client)
+    forget_past()
 
 
 def _retire() -> None:

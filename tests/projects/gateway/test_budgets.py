@@ -96,8 +96,10 @@ def test_a_call_that_is_refused_before_all_is_spent_counts_as_well(
     assert shown(api, limited, time)[0] == "degraded"
     assert subjects() == ["Harbour pilot has used 80 % of its budget", "Harbour pilot has reached its budget"]
     time.now += timedelta(days=1)
-    look_after_gateway()
     assert shown(api, limited, time)[0] == "running"
+    look_after_gateway()
+    limited.refresh_from_db()
+    assert limited.budget_until is None
 
 
 def test_a_higher_budget_is_in_force_at_once(
