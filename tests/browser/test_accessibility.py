@@ -12,6 +12,9 @@ from tests.fakes.engine import MemoryEngine
 
 FAULTS = (Path(__file__).parent / "faults.js").read_text()
 
+BELOW = ("", "/change", "/delete", "/usage", "/budget")
+"""The pages of a project."""
+
 
 UNSEEN_FOCUS = """() => {
   const node = document.activeElement;
@@ -35,7 +38,7 @@ def test_labels_headings_references_and_contrasts_are_as_they_should_be(
     engine.log(project.container_name, "Unauthorized")
     engine.crash(project.container_name, exit_code=20)
     Project.objects.update(observed_at=None)
-    for path in ("/", *(f"/projects/{project.pk}{below}" for below in ("", "/change", "/delete"))):
+    for path in ("/", *(f"/projects/{project.pk}{below}" for below in BELOW)):
         home.goto(path)
         assert home.evaluate(FAULTS) == [], path
     badge = "(h1, look) => h1.insertAdjacentHTML('afterend', `<p><b class='badge status ${look}'>${look}</b></p>`)"
@@ -52,7 +55,7 @@ def test_the_check_finds_what_is_wrong(home: Page) -> None:
     assert len(home.evaluate(FAULTS)) >= 5
 
 
-@pytest.mark.parametrize("below", [None, "", "/change", "/delete"])
+@pytest.mark.parametrize("below", [None, *BELOW])
 def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
     project = deploy_by_form(home)
     home.goto("/" if below is None else f"/projects/{project.pk}{below}")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from containers.vocabulary import Health
-from projects.models import Actor, AgentType, Plan, Project
+from projects.models import Actor, AgentType, HourlyUsage, Plan, Project
 from projects.services import NewProject, create_project
 from tests.canaries import CANARY_API_KEY
 from tests.deploying import token_of_bot
@@ -47,6 +47,17 @@ def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Projec
     project.bot_username = f"{name[:8].strip().replace(' ', '_')}_bot"
     project.save(update_fields=["bot_username"])
     return project
+
+
+def spend(project: Project) -> None:
+    """Days of usage, of models with long names, and a budget that is reached."""
+    now = timezone.now()
+    Plan.objects.filter(pk=project.plan_id).update(day_tokens=5000, month_money=20)
+    Project.objects.filter(pk=project.pk).update(budget_until=now + timedelta(days=1))
+    for number, model in enumerate(["gpt-5.4-mini", "", "organisation/a-model-with-a-name:" + "x" * 90]):
+        hour = now - timedelta(days=number)
+        row = {"project_id": project.pk, "owner_id": project.owner_id, "store": "s", "hour": hour, "model": model}
+        HourlyUsage.objects.create(**row, requests=7, errors=2, estimated=1, input=10**12, output=10**9, money=10**13)
 
 
 def stir(fleet: dict[str, Project], engine: MemoryEngine) -> Project:
@@ -118,3 +129,18 @@ def test_every_page_fits_its_screen(
     Project.objects.filter(owner=alice).delete()
     page.goto("/")
     look("empty")
+
+
+def test_usage_and_budget_look_right_everywhere(
+    page: Page, alice: User, sign_in: Callable[[User], None], fleet: dict[str, Project], look: Callable[[str], None]
+) -> None:
+    project = fleet["Harbour pilot"]
+    spend(project)
+    sign_in(alice)
+    page.goto(f"/projects/{project.pk}/usage")
+    look("usage")
+    page.goto(f"/projects/{project.pk}/budget")
+    page.get_by_label("Tokens a day").fill("6000")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_focused()
+    look("budget-refused")
