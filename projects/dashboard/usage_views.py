@@ -14,7 +14,7 @@ from accounts.http import SignedInRequest
 from projects.dashboard.budget_form import BudgetForm
 from projects.dashboard.own_projects import actor, find_project, own_project
 from projects.dashboard.refusals import act_on_form
-from projects.dashboard.usage_in_words import describe_usage
+from projects.dashboard.usage_in_words import describe_lines, describe_usage
 from projects.rules.periods import Period, begin_of
 from projects.services import ProjectChange, update_project
 from projects.services.update import check_may_be_changed
@@ -28,7 +28,7 @@ SHOWN = timedelta(days=30)
 def show_usage(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = find_project(request, project_id)
     lines = list_usage(project=project, **_last_days(), by="day")
-    page = {"project": project, "lines": lines[::-1], "days": SHOWN.days, **describe_usage(project)}
+    page = {"project": project, "lines": describe_lines(reversed(lines)), "days": SHOWN.days, **describe_usage(project)}
     return render(request, "projects/usage.html", page)
 
 

@@ -52,7 +52,7 @@ def used(project: Project) -> Project:
 
 def test_the_project_page_has_it_in_short(owner: Client, used: Project) -> None:
     text = text_of(owner.get(f"/projects/{used.pk}"))
-    assert "Today 1200 tokens, 2.50 in money, 3 calls, 0 messages" in text
+    assert "Today 1,200 tokens, 2.50 in money, 3 calls, 0 messages" in text
     assert "Budget of the day 5,000 tokens" in text
     assert "Budget of the month 9.00 in money" in text
 
@@ -62,13 +62,13 @@ def test_the_usage_page_has_it_by_day_and_model(owner: Client, used: Project) ->
     text = text_of(answer)
     assert "&lt;b&gt;gpt&lt;/b&gt;" in text
     assert "3 calls, 1 failed" in text
-    assert "1000 in (0 cached), 200 out" in text
+    assert "1,000 tokens in (0 cached), 200 out" in text
     assert "too old" not in text
 
 
 def test_a_reached_budget_is_said_there(owner: Client, used: Project) -> None:
     Project.objects.update(budget_until=clock.now() + timedelta(days=1))
-    assert "The budget is reached. It begins anew on" in text_of(owner.get(f"/projects/{used.pk}/usage"))
+    assert "The budget is reached until" in text_of(owner.get(f"/projects/{used.pk}/usage"))
 
 
 def test_the_file_is_a_csv(owner: Client, used: Project) -> None:
