@@ -25,6 +25,7 @@ FORMAT = OpenApiParameter("format", {"type": "string", "enum": ["json", "csv"], 
 
 class ProjectUsageView(OwnProjectsViewSet):
     content_negotiation_class = AnyAccept
+    pagination_class = None  # type: ignore[assignment]  # the time that is asked for bounds it
 
     @extend_schema(
         operation_id="list_project_usage",
