@@ -20,6 +20,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import ensure_address
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway_entry import Word, make_word, read_prices
 from projects.services.gateway_place import Place, find_gateway, knows_sources
@@ -42,6 +43,8 @@ def prepare(project: Project) -> Place | None:
     """
     if not settings.BERTH_GATEWAY or not (project.telegram_token_ciphertext or project.api_key_ciphertext):
         return None
+    for field in (TELEGRAM_TOKEN, API_KEY):
+        project.decrypt_credential(field)  # before anything is changed for a start that cannot be
     place = find_gateway()
     ensure_address(project, place.network.addresses(Reach.INTERNET))
     values: dict[str, Any] = {**_missing_virtual(project)}
@@ -66,7 +69,7 @@ def _missing_virtual(project: Project) -> dict[str, str]:
     """The columns of virtual credentials that are to be made, or no longer have the shape of the real ones."""
     values: dict[str, str] = {}
     if project.telegram_token_ciphertext:
-        bot_id, known = project.bot_id or 0, project.decrypt_virtual(VIRTUAL_TOKEN)
+        bot_id, known = project.bot_id or 0, _read_virtual(project, VIRTUAL_TOKEN)
         number, _, virtual = known.partition(":")
         if number != str(bot_id):
             # For another bot only the number changes, which the gateway does not look at.
@@ -74,9 +77,18 @@ def _missing_virtual(project: Project) -> dict[str, str]:
             values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
     if project.api_key_ciphertext:
         fresh = new_virtual_key(ProviderKind(project.provider))
-        if not project.decrypt_virtual(VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
+        if not _read_virtual(project, VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
             values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
     return values
+
+
+@sensitive_variables()
+def _read_virtual(project: Project, field: str) -> str:
+    """Empty also where the key is gone with which it was encrypted: unlike a real one, it can be made anew."""
+    try:
+        return project.decrypt_virtual(field)
+    except SecretUnreadableError:
+        return ""
 
 
 class Telling:

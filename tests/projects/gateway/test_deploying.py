@@ -172,3 +172,15 @@ def test_a_new_provider_gets_a_key_of_its_shape_at_the_next_start(
     key = engine.secrets_of(project.container_name)["agent_api_key"]
     assert key.startswith("sk-ant-bvk_")
     assert entry_of(engine, project)["provider"]["virtual"] == digest(key)
+
+
+def test_virtual_credentials_whose_key_is_lost_are_made_anew(
+    engine: MemoryEngine, project: Project, control: Control, api: Any, settings: Any
+) -> None:
+    settings.BERTH_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    before = entry_of(engine, project)
+    assert control(project, "restart").status_code == 409
+    assert entry_of(engine, project) == before, "The one that runs goes on."
+    api.patch(f"/api/projects/{project.pk}", {"telegramToken": "123:new", "apiKey": CANARY_OTHER_API_KEY})
+    assert control(project, "restart").status_code == 200
+    assert counts_for(engine, project) == (True, True)
