@@ -13,6 +13,8 @@ from containers.docker_api.image_build import GATEWAY
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
+from tests.gateway.name_server import NAME_SERVER
+from tests.gateway.on_engine import DeployedAgent, Harbour
 from tests.gateway.process import Gateway
 from tests.gateway.unpacked import unpack_image
 
@@ -27,6 +29,25 @@ sys.path.append(str(GATEWAY.folder))
 def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the image as its build lays them out."""
     return unpack_image(tmp_path_factory.mktemp("gateway-image"))
+
+
+@pytest.fixture(scope="package")
+def harbour() -> Iterator[Harbour]:
+    """One for all tests of a real engine: to make it takes longer than most of them."""
+    with Harbour(name_servers=(NAME_SERVER,)).open() as harbour:
+        assert harbour.warning is None
+        assert harbour.address.knows_sources
+        yield harbour
+
+
+@pytest.fixture(scope="package")
+def deployed(harbour: Harbour) -> DeployedAgent:
+    return harbour.settle()
+
+
+@pytest.fixture(scope="package")
+def neighbour(harbour: Harbour) -> DeployedAgent:
+    return harbour.settle()
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """A gateway and agents in real containers, and the fakes as their upstreams."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -140,6 +142,14 @@ class Harbour:
         )
         assert self.control.apply(version=agent.version, entries=[entry]) == {agent.project: agent.version}
 
+    def settle(self, reach: Reach = Reach.INTERNET) -> DeployedAgent:
+        """An agent that polls."""
+        agent = self.new_agent(reach)
+        self.tell(agent)
+        self.deploy(agent)
+        self.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+        return agent
+
     def void(self, agent: DeployedAgent) -> None:
         agent.version += 1
         assert self.control.apply(version=agent.version, void=[agent.project]) == {agent.project: agent.version}
@@ -171,6 +181,11 @@ class Harbour:
         """What an HTTP request from inside the agent's container is answered: status and body; 0 where nobody does."""
         asked = json.dumps([url, headers or {}, json.dumps(body) if body is not None else None, 20])
         return run_inside(self.client, agent.name, "/opt/agent/bin/python3", "-c", ASK, asked)[1]
+
+    def ask_from_here(self, url: str, headers: dict[str, str] | None = None) -> str:
+        """What the same request from this machine is answered."""
+        command = [sys.executable, "-c", ASK, json.dumps([url, headers or {}, None, 20])]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def get_me(self, agent: DeployedAgent) -> str:
         return f"{self.address.url}/tg/bot{agent.virtual_token}/getMe"

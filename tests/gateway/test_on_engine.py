@@ -1,15 +1,12 @@
 """The gateway's container and shipped agents behind it, on a real engine."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
 
 import pytest
 
 from containers.programs import is_root
 from tests.containers.inside import run_inside
-from tests.gateway.on_engine import ASK, PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -19,31 +16,14 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def harbour() -> Iterator[Harbour]:
-    with Harbour().open() as harbour:
-        assert harbour.warning is None
-        assert harbour.address.knows_sources
-        yield harbour
+@pytest.fixture
+def alice(deployed: DeployedAgent) -> DeployedAgent:
+    return deployed
 
 
-@pytest.fixture(scope="module")
-def alice(harbour: Harbour) -> DeployedAgent:
-    return settle(harbour)
-
-
-@pytest.fixture(scope="module")
-def bob(harbour: Harbour) -> DeployedAgent:
-    return settle(harbour)
-
-
-def settle(harbour: Harbour) -> DeployedAgent:
-    """An agent that polls."""
-    agent = harbour.new_agent()
-    harbour.tell(agent)
-    harbour.deploy(agent)
-    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    return agent
+@pytest.fixture
+def bob(neighbour: DeployedAgent) -> DeployedAgent:
+    return neighbour
 
 
 def chat(harbour: Harbour, agent: DeployedAgent, words: str) -> str:
@@ -96,11 +76,8 @@ def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
     asked = len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme"))
     for answer in (harbour.ask_from(bob, url, keyed), harbour.ask_from(bob, harbour.get_me(alice))):
         assert answer.startswith("401 "), answer
-    questions: list[list[object]] = [[url, keyed, None, 20], [harbour.get_me(alice), {}, None, 20]]
-    for question in questions:
-        command = [sys.executable, "-c", ASK, json.dumps(question)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("401 "), done.stdout
+    for answer in (harbour.ask_from_here(url, keyed), harbour.ask_from_here(harbour.get_me(alice))):
+        assert answer.startswith("401 "), answer
     assert asked == (len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme")))
 
 
@@ -140,5 +117,4 @@ def kill_gateway(harbour: Harbour, container: str) -> None:
 
 def is_back(harbour: Harbour, agent: DeployedAgent) -> bool:
     """Whether it knows the agent's credential: from this host it is one of a stranger, which is refused at once."""
-    command = [sys.executable, "-c", ASK, json.dumps([harbour.get_me(agent), {}, None, 5])]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("401 ")
+    return harbour.ask_from_here(harbour.get_me(agent)).startswith("401 ")

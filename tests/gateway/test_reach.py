@@ -11,7 +11,7 @@ from containers.programs import is_root
 from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener
 from tests.containers.inside import run_inside
 from tests.engines import address_of_host
-from tests.gateway.name_server import NAME_SERVER, names
+from tests.gateway.name_server import names
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.waiting import wait_until
 
@@ -46,32 +46,23 @@ except OSError as error:
 LISTEN = "import socket; door = socket.create_server(('0.0.0.0', 8181), backlog=64); import time; time.sleep(600)"
 
 
-@pytest.fixture(scope="module")
-def harbour() -> Iterator[Harbour]:
-    with Harbour(name_servers=(NAME_SERVER,)).open() as harbour:
-        assert harbour.warning is None
-        assert harbour.address.knows_sources
-        yield harbour
+@pytest.fixture
+def free(deployed: DeployedAgent) -> DeployedAgent:
+    return deployed
 
 
 @pytest.fixture(scope="module")
-def free(harbour: Harbour) -> DeployedAgent:
-    return settle(harbour, Reach.INTERNET)
-
-
-@pytest.fixture(scope="module")
-def other(harbour: Harbour) -> DeployedAgent:
+def other(harbour: Harbour, neighbour: DeployedAgent) -> DeployedAgent:
     """At its address somebody listens."""
-    agent = settle(harbour, Reach.INTERNET)
-    made = harbour.client.exec_create(agent.name, ["/opt/agent/bin/python3", "-c", LISTEN])
+    made = harbour.client.exec_create(neighbour.name, ["/opt/agent/bin/python3", "-c", LISTEN])
     harbour.client.exec_start(made["Id"], detach=True)
-    wait_until(lambda: "reached" in connect(harbour, agent.name, "127.0.0.1"), within=PATIENCE)
-    return agent
+    wait_until(lambda: "reached" in connect(harbour, neighbour.name, "127.0.0.1"), within=PATIENCE)
+    return neighbour
 
 
 @pytest.fixture(scope="module")
 def alone(harbour: Harbour) -> DeployedAgent:
-    return settle(harbour, Reach.GATEWAY)
+    return harbour.settle(Reach.GATEWAY)
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +75,6 @@ def public() -> Iterator[str]:
 def tunnel(harbour: Harbour, agent: DeployedAgent, target: str) -> str:
     words = (harbour.address.host, str(PORT), target)
     return run_inside(harbour.client, agent.name, "/opt/agent/bin/python3", "-c", TUNNEL, *words)[1]
-
-
-def settle(harbour: Harbour, reach: Reach) -> DeployedAgent:
-    agent = harbour.new_agent(reach)
-    harbour.tell(agent)
-    harbour.deploy(agent)
-    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    return agent
 
 
 def connect(harbour: Harbour, container: str, address: str, port: int = DOOR) -> str:

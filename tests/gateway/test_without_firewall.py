@@ -8,7 +8,7 @@ from django.test import override_settings
 from containers.docker import egress
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, Harbour
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 
@@ -26,22 +26,14 @@ def harbour() -> Iterator[Harbour]:
             yield harbour
 
 
-def settle(harbour: Harbour) -> DeployedAgent:
-    agent = harbour.new_agent()
-    harbour.tell(agent)
-    harbour.deploy(agent)
-    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    return agent
-
-
 def test_the_credential_alone_counts_and_staff_are_told(harbour: Harbour) -> None:
     assert harbour.warning
     assert not harbour.address.knows_sources
     assert harbour.address.host == str(harbour.network.host)
-    alice, bob = settle(harbour), settle(harbour)
+    alice = harbour.settle()
     harbour.telegram.say(alice.token, 1, "Anybody there?")
     assert harbour.telegram.wait_for_message(alice.token, timeout=PATIENCE).text == "You said: Anybody there?"
-    assert harbour.ask_from(bob, harbour.get_me(alice)).startswith("200 ")
+    assert harbour.ask_from_here(harbour.get_me(alice)).startswith("200 ")
     harbour.void(alice)
     assert harbour.ask_from(alice, harbour.get_me(alice)).startswith("401 ")
     # Agents that run know this address: it stays, whatever becomes of the rules.

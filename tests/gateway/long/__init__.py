@@ -1,0 +1,1 @@
+"""What takes too long for the test command: the same proofs with full counts, and engines that are ended."""

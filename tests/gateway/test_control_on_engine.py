@@ -1,0 +1,91 @@
+"""The control side of a gateway on a real engine: from afar, and where the gateway stands still."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from containers.docker.engine import DockerEngine
+from containers.errors import EngineError
+from containers.gateway.entries import Entry
+from containers.gateway.protocol import GatewayClient
+from containers.programs import is_root
+from tests.fakes.listening import accept_each, stop_listening
+from tests.gateway.on_engine import PATIENCE, Harbour
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
+]
+
+HOSTS = [f"host{number}.example.org" for number in range(100)]
+"""With these an entry is long: some hundred kilobytes go over the wire."""
+HERE = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+
+
+@contextmanager
+def forwarding(path: str) -> Iterator[str]:
+    """The engine's socket over TCP, as a remote engine is reached. Yields its address."""
+
+    def carry(from_: socket.socket, to: socket.socket) -> None:
+        while piece := from_.recv(65536):
+            to.sendall(piece)
+        to.shutdown(socket.SHUT_WR)
+
+    def serve(caller: socket.socket) -> None:
+        with caller, socket.socket(socket.AF_UNIX) as engine:
+            engine.connect(path)
+            back = threading.Thread(target=carry, args=(engine, caller), daemon=True)
+            back.start()
+            carry(caller, engine)
+            back.join()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=accept_each, args=(listener, serve), daemon=True).start()
+    try:
+        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        stop_listening(listener)
+
+
+@pytest.mark.skipif(not HERE.startswith("unix://"), reason="the engine is remote")
+def test_a_remote_engine_carries_the_control_side_as_one_that_is_near_does(
+    harbour: Harbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with forwarding(HERE.removeprefix("unix://")) as address:
+        monkeypatch.setenv("DOCKER_HOST", address)
+        client = GatewayClient(DockerEngine().gateway(), within=PATIENCE)
+        entries = [Entry(project=f"p{number}", address="10.1.2.3", hosts=frozenset(HOSTS)) for number in range(50)]
+        assert set(client.apply(version=1, entries=entries).values()) == {1}
+        assert set(client.versions()) >= {entry.project for entry in entries}
+        client.apply(version=2, void=[entry.project for entry in entries])
+
+
+def only_child(pid: int) -> int:
+    """Of the container's first process, which does nothing but start it."""
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
+
+
+def test_a_gateway_that_stands_still_is_not_waited_for_and_takes_no_other_call_with_it(harbour: Harbour) -> None:
+    found = harbour.engine.inspect_gateway()
+    assert found
+    pid = only_child(harbour.client.inspect_container(found.container_id)["State"]["Pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        for _ in range(4):  # more than open the breaker
+            with pytest.raises(EngineError):
+                GatewayClient(harbour.engine.gateway(), within=0.3).ping()
+        assert time.monotonic() - began < 30
+        harbour.engine.ping()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert harbour.control.ping() == 1
