@@ -1,38 +1,26 @@
 """The one bridge network that all agents of this instance share, on which they cannot reach each other."""
 
-from contextlib import suppress
 from datetime import datetime
-from ipaddress import IPv4Network, ip_network
+from ipaddress import ip_network
 from typing import Any
 
 from containers.agent_reports import parse_time
+from containers.docker.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
-from containers.firewall.bridge import bridge_name, former_bridge_name
-from containers.identity import is_former, is_labelled, network_name, own_labels
-
-_BRIDGE = "com.docker.network.bridge"
+from containers.firewall.bridge import agents_trial_bridge_name, bridge_name, former_bridge_name
+from containers.identity import is_former, is_labelled, network_name
 
 PREFIX = 22
 """Bits of the network's address: it has 1,022 places, and a bridge of the kernel has 1,023 ports. On a larger one, such
 as Docker makes, each agent takes as many places in the kernel's table of neighbours as there are addresses."""
 
 
-def network_payload(*, subnet: str = "") -> dict[str, Any]:
-    """The body of POST /networks/create. Agents get no IPv6, although the firewall has rules for it too.
-
-    Without a subnet the engine chooses one.
-    """
+def agents_network_payload(*, subnet: str = "") -> dict[str, Any]:
+    """The body of POST /networks/create. Without a subnet the engine chooses one."""
     return {
-        "Name": network_name(),
-        "CheckDuplicate": True,
-        "Driver": "bridge",
-        "EnableIPv6": False,
-        "Internal": False,
-        "Attachable": False,
-        "Labels": own_labels(),
-        "Options": {f"{_BRIDGE}.enable_icc": "false", f"{_BRIDGE}.name": bridge_name()},
+        **network_payload(network_name(), bridge_name()),
         **({"IPAM": {"Driver": "default", "Config": [_pool(subnet)]}} if subnet else {}),
     }
 
@@ -44,49 +32,32 @@ def _pool(subnet: str) -> dict[str, str]:
 
 def ensure_network(connection: Connection) -> bool:
     """Makes the network where it is missing, and returns whether it did. Raises for a network that is not ours."""
-    if _network_exists(connection):
-        return False
-    subnet = _find_subnet(connection)
-    try:
-        return _create(connection, subnet)
-    except EngineRefusedError:
-        if _network_exists(connection):
-            return False  # somebody else was faster: two cannot have one bridge
-        if not subnet:
-            raise
-        # Somebody has taken these addresses since.
-        return _create(connection, "")
+    made = False
+
+    def make() -> None:
+        nonlocal made
+        _create(connection, _find_subnet(connection))
+        made = True
+
+    find_or_make(lambda: _network_exists(connection) or None, make)
+    return made
 
 
-def _create(connection: Connection, subnet: str) -> bool:
+def _create(connection: Connection, subnet: str) -> None:
     try:
         with connection.call() as client:
-            client.create_network_from(network_payload(subnet=subnet))
-    except ConflictError:
-        if not _network_exists(connection):
+            client.create_network_from(agents_network_payload(subnet=subnet))
+    except EngineRefusedError:
+        if not subnet or _network_exists(connection):
             raise
-        return False
-    return True
+        # Somebody has taken these addresses since.
+        _create(connection, "")
 
 
 def _find_subnet(connection: Connection) -> str:
-    """A part of what the engine would choose; empty where that is small enough, or cannot be told.
-
-    Only the engine knows which addresses are free on its host. It is therefore let choose for a network on trial.
-    """
-    name = f"{network_name()}-size"
-    trial = {"Name": name, "CheckDuplicate": True, "Driver": "bridge", "Labels": own_labels()}
-    try:
-        with suppress(ConflictError), connection.call() as client:  # left behind by a process that was killed
-            client.create_network_from(trial)
-        with connection.call() as client, understand_answer():
-            chosen = [ip_network(pool["Subnet"]) for pool in client.inspect_network(name)["IPAM"]["Config"]]
-        with suppress(MissingError), connection.call() as client:
-            client.remove_network(name)
-    except EngineRefusedError:
-        return ""
-    large = (each for each in chosen if isinstance(each, IPv4Network) and each.prefixlen < PREFIX)
-    return next((str(next(each.subnets(new_prefix=PREFIX))) for each in large), "")
+    """A part of what the engine would choose; empty where that is small enough. Raises `EngineRefusedError`."""
+    chosen = find_free_subnet(connection, name=f"{network_name()}-trial", bridge=agents_trial_bridge_name())
+    return str(next(chosen.subnets(new_prefix=PREFIX))) if chosen.prefixlen < PREFIX else ""
 
 
 def read_engine_start(connection: Connection) -> datetime | None:
@@ -117,10 +88,10 @@ def _network_exists(connection: Connection) -> bool:
         return False
     with understand_answer():
         options, labels = found["Options"] or {}, found["Labels"] or {}
-        bridge = options.get(f"{_BRIDGE}.name")
+        bridge = options.get(f"{BRIDGE}.name")
         is_ours = is_labelled(labels) and bridge == bridge_name()
         is_ours = is_ours or (is_former(labels) and bridge == former_bridge_name())
-        isolates = options.get(f"{_BRIDGE}.enable_icc") == "false"
+        isolates = options.get(f"{BRIDGE}.enable_icc") == "false"
     if not (is_ours and isolates):
         message = (
             f"The network {network_name()} is not one that this installation made. Remove it, or set "

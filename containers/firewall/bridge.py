@@ -42,6 +42,11 @@ def trial_bridge_name() -> str:
     return gateway_bridge_name().replace(BRIDGE_PREFIX, _TRIAL_PREFIX, 1)
 
 
+def agents_trial_bridge_name() -> str:
+    """The same for the network of the agents that have no address of their own."""
+    return bridge_name().replace(BRIDGE_PREFIX, _TRIAL_PREFIX, 1)
+
+
 def bridges_to_guard() -> list[str]:
     """The interfaces on which agents of this installation may be, for which there have to be rules.
 

@@ -1,31 +1,16 @@
 """The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
 
-import fcntl
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network
-from typing import Any, TypeVar
+from typing import Any
 
-from django.conf import settings
-
+from containers.docker.new_networks import BRIDGE, find_free_subnet, find_or_make, inspect_network, network_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name, trial_bridge_name
 from containers.firewall.passage import Passage, note_passage
 from containers.gateway.words import PORT, AgentsNetwork, Reach
-from containers.identity import exit_network_name, gateway_network_name, is_labelled, own_labels
-
-T = TypeVar("T")
-
-_BRIDGE = "com.docker.network.bridge"
-_PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds to wait before each look."""
-
-_LOCKED_FOR = 10.0
-"""Seconds after which nobody waits for another that makes a network."""
+from containers.identity import exit_network_name, gateway_network_name, is_labelled
 
 _LARGEST, _SMALLEST = 21, 26
 """Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
@@ -40,14 +25,14 @@ def read_agents_network(connection: Connection) -> AgentsNetwork | None:
 
     Raises `EngineRefusedError` for a network of its name that this installation has not made.
     """
-    found = _inspect(connection, gateway_network_name())
+    found = inspect_network(connection, gateway_network_name())
     if found is None:
         note_passage(gateway_bridge_name(), None)
         return None
     with understand_answer():
         options, labels = found["Options"] or {}, found["Labels"] or {}
-        is_ours = is_labelled(labels) and options.get(f"{_BRIDGE}.name") == gateway_bridge_name()
-        is_right = is_ours and options.get(f"{_BRIDGE}.enable_icc") == "false"
+        is_ours = is_labelled(labels) and options.get(f"{BRIDGE}.name") == gateway_bridge_name()
+        is_right = is_ours and options.get(f"{BRIDGE}.enable_icc") == "false"
         network = AgentsNetwork(subnet=IPv4Network(found["IPAM"]["Config"][0]["Subnet"])) if is_right else None
     if network is None:
         message = f"The network {gateway_network_name()} is not one that this installation made. Remove it."
@@ -61,13 +46,13 @@ def ensure_agents_network(connection: Connection) -> AgentsNetwork:
     """Makes it where it is missing."""
 
     def make() -> None:
-        free = _find_free_subnet(connection)
+        free = _find_subnet(connection)
         # Engines have some thirty of these to give away. The gateway's own way out takes what is behind this part.
         subnet = next(free.subnets(new_prefix=max(_LARGEST, free.prefixlen + 1)))
         with connection.call() as client:
             client.create_network_from(_agents_payload(AgentsNetwork(subnet=subnet)))
 
-    return _find_or_make(lambda: read_agents_network(connection), make)
+    return find_or_make(lambda: read_agents_network(connection), make)
 
 
 def ensure_exit_network(connection: Connection, agents: AgentsNetwork) -> None:
@@ -79,49 +64,13 @@ def ensure_exit_network(connection: Connection, agents: AgentsNetwork) -> None:
 
     def make() -> None:
         with connection.call() as client:
-            client.create_network_from(_payload(exit_network_name(), exit_bridge_name()) | next(ways, {}))
+            client.create_network_from(network_payload(exit_network_name(), exit_bridge_name()) | next(ways, {}))
 
-    _find_or_make(lambda: _read_exit_network(connection), make)
-
-
-def _find_or_make(find: Callable[[], T | None], make: Callable[[], None]) -> T:
-    """Others may be making the same at the same time: what the engine refused then, it has."""
-    refusal = EngineRefusedError("The engine makes no network for the gateway.")
-    for pause in _PAUSES:
-        time.sleep(pause)
-        if (found := find()) is not None:
-            return found
-        try:
-            with _one_at_a_time():
-                if (found := find()) is not None:
-                    return found
-                make()
-        except EngineRefusedError as error:
-            refusal = error
-    raise refusal
-
-
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Of all threads and processes of this installation on this machine.
-
-    Engines that are asked twice at a time for one network may have none of it afterwards, and refuse to make it again.
-    """
-    descriptor = os.open(settings.BERTH_DATA_DIR, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        until = time.monotonic() + _LOCKED_FOR
-        while time.monotonic() < until:
-            with suppress(BlockingIOError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            time.sleep(_PAUSES[1])
-        yield
-    finally:
-        os.close(descriptor)
+    find_or_make(lambda: _read_exit_network(connection), make)
 
 
 def _read_exit_network(connection: Connection) -> bool | None:
-    found = _inspect(connection, exit_network_name())
+    found = inspect_network(connection, exit_network_name())
     if found is None:
         return None
     with understand_answer():
@@ -135,7 +84,7 @@ def _read_exit_network(connection: Connection) -> bool | None:
 def remove_networks(connection: Connection) -> None:
     """Those of the gateway that are ours and on which nobody is. The agents' stays as long as one of them is."""
     for name in (exit_network_name(), gateway_network_name()):
-        found = _inspect(connection, name)
+        found = inspect_network(connection, name)
         if found is None or not is_labelled(found.get("Labels") or {}):
             continue
         try:
@@ -145,56 +94,21 @@ def remove_networks(connection: Connection) -> None:
             continue
 
 
-def _find_free_subnet(connection: Connection) -> IPv4Network:
-    """One that the engine chooses: it knows the routes of its host. It gives fixed addresses in a chosen one only."""
-    name = f"{gateway_network_name()}-trial"
-    refusal = EngineRefusedError("Somebody else is making the agents' network.")
-    try:
-        # Engines take a name twice from two that are fast enough, and a bridge's name never.
-        with connection.call() as client:
-            client.create_network_from(_payload(name, trial_bridge_name()))
-    except EngineRefusedError as error:  # there is one: somebody else's, or left behind
-        refusal = error
-    found = _inspect(connection, name)
-    if found is None:
-        raise refusal
-    with understand_answer():
-        subnet = IPv4Network(found["IPAM"]["Config"][0]["Subnet"])
-        is_ours = is_labelled(found["Labels"] or {})
-    if is_ours:
-        with suppress(MissingError), connection.call() as client:
-            client.remove_network(str(found["Id"]))
+def _find_subnet(connection: Connection) -> IPv4Network:
+    """One that the engine chooses. It gives fixed addresses in a subnet only that was named when its network was made.
+
+    Raises `EngineRefusedError`.
+    """
+    subnet = find_free_subnet(connection, name=f"{gateway_network_name()}-trial", bridge=trial_bridge_name())
     if subnet.prefixlen > _SMALLEST:
         message = f"The engine's networks are too small for agents: it gave {subnet}. See its default-address-pools."
         raise EngineRefusedError(message)
     return subnet
 
 
-def _inspect(connection: Connection, name: str) -> dict[str, Any] | None:
-    try:
-        with connection.call() as client, understand_answer():
-            found: dict[str, Any] = dict(client.inspect_network(name))
-    except MissingError:
-        return None
-    return found
-
-
 def _agents_payload(network: AgentsNetwork) -> dict[str, Any]:
     shares = {"Subnet": str(network.subnet), "Gateway": str(network.host), "IPRange": str(network.for_engine)}
     return {
-        **_payload(gateway_network_name(), gateway_bridge_name()),
+        **network_payload(gateway_network_name(), gateway_bridge_name()),
         "IPAM": {"Driver": "default", "Config": [shares]},
-    }
-
-
-def _payload(name: str, bridge: str) -> dict[str, Any]:
-    return {
-        "Name": name,
-        "CheckDuplicate": True,
-        "Driver": "bridge",
-        "EnableIPv6": False,
-        "Internal": False,
-        "Attachable": False,
-        "Labels": own_labels(),
-        "Options": {f"{_BRIDGE}.enable_icc": "false", f"{_BRIDGE}.name": bridge},
     }

@@ -8,7 +8,7 @@ import pytest
 from containers.docker import network
 from containers.docker.network import PREFIX, ensure_network
 from containers.docker_api.client import Connection
-from containers.identity import network_name, own_labels
+from containers.identity import exit_network_name, gateway_network_name, network_name, own_labels
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
 
@@ -28,7 +28,9 @@ def subnet_of(client: Any) -> Any:
 
 
 def names_of(client: Any) -> set[str]:
-    return {each["Name"] for each in client.networks(names=[network_name()])}
+    """But for those of the gateway, which other tests may have left."""
+    others = {gateway_network_name(), exit_network_name()}
+    return {each["Name"] for each in client.networks(names=[network_name()])} - others
 
 
 def test_it_has_as_many_addresses_as_a_bridge_has_ports(client: Any) -> None:
@@ -51,12 +53,12 @@ def test_a_larger_one_that_is_there_stays(docker_under_test: DockerUnderTest, cl
 
 def own_network() -> dict[str, Any]:
     """As Berth made it before."""
-    made = network.network_payload()
+    made = network.agents_network_payload()
     return {"name": made["Name"], "driver": "bridge", "options": made["Options"], "labels": made["Labels"]}
 
 
 def test_what_a_killed_process_left_of_the_trial_is_used_and_goes(client: Any) -> None:
-    client.create_network(f"{network_name()}-size", labels=own_labels())
+    client.create_network(f"{network_name()}-trial", labels=own_labels())
     assert ensure_network(Connection())
     assert names_of(client) == {network_name()}
     assert subnet_of(client).prefixlen == PREFIX
