@@ -38,5 +38,12 @@ class NameTakenError(EngineRefusedError):
     """A container that is not ours has the name. It is never touched."""
 
 
+class AddressUnusableError(EngineRefusedError):
+    """The agent cannot have its address: it is none of the agents' network any more, or somebody else has it."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or "The agent cannot have its address on the agents' network.")
+
+
 class SupersededError(EngineError):
     """A newer command took precedence over this deploy, which has left no container of its own."""

@@ -7,7 +7,13 @@ from typing import Any
 from django.conf import settings
 
 from containers.call_limits import time_limit
-from containers.docker.drift import has_other_address, has_other_policy, read_networks, wanted_policy
+from containers.docker.drift import (
+    has_other_address,
+    has_other_policy,
+    read_networks,
+    telling_of_address,
+    wanted_policy,
+)
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
@@ -54,7 +60,10 @@ class Alignment:
         self._set = wanted if is_done else ""
 
     def align(self, found: Observation) -> None:
-        """Gives the container its network and its policy back, and takes it from every other network."""
+        """Gives the container its network and its policy back, and takes it from every other network.
+
+        Raises `AddressUnusableError`.
+        """
         with suppress(MissingError):
             answer = self._inspect(found)
             self._align_policy(found, answer)
@@ -88,7 +97,7 @@ class Alignment:
         with understand_answer():
             own, networks = read_networks(answer)
             elsewhere = networks if has_other_address(answer, found.labels) else networks - {own}
-        with self._connection.call(about_one=True) as client:
+        with telling_of_address(found.labels), self._connection.call(about_one=True) as client:
             # First it leaves the networks on which no rules hold.
             for network in elsewhere:
                 _leave(client, network, found)

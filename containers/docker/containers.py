@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from containers.call_limits import seconds_left, time_limit
+from containers.docker.drift import telling_of_address
 from containers.docker.lookup import Lookup, is_of_another
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
@@ -47,8 +48,8 @@ class Containers:
                 return
 
     def start_found(self, found: Observation) -> None:
-        """Starts a container that is not up."""
-        with self._connection.call(about_one=True) as client:
+        """Starts a container that is not up. Raises `AddressUnusableError`."""
+        with telling_of_address(found.labels), self._connection.call(about_one=True) as client:
             client.start(found.container_id)
 
     def stop_key(self, key: str, *, timeout: int) -> Observation | None:

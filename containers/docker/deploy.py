@@ -7,6 +7,7 @@ from contextlib import suppress
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
+from containers.docker.drift import is_at
 from containers.docker.handover import Handover
 from containers.docker.lookup import Lookup, carries, is_of_another
 from containers.docker.quota import HardQuota
@@ -115,13 +116,14 @@ class Deployment:
         return found
 
     def _must_go(self, found: Observation) -> bool:
-        """Whether the container is an older one of ours. Raises for a newer one, and for one that is not ours."""
+        """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""
         if not carries(found.labels, self._spec.labels):
             message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
             raise NameTakenError(message)
         if found.generation > self._spec.generation:
             raise SupersededError("A newer deploy of this container has happened.")
-        return found.generation < self._spec.generation or found.state in _BROKEN
+        is_old = found.generation < self._spec.generation or not is_at(self._spec.address, found.labels)
+        return is_old or found.state in _BROKEN
 
     def _replace(self, found: Observation) -> None:
         with self._connection.call() as client:

@@ -3,13 +3,20 @@
 On another network no firewall rule of Berth's holds, and without its own an agent reaches nobody.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from containers.docker_api.errors import EngineFailedError
+from containers.errors import AddressUnusableError, EngineRefusedError
 from containers.firewall.boot import restarts_by_engine
 from containers.gateway.words import ADDRESS_LABEL
 from containers.hardening import BY_ENGINE, NEVER_BY_ENGINE
 from containers.vocabulary import QUARANTINE_LABEL
+
+_REFUSED = re.compile(r"address already in use|invalid address|user specified ip address", re.IGNORECASE)
+"""What the engine says where somebody has the address, or it is none of the network."""
 
 _DEFAULT = {"default": "bridge"}
 """What the engine calls the network of a container that was made with none."""
@@ -57,6 +64,22 @@ def has_other_address(answer: Mapping[str, Any], labels: Mapping[str, str]) -> b
         return False
     endpoint = ((answer.get("NetworkSettings") or {}).get("Networks") or {}).get(made_with)
     return isinstance(endpoint, Mapping) and (endpoint.get("IPAMConfig") or {}).get("IPv4Address") != own
+
+
+def is_at(address: str | None, labels: Mapping[str, str]) -> bool:
+    """Whether the container was made with this address; None is for one that knows no gateway."""
+    return labels.get(ADDRESS_LABEL, "") == (address or "")
+
+
+@contextmanager
+def telling_of_address(labels: Mapping[str, str]) -> Iterator[None]:
+    """Raises `AddressUnusableError` where the engine refuses the container's own address."""
+    try:
+        yield
+    except (EngineRefusedError, EngineFailedError) as error:
+        if ADDRESS_LABEL in labels and _REFUSED.search(str(error)):
+            raise AddressUnusableError from error
+        raise
 
 
 def has_other_policy(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -14,12 +14,14 @@ AT_ONCE = 64
 """Addresses that one query asks about."""
 
 
-def ensure_address(project: Project, network: IPv4Network) -> bool:
-    """Gives the project an address of this network, where it has none of it. Returns whether it did.
+def ensure_address(project: Project, network: IPv4Network, *, is_taken: bool = False) -> bool:
+    """Gives the project an address of this network, where it has none of it, or where somebody else has taken its own.
+
+    Returns whether it did. There is no moment without one: the gateway would look at the credential alone.
 
     Raises `NoCapacityError` where all are taken, and `ProjectGoneError`.
     """
-    if project.address is not None and _is_usable(IPv4Address(project.address), network):
+    if not is_taken and project.address is not None and _is_usable(IPv4Address(project.address), network):
         return False
     with transaction.atomic():
         address = take_address(network)

@@ -23,7 +23,7 @@ from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_K
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway_entry import Word, make_word, read_prices
-from projects.services.gateway_place import Place, find_gateway, knows_sources
+from projects.services.gateway_place import Place, ensure_gateway, find_gateway, knows_sources
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,10 @@ BROKE = "The question broke off; the log says why."
 LATER = "It holds a later version than the database."
 
 
-def prepare(project: Project) -> Place | None:
+def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
     """What a container behind the gateway needs: an address and virtual credentials. None where it is to have none.
+
+    `elsewhere`: the engine has just refused its address, so that it needs another one.
 
     Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError` and `ProjectGoneError`.
     """
@@ -45,8 +47,8 @@ def prepare(project: Project) -> Place | None:
         return None
     for field in (TELEGRAM_TOKEN, API_KEY):
         project.decrypt_credential(field)  # before anything is changed for a start that cannot be
-    place = find_gateway()
-    ensure_address(project, place.network.addresses(Reach.INTERNET))
+    place = ensure_gateway() if elsewhere else find_gateway()
+    ensure_address(project, place.network.addresses(Reach.INTERNET), is_taken=elsewhere)
     values: dict[str, Any] = {**_missing_virtual(project)}
     version = NEXT_VERSION if values else {}
     values["is_behind_gateway"] = True

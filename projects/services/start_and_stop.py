@@ -1,5 +1,6 @@
 """The two acts that operations share: starting a claimed project's container, and stopping it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -7,6 +8,7 @@ from accounts import clock
 from accounts.durability import keep_commits
 from containers.agent_contract import AgentState
 from containers.errors import (
+    AddressUnusableError,
     EngineError,
     EngineUnavailableError,
     FirewallMissingError,
@@ -28,6 +30,9 @@ from projects.services.gateway_place import Place
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.runs import keep_run
 
+ADDRESSES = 4
+"""How many a start tries."""
+
 
 def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> Outcome:
     """Starts a container of the claim's generation.
@@ -40,9 +45,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         if agents_are_barred():
             raise FirewallMissingError
         _ensure_user(project)
-        place = prepare(project)
-        keep_commits()  # a database that knows less than the engine would have nothing mended
-        seen = _deploy(project, claim, place)
+        place, seen = _deploy_somewhere(project, claim)
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
@@ -57,17 +60,28 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     return Outcome(values=_observed(project, _as_started(seen)))
 
 
+def _deploy_somewhere(project: Project, claim: Claim) -> tuple[Place | None, Observation]:
+    """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
+    for attempt in range(ADDRESSES):
+        place = prepare(project, elsewhere=attempt > 0)
+        keep_commits()  # a database that knows less than the engine would have nothing mended
+        with suppress(AddressUnusableError):
+            return place, _deploy(project, claim, place)
+    raise AddressUnusableError
+
+
 def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
     """The gateway is told while the container is made."""
     telling = Telling(project) if place else None
-    seen = get_engine().deploy(
-        build_spec(project, place),
-        confirm=lambda: project.holds(claim),
-        retire=lambda ended: keep_run(project, ended),
-    )
-    if telling is not None:
-        telling.finish()
-    return seen
+    try:
+        return get_engine().deploy(
+            build_spec(project, place),
+            confirm=lambda: project.holds(claim),
+            retire=lambda ended: keep_run(project, ended),
+        )
+    finally:
+        if telling is not None:
+            telling.finish()
 
 
 def _ensure_user(project: Project) -> None:

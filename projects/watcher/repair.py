@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts import clock
-from containers.errors import EngineUnavailableError
+from containers.errors import AddressUnusableError, EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Event, Project
@@ -105,8 +105,14 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
 
 
 def _realign(project: Project) -> bool:
-    """Claims nothing, because the agent goes on and every deploy makes the same of its container."""
-    get_engine().realign(project.container_key)
+    """Claims nothing, because the agent goes on and every deploy makes the same of its container.
+
+    Where it cannot have its address back it is made anew with another one.
+    """
+    try:
+        get_engine().realign(project.container_key)
+    except AddressUnusableError:
+        return _start(project, Remedy.REALIGN)
     project.event(SYSTEM, Remedy.REALIGN, "done").save()
     return True
 

@@ -7,7 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.conf import settings
 
-from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.errors import AddressUnusableError, EngineUnavailableError, ImageMissingError
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.words import GatewaySpec, Reach
@@ -143,6 +143,32 @@ def test_an_address_of_another_network_or_reach_is_refused(with_gateway: EngineU
     network = with_gateway.engine.agents_network()
     wrong = [str(network.addresses(Reach.GATEWAY)[5]), str(network.gateway), "10.99.99.99", "", "fd00::5"]
     for address in wrong:
-        with pytest.raises(EngineRefusedError, match="address"):
+        with pytest.raises(AddressUnusableError, match="address"):
             with_gateway.engine.deploy(make_spec(with_gateway, address=address), confirm=yes)
     assert with_gateway.id_of(with_gateway.name) is None
+
+
+def test_an_address_that_another_has_is_refused_and_leaves_nothing(with_gateway: EngineUnderTest) -> None:
+    address = str(with_gateway.engine.agents_network().addresses(Reach.INTERNET)[7])
+    deploy(with_gateway, address=address)
+    other = make_spec(with_gateway, key=f"{with_gateway.key[:-4]}beef", address=address)
+    with pytest.raises(AddressUnusableError):
+        with_gateway.engine.deploy(other, confirm=yes)
+    assert with_gateway.id_of(other.name) is None
+
+
+def test_what_has_ended_is_made_anew_where_its_address_is_another_one(with_gateway: EngineUnderTest) -> None:
+    """Started as it is, it would be at the old one: without the gateway, or where no firewall holds it."""
+    addresses = with_gateway.engine.agents_network().addresses(Reach.INTERNET)
+    deploy(with_gateway)
+    for address in (str(addresses[8]), str(addresses[9]), None):
+        before = with_gateway.id_of(with_gateway.name)
+        with_gateway.engine.stop(with_gateway.key, timeout=1)
+        deploy(with_gateway, address=address)
+        assert with_gateway.id_of(with_gateway.name) != before
+        if address:
+            assert with_gateway.address_of(with_gateway.name) == address
+        with_gateway.engine.stop(with_gateway.key, timeout=1)
+        again = with_gateway.id_of(with_gateway.name)
+        deploy(with_gateway, address=address)
+        assert with_gateway.id_of(with_gateway.name) == again

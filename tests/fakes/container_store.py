@@ -33,7 +33,6 @@ class ContainerStore:
         self.reset()
 
     def reset(self) -> None:
-        """Back to no containers and one image."""
         with self._changed:
             self.containers: dict[str, MemoryContainer] = {}
             self.volumes: set[str] = set()
@@ -66,7 +65,7 @@ class ContainerStore:
             found.sort(key=lambda each: each.observation.rank, reverse=True)
             for each in found:
                 self._check(each, spec)
-            kept = [each for each in found if each.observation.generation == spec.generation]
+            kept = [each for each in found if each.is_made_by(spec)]
             if kept:
                 for each in found:
                     if each is not kept[0]:

@@ -132,7 +132,7 @@ class MemoryEngine(RunsMemoryGateway):
     def realign(self, key: str) -> None:
         self._enter("realign", key)
         with self._changed:
-            for container in self._find_all(key):
+            for container in map(self._check_network, self._find_all(key)):
                 container.has_drifted = False
         self._answer("realign")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from containers.agent_reports import health_after
+from containers.gateway.words import ADDRESS_LABEL
 from containers.identity import is_ours
 from containers.vocabulary import (
     PROJECT_LABEL,
@@ -49,6 +50,11 @@ class MemoryContainer:
     @property
     def key(self) -> str:
         return self.labels.get(PROJECT_LABEL, "")
+
+    def is_made_by(self, spec: ContainerSpec) -> bool:
+        """Whether a deploy of this spec leaves it as it is."""
+        is_there = self.labels.get(ADDRESS_LABEL) == spec.address
+        return is_there and self.observation.generation == spec.generation
 
     @property
     def is_up(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 
-from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.errors import AddressUnusableError, EngineUnavailableError, ImageMissingError
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
@@ -38,7 +38,8 @@ class GatewayContainer:
 class RunsMemoryGateway(MemoryStates):
     """`gateway_program` is what it keeps and answers; `gateway_container` is None while there is none.
 
-    `subnet` may be changed: somebody has removed the network. `knows_sources` is what the engine says of its firewall.
+    `subnet` may be changed: somebody has removed the network. `taken` are addresses that somebody else has on it.
+    `knows_sources` is what the engine says of its firewall.
     """
 
     def reset(self) -> None:
@@ -47,6 +48,7 @@ class RunsMemoryGateway(MemoryStates):
             self.images.add(GATEWAY_IMAGE)
             self.subnet = IPv4Network("172.30.0.0/16")
             self.has_network = False
+            self.taken: set[str] = set()
             self.knows_sources = True
             self.gateway_program = MemoryGateway()
             self.gateway_container: GatewayContainer | None = None
@@ -125,12 +127,20 @@ class RunsMemoryGateway(MemoryStates):
             self._check_address(spec)
             return super()._settle_name(spec, retire)
 
+    def _check_network(self, container: MemoryContainer) -> MemoryContainer:
+        """As the engine refuses to put it on a network that has no such address."""
+        if container.spec is not None and container.has_drifted:
+            self._check_address(container.spec)
+        return container
+
     def _check_address(self, spec: ContainerSpec) -> None:
         """As the engine refuses what it cannot give."""
         if spec.address is None:
             return
         if not AgentsNetwork(subnet=self.subnet).has(spec.address, spec.reach):
-            raise EngineRefusedError("The agent's address is none of the agents' network.")
-        taken = {each.spec.address for each in self.containers.values() if each.spec and each.key != spec.key}
+            raise AddressUnusableError("The agent's address is none of the agents' network.")
+        taken = self.taken | {
+            each.spec.address for each in self.containers.values() if each.spec and each.key != spec.key
+        }
         if spec.address in taken:
-            raise EngineRefusedError("Another agent has the address.")
+            raise AddressUnusableError("Another agent has the address.")

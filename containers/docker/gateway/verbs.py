@@ -5,7 +5,7 @@ from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.network import ensure_network
 from containers.docker_api.client import Connection
-from containers.errors import EngineRefusedError
+from containers.errors import AddressUnusableError
 from containers.gateway.transport import Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.vocabulary import ContainerSpec, Observation
@@ -49,7 +49,9 @@ class GatewayVerbs:
         if spec.address is not None:
             network = ensure_agents_network(self._connection)
             if not network.has(spec.address, spec.reach):
-                raise EngineRefusedError(f"The address {spec.address} is none of the agents' network {network.subnet}.")
+                raise AddressUnusableError(
+                    f"The address {spec.address} is none of the agents' network {network.subnet}."
+                )
         self._egress.require()
 
     def _restore_network(self, spec: ContainerSpec) -> bool:
