@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Protocol
 
 from containers.engine_gateway import RunsGateway
+from containers.engine_names import LimitsNames
 from containers.engine_reports import ReportStreams
 from containers.engine_states import KeepsStates
 from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class Engine(KeepsStates, RunsGateway, Protocol):
+class Engine(KeepsStates, RunsGateway, LimitsNames, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,

@@ -20,6 +20,7 @@ from containers.docker.handover import Handover, abandon_handover
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
+from containers.docker.name_limits import NameLimits
 from containers.docker.network import read_engine_start, read_host_memory
 from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
@@ -48,6 +49,7 @@ class DockerEngine(GatewayVerbs):
         self._users = Users(self._connection, self._lookup)
         self._state = State(self._connection, self._lookup)
         self._alignment = Alignment(self._connection, self._lookup)
+        self._names = NameLimits(self._connection)
         self._quota = HardQuota()
         self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory())
         self._disks = DiskMeter(self._connection, self._lookup)
@@ -68,6 +70,9 @@ class DockerEngine(GatewayVerbs):
         warning = self._egress.ensure()
         self._alignment.align_all()
         return warning
+
+    def limit_names(self, containers: Collection[str]) -> str | None:
+        return self._names.set_for(containers)
 
     def started_at(self) -> datetime | None:
         return read_engine_start(self._connection)

@@ -17,7 +17,7 @@ class Watch(models.Model):
     """Every change on the engine up to `heartbeat_at` is in the rows.
 
     `firewall_warning` says why the agents' firewall does not hold; it is empty where it does. `bars_agents`: none may
-    run as long as that is so.
+    run as long as that is so. `names_warning` says why agents can ask the engine's name server without limit.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -25,8 +25,8 @@ class Watch(models.Model):
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     firewall_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
-
     bars_agents = models.BooleanField(default=False, db_default=False)
+    names_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name_plural = "watches"

@@ -22,9 +22,9 @@ NOT_CLOSED_AT_BOOT = (
 @register.simple_tag
 def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
-    warnings = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="")
-    firewall = warnings.values_list("firewall_warning", flat=True)
-    notes = [read_hold(), _describe_watcher(), *firewall, describe_gateway_trouble(), describe_trouble()]
+    watches = Watch.objects.filter(instance=settings.BERTH_INSTANCE)
+    walls = [sentence for row in watches.values_list("firewall_warning", "names_warning") for sentence in row]
+    notes = [read_hold(), _describe_watcher(), *walls, describe_gateway_trouble(), describe_trouble()]
     notes += [describe_overdue()]
     notes += [] if restarts_by_engine() else [NOT_CLOSED_AT_BOOT]
     return [note for note in notes if note]

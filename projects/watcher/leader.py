@@ -43,5 +43,11 @@ def note_firewall(warning: str, *, bars_agents: bool) -> None:
     Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(**values).update(**values)
 
 
+def note_names(warning: str) -> None:
+    """Keeps for the staff why agents can ask the engine's name server without limit, empty where they cannot."""
+    values = {"names_warning": warning[:1000]}
+    Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(**values).update(**values)
+
+
 def step_down(holder: str) -> None:
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)

@@ -27,6 +27,7 @@ from projects.watcher.gateway import Gateways
 from projects.watcher.inspection import AT_ONCE
 from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
+from projects.watcher.names import Names
 from projects.watcher.outbox import Outbox
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
@@ -73,13 +74,14 @@ class Watcher:
         self._reports = Reports(self._look_soon_at, self._pulse)
         self._disks = Disks(lambda: is_leader(self.name), self._look_soon_at)
         self._gateways = Gateways(lambda: is_leader(self.name), self._pulse)
+        self._names = Names(lambda: is_leader(self.name), self._pulse)
 
     def stop(self) -> None:
         self._stopped.set()
         self._wake.set()
 
     def run(self) -> None:
-        for thread in (self._listener, self._outbox, self._reports, self._disks, self._gateways):
+        for thread in (self._listener, self._outbox, self._reports, self._disks, self._gateways, self._names):
             thread.start()
         while not self._stopped.is_set():
             self._confine(self._look)
@@ -88,12 +90,9 @@ class Watcher:
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
         self._step_down()
-        self._bot_claims.stop()
-        self._protection.stop()
-        self._outbox.stop()
-        self._reports.stop()
-        self._disks.stop()
-        self._gateways.stop()
+        claims, protection = self._bot_claims, self._protection
+        for each in (claims, protection, self._outbox, self._reports, self._disks, self._gateways, self._names):
+            each.stop()
 
     def _step_down(self) -> None:
         try:
@@ -149,6 +148,7 @@ class Watcher:
             self._compare_again_at = time.monotonic() + COMPARE_EVERY
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
+        self._names.follow(result.running)
         if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
         self._look_soon_at(*result.put_off)
@@ -194,5 +194,6 @@ class Watcher:
 
     def _hear(self, event: EngineEvent) -> None:
         self._ends.note(event)
+        self._names.hear(event)
         if event.action not in IGNORED_EVENTS:
             self._look_soon_at(event.key)

@@ -12,7 +12,7 @@ from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 from tests.fakes.gateway import MemoryGateway
 from tests.fakes.memory_container import MemoryContainer
-from tests.fakes.memory_states import MemoryStates
+from tests.fakes.memory_names import MemoryNames
 
 GATEWAY_IMAGE = "berth/gateway:latest"
 
@@ -35,7 +35,7 @@ class GatewayContainer:
     is_up: bool = True
 
 
-class RunsMemoryGateway(MemoryStates):
+class RunsMemoryGateway(MemoryNames):
     """`gateway_program` is what it keeps and answers; `gateway_container` is None while there is none.
 
     `subnet` may be changed: somebody has removed the network. `taken` are addresses that somebody else has on it.

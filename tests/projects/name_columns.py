@@ -35,6 +35,7 @@ TYPED_BY_NOBODY = {
     "projects.watch.instance": "BERTH_INSTANCE",
     "projects.watch.holder": "one of ours",
     "projects.watch.firewall_warning": "a sentence of ours",
+    "projects.watch.names_warning": "a sentence of ours",
     "projects.enginehost.instance": "BERTH_INSTANCE",
 }
 """Every other column of text that a form could offer, and why it needs no such check."""

@@ -14,7 +14,7 @@ from config.serving import clients, framing
 from containers.docker import egress, measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
-from containers.firewall import rules
+from containers.firewall import names, rules
 from containers.hardening import confinement, limits
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import operations, places
@@ -36,6 +36,11 @@ SENTENCES = [
         f"begins {rules.CONNECTIONS_RATE.removesuffix('/sec')} a second "
         f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
     ),
+    (
+        f"{names.QUESTIONS_RATE.removesuffix('/sec')} packets a second arrive ({names.QUESTIONS_BURST} in a burst, "
+        f"and {names.STREAM_RATE.removesuffix('kb/s')} KiB a second by TCP)"
+    ),
+    f"lets it ask, {names.QUESTIONS_RATE.removesuffix('/sec')} times a second",
     f"measured every {disk.EVERY / MINUTE:.0f} minutes",
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
     f"too much to be counted in {measuring._COUNT_FOR} seconds is counted in part",

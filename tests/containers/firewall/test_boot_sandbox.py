@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from containers.firewall import names
 from containers.firewall.boot import SCRIPT
 from containers.firewall.rules import CLOSED
 from containers.firewall.script import as_script
@@ -26,7 +27,7 @@ pytestmark = [
 CONFINED = """\
 set -e
 mount -t sysfs none /sys
-for path in $1; do [ ! -d "$path" ] || mount --bind "$path" "$path"; done
+for path in $1; do [ ! -d "$path" ] || mount --rbind "$path" "$path"; done
 mount -o remount,bind,ro /
 if [ "$2" = yes ]; then
     mount --bind /proc/sys /proc/sys
@@ -96,5 +97,16 @@ def test_the_rules_can_be_set_inside_berths_own(router: Router, units: dict[str,
     subprocess.run(router.on("router", "sh", "-c", "echo 0 >/proc/sys/net/bridge/bridge-nf-call-iptables"), check=True)
     script = tmp_path / "rules"
     script.write_text(as_script(Router(router.name, bridge).rules()) + "! touch /etc/x /proc/sys/net/x 2>/dev/null\n")
+    done = run_as(units["berth.service"], router, script)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_agents_namespace_can_be_entered_inside_berths_own(
+    router: Router, units: dict[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "names"
+    script.write_text(
+        f"nsenter --net=/run/netns/{router.name}agent iptables-restore -w <<'RULES'\n{names.RULES}RULES\n"
+    )
     done = run_as(units["berth.service"], router, script)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,78 @@
+"""How often an agent may ask the engine's own name server, which is bound in the agent's network namespace.
+
+Docker's resolver has an address in each agent's namespace and answers in the engine's own process. What it is asked
+about names of the agents' own network never leaves that namespace, so that no rule of the host sees it. Nobody in there
+has the right to change rules (`containers.hardening`), and Docker has none in this table.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from containers.firewall.rules import PROGRAMS
+from containers.programs import ProgramError, find_program, is_root, run_program
+
+NAME_SERVER = "127.0.0.11"
+"""Docker's resolver has no IPv6 address. Its port is not 53 but a random one, which an agent may find: all count."""
+
+QUESTIONS_RATE, QUESTIONS_BURST = "50/sec", 200
+"""How many packets an agent may send to it. Each look-up of a name is one for IPv4 and one for IPv6."""
+
+STREAM_RATE, STREAM_BURST = "4kb/s", "16kb"
+"""How much of that may be TCP, by which one packet holds thousands of questions."""
+
+RULES = f"""\
+*raw
+:PREROUTING ACCEPT [0:0]
+:OUTPUT ACCEPT [0:0]
+-A PREROUTING -d {NAME_SERVER}/32 -p tcp -m hashlimit --hashlimit-mode dstip --hashlimit-name berth-names \
+--hashlimit-above {STREAM_RATE} --hashlimit-burst {STREAM_BURST} -j DROP
+-A PREROUTING -d {NAME_SERVER}/32 -m limit --limit {QUESTIONS_RATE} --limit-burst {QUESTIONS_BURST} -j ACCEPT
+-A PREROUTING -d {NAME_SERVER}/32 -j DROP
+COMMIT
+"""
+"""For `iptables-restore`, which puts them in the place of all that the table holds, at once and as often as one likes.
+
+What comes too fast is dropped without a word, as on the host: where the packets arrive, because the kernel tells the
+sender of those that do not leave. By then Docker has led port 53 to another one.
+"""
+
+_OWN = "/proc/self/ns/net"
+_PROGRAM = f"{PROGRAMS[4]}-restore"
+_LIMIT = 10.0
+
+
+class Namespace(NamedTuple):
+    """A network namespace, as long as it exists: the file that stands for it, and what the kernel knows it by."""
+
+    path: str
+    device: int
+    inode: int
+
+
+def find_namespace(path: str) -> Namespace | None:
+    """The namespace that this file stands for. None where it stands for none, or for the one of this process."""
+    try:
+        found, own = Path(path).stat(), Path(_OWN).stat()
+    except (OSError, ValueError):
+        return None
+    # All namespaces are on one device of the kernel's. The file stays for a while when its namespace is gone.
+    if found.st_dev != own.st_dev or found.st_ino == own.st_ino:
+        return None
+    return Namespace(path, found.st_dev, found.st_ino)
+
+
+def find_obstacle() -> str | None:
+    """Why this process cannot set rules in other namespaces, or None."""
+    if not is_root():
+        return "Berth is not root and may not enter the agents' network namespaces."
+    missing = next((name for name in ("nsenter", _PROGRAM) if find_program(name) is None), None)
+    return f"{missing} is not installed here." if missing else None
+
+
+def limit_questions(namespace: Namespace) -> None:
+    """Sets the rules there. Raises `ProgramError`."""
+    program = find_program(_PROGRAM)
+    if program is None:
+        message = f"{_PROGRAM} is not installed here."
+        raise ProgramError(message)
+    run_program("nsenter", f"--net={namespace.path}", program, "-w", seconds=_LIMIT, given=RULES)

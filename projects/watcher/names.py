@@ -1,0 +1,90 @@
+"""Sees to it that agents can ask the engine's name server only so often, in a thread of its own.
+
+An agent that starts has its limit as soon as the engine has told of the start, and at the next look where it did not.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+
+from django.db import DatabaseError, close_old_connections, connections
+
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from containers.vocabulary import EngineEvent
+from projects.watcher.leader import note_names
+from projects.watcher.pulse import Pulse
+
+log = logging.getLogger(__name__)
+
+EVERY = 5.0
+"""Seconds between two looks at all agents that run."""
+
+STEP = 120.0
+"""Seconds for one look, which begins nothing after 30."""
+
+END_WITHIN = 2.0
+"""Seconds that a look under way gets when the watcher ends. The next one begins anew."""
+
+
+class Names:
+    """One thread, at work while `leads` says so. `follow` and `hear` are called from other threads."""
+
+    def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        self._leads = leads
+        self._pulse = pulse or Pulse()
+        self._running: frozenset[str] = frozenset()
+        self._started: set[str] = set()
+        self._warning: str | None = None
+        self._wake = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="limits of names", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(END_WITHIN)
+
+    def follow(self, running: Iterable[str]) -> None:
+        """The ids of the containers of all agents that run."""
+        self._running = frozenset(running)
+
+    def hear(self, event: EngineEvent) -> None:
+        if event.action == "start":
+            self._started.add(event.container_id)
+            self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.wait(EVERY)
+            self._wake.clear()
+            if self._stopped.is_set():
+                return
+            started, self._started = self._started, set()
+            try:
+                with self._pulse.work(within=STEP, name="limits of names"):
+                    self._try(self._running | started)
+            except Exception:
+                log.exception("The look at the limits of names broke; the next one tries again.")
+
+    def _try(self, containers: frozenset[str]) -> None:
+        try:
+            close_old_connections()
+            if containers and self._leads():
+                self._note(get_engine().limit_names(containers))
+        except EngineError as error:
+            log.info("The limits of names wait for the engine: %s", error)
+        except DatabaseError as error:
+            log.warning("The limits of names cannot be looked after: %s", type(error).__name__)
+        finally:
+            connections.close_all()
+
+    def _note(self, warning: str | None) -> None:
+        note_names(warning or "")
+        if warning and warning != self._warning:
+            log.warning(warning)
+        self._warning = warning

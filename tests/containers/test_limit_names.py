@@ -1,0 +1,20 @@
+"""The contract of `limit_names`: it may be repeated, and is told of what is no agent of ours, or does not run."""
+
+import pytest
+
+from tests.containers.engine_fixtures import EngineUnderTest, deploy
+
+
+@pytest.mark.one_database
+def test_who_is_told_of_may_be_gone_or_down_or_not_ours(under_test: EngineUnderTest) -> None:
+    engine = under_test.engine
+    running = deploy(under_test).container_id
+    foreign = under_test.foreign(f"{under_test.name}-other", {})
+    everybody = [running, foreign, "0" * 64, "nothing"]
+    answer = engine.limit_names(everybody)
+    assert engine.limit_names(everybody) == answer
+    engine.stop(under_test.key, timeout=0)
+    assert engine.limit_names([running]) is None
+    engine.remove(under_test.key, volumes=True)
+    assert engine.limit_names([running]) is None
+    assert engine.limit_names([]) is None
