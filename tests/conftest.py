@@ -22,7 +22,7 @@ from tests import canaries
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
-pytest_plugins = ["tests.clients"]
+pytest_plugins = ["tests.clients", "tests.sampling"]
 
 PATIENCE = 100.0
 """Seconds that a request of a test may take."""
@@ -101,6 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-database", action="store_true", help="Leave out the tests that touch no database: once is enough."
     )
+    parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

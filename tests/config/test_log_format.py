@@ -1,6 +1,5 @@
 """Log lines are readable by people or by programs, and hold no credential."""
 
-import itertools
 import json
 import logging
 import time
@@ -70,14 +69,17 @@ def seconds_for(text: str) -> float:
     return min(spent)
 
 
-@pytest.mark.parametrize("piece", [*PIECES, *map("".join, itertools.permutations(PIECES, 2))])
-def test_the_time_is_proportional_to_the_length(piece: str) -> None:
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("after", ["", *PIECES])
+@pytest.mark.parametrize("piece", PIECES)
+def test_the_time_is_proportional_to_the_length(piece: str, after: str) -> None:
     """Strangers choose the text: a Host of 7,000 digits once took a third of a second.
 
     A text of 16 times the length takes 16 times as long, and not 256 times, as it would where each character is the
     beginning of another search.
     """
-    short, long = (piece * (length // len(piece)) for length in (2_000, 32_000))
+    text = piece + after
+    short, long = (text * (length // len(text)) for length in (2_000, 32_000))
     assert seconds_for(long) < 80 * max(seconds_for(short), 0.0002)
 
 

@@ -82,6 +82,7 @@ def test_there_are_actions_that_ask_and_actions_that_do_not() -> None:
     assert {(model._meta.model_name, name) for model, name in EVERY_ACTION} >= set(UNDONE_BY)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("model", "action"), ASKING, ids=lambda value: getattr(value, "__name__", value))
 @pytest.mark.parametrize(
     "form",

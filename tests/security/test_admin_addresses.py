@@ -44,6 +44,7 @@ def _pages(service: PopulatedService) -> set[str]:
     return {*fixed, *rows} - {"/admin/logout/"}
 
 
+@pytest.mark.sampled(3)
 @every_admin
 @pytest.mark.parametrize("key", ["%00", "x", "99999999999999999999999", "-1", "%F0%9F%98%80", "a" * 300])
 def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:
@@ -52,6 +53,7 @@ def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: s
         assert client.get(f"{list_address(model_admin.model)}{key}/{page}/").status_code in {302, 403, 404}
 
 
+@pytest.mark.sampled(3)
 @every_admin
 @pytest.mark.parametrize("key", ["x", "\x00", "", "9" * 30, "-1", "%", "a" * 5000])
 def test_a_selection_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:

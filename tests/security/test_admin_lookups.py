@@ -91,6 +91,7 @@ def test_no_secret_column_is_read_letter_by_letter(office: Client, address: str,
         assert office.get(f"{address}?{name}=a").status_code == 400, name
 
 
+@pytest.mark.sampled(3)
 @every_admin
 @pytest.mark.parametrize("alongside", ALONGSIDE)
 def test_nothing_that_stands_beside_it_opens_a_way(model_admin: AnyAdmin, office: Client, alongside: str) -> None:
@@ -121,6 +122,7 @@ FILTERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("address", "query"), FILTERS.items())
 @pytest.mark.parametrize("alongside", ALONGSIDE)
 def test_the_declared_filters_work(office: Client, address: str, query: str, alongside: str) -> None:

@@ -47,6 +47,7 @@ def test_each_of_them_lets_her_in(ways_in: dict[str, Check]) -> None:
     assert [name for name, works in ways_in.items() if not works()] == []
 
 
+@pytest.mark.sampled(3)
 @every_writer
 @every_right
 @pytest.mark.parametrize("taken_back", [False, True])
@@ -89,6 +90,7 @@ def test_api_keys_stay(call: Call, alice: User, writer: Change) -> None:
     assert call("GET", "/api/auth/session", by=key).json()["user"]["role"] == "admin"
 
 
+@pytest.mark.sampled(3)
 @every_writer
 @every_right
 def test_what_changes_nothing_ends_nothing(

@@ -72,6 +72,7 @@ def connection(daemon: FaultySocket) -> Connection:
     return connection
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("call", [*WITH_ANSWER, *WITHOUT_ANSWER])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_hostile_answer_is_an_engine_error_in_bounded_time(

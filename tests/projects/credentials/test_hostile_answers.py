@@ -71,6 +71,7 @@ def warning_codes(answer: Any) -> set[str]:
     return {warning.partition(":")[0] for warning in answer.json()["warnings"]}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_hostile_answer_is_a_warning_at_most(

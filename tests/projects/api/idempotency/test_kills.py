@@ -1,5 +1,7 @@
 """kill -9 of a creation at every point at which anything has changed: before each write, and before each engine call.
 
+A run takes one point in three of each kind of creation, so that all kinds together take them all; `--whole` takes each.
+
 A retry is told to wait only while the project is being made, or may still come; then it makes one project, or is
 answered with the one that is there.
 """
@@ -20,6 +22,7 @@ from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.api.idempotency.records import age
+from tests.sampling import Some
 
 SILENT, REFUSED = EngineUnavailableError, EngineRefusedError
 GOOD, LEAVING = "one that goes well", "one whose remains cannot be removed"
@@ -112,11 +115,10 @@ def assert_one_is_made(create: Callable[..., Any], engine: MemoryEngine) -> None
     [*((deploy, "the retry") for deploy in DEPLOYS), (GOOD, "a round"), (LEAVING, "a round")],
 )
 def test_a_retry_waits_no_longer_than_for_the_project(
-    create: Callable[..., Any], engine: MemoryEngine, deploy: str, first: str
+    create: Callable[..., Any], engine: MemoryEngine, some: Some, deploy: str, first: str
 ) -> None:
     failures = DEPLOYS[deploy]
-    point, is_over = 0, False
-    while not is_over:
+    for point in some(range(100), one_in=3, first=list(DEPLOYS).index(deploy) + (first == "a round")):
         start_over(engine, failures)
         with killed_at(point, engine) as reaper:
             with suppress(Killed):
@@ -130,7 +132,9 @@ def test_a_retry_waits_no_longer_than_for_the_project(
         if first == "a round":
             reconcile()
         assert_one_is_made(create, engine)
-        point += 1
+        if is_over:
+            break
+    assert is_over
     assert point > 8, "There are fewer points than a creation has writes."
 
 

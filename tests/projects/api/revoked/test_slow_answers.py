@@ -32,6 +32,7 @@ ROUTES: dict[str, Callable[[APIClient, Project], Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("route", ROUTES)
@@ -95,6 +96,7 @@ COMMANDS: dict[str, tuple[str, Callable[[APIClient, Project], Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("command", COMMANDS)
