@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class Disk:
         self._thread.start()
 
     def begin(self, work: Work) -> Future[Any]:
-        """Hands the work in. It is done in the order of handing in."""
+        """Hands the work in. It is done in the order of handing in. Its future has what it returns, or raises."""
         done: Future[Any] = Future()
         self._works.put((work, done))
         return done
@@ -64,7 +65,7 @@ class Disk:
         """What the work returns, once it is on the disk. Raises DiskError."""
         try:
             return await asyncio.wrap_future(self.begin(work))
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 - the works' own
             raise DiskError(type(error).__name__) from None
 
     def close(self) -> None:
@@ -88,21 +89,33 @@ class Disk:
                 return
 
     def _commit(self, batch: list[tuple[Work, Future[Any]]]) -> None:
-        answers: list[tuple[Future[Any], Any]] = []
+        """Of works that cannot be done together each is done alone, so that one with a fault fails nobody else's."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for work, done in batch:
-                answers.append((done, work(self._connection)))
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            logger.error("The disk has not taken %s changes: %s", len(batch), error)  # noqa: TRY400 - says all that matters
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            answers = self._run([work for work, _ in batch])
+        except Exception as error:  # noqa: BLE001 - whatever a work raises, the thread lives: it is the only one
+            if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
+                for each in batch:
+                    self._commit([each])
+                return
+            logger.error("The disk has not taken %s changes: %s", len(batch), type(error).__name__)  # noqa: TRY400 - what it says could quote what an agent sent
             for _, done in batch:
                 _finish(done, error=error)
         else:
-            for done, answer in answers:
+            for (_, done), answer in zip(batch, answers, strict=True):
                 _finish(done, answer)
+
+    def _run(self, works: list[Work]) -> list[Any]:
+        """All of them, or none."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            answers = [work(self._connection) for work in works]
+            self._connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+            raise
+        return answers
 
 
 def _finish(done: Future[Any], answer: Any = None, *, error: Exception | None = None) -> None:

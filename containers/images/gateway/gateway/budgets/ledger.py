@@ -130,7 +130,7 @@ class Ledger:
     async def _be_sure(self, written: Future[Any], reservation: Reservation) -> None:
         try:
             await asyncio.shield(asyncio.wrap_future(written))
-        except sqlite3.Error:
+        except Exception:  # noqa: BLE001 - whatever it is, the call is not covered
             self._give_back(reservation)
             raise RefusedError(Why.LATER, "The gateway's disk takes no data.", retry_after=5) from None
         except asyncio.CancelledError:
@@ -149,11 +149,14 @@ class Ledger:
         self._settled.pop(project, asyncio.Event()).set()
 
     def _write(self, work: Work) -> None:
-        """Hands the work to the disk until it takes it. Nobody waits."""
+        """Hands the work to the disk until it takes it. Nobody waits.
+
+        What fails for another reason than the disk would fail again: the reservation stays, and counts in full.
+        """
         loop = asyncio.get_running_loop()
 
         def again(done: Future[Any]) -> None:
-            if done.exception() is not None and not loop.is_closed():
+            if isinstance(done.exception(), sqlite3.OperationalError) and not loop.is_closed():
                 loop.call_soon_threadsafe(loop.call_later, AGAIN, self._write, work)
 
         self._disk.begin(work).add_done_callback(again)

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from gateway.budgets.disk import Work
+from gateway.meters.usage import MOST
 
 COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 KEPT_HOURS = 62 * 24
@@ -15,12 +16,11 @@ MOST_ROWS = 1000
 
 _ADD = """
     INSERT INTO usage (project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     ON CONFLICT (project, hour, model) DO UPDATE SET
-        messages = messages + excluded.messages, requests = requests + excluded.requests,
-        errors = errors + excluded.errors, estimated = estimated + excluded.estimated, input = input + excluded.input,
-        output = output + excluded.output, cached = cached + excluded.cached, money = money + excluded.money,
-        seq = excluded.seq
+        messages = min(messages + ?4, ?13), requests = min(requests + ?5, ?13), errors = min(errors + ?6, ?13),
+        estimated = min(estimated + ?7, ?13), input = min(input + ?8, ?13), output = min(output + ?9, ?13),
+        cached = min(cached + ?10, ?13), money = min(money + ?11, ?13), seq = ?12
 """
 _READ = """
     SELECT project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq
@@ -146,8 +146,8 @@ def read_since(seq: int) -> Work:
 def _add(connection: sqlite3.Connection, project: str, hour: int, model: str, counts: Counts) -> None:
     next_seq = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'seq' RETURNING value"
     ((seq,),) = connection.execute(next_seq).fetchall()
-    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq)))
+    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq), MOST))
 
 
 def _values(counts: Counts) -> Iterator[int]:
-    return (getattr(counts, name) for name in COLUMNS)
+    return (min(getattr(counts, name), MOST) for name in COLUMNS)

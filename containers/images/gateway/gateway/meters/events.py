@@ -10,7 +10,7 @@ from typing import Any
 LARGEST = 1024 * 1024
 """Bytes of an event. An image can be large; what is larger is passed on and not read."""
 
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_END = re.compile(rb"\r?\n\r?\n|\r\r")
 
 
 class Cutter:

@@ -51,7 +51,8 @@ class ChatMeter(EventMeter):
             return
         for name in ("content", "reasoning", "reasoning_content", "refusal"):
             self.note_text(delta.get(name))
-        for call in delta.get("tool_calls") or ():
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             self.note_text(function.get("arguments") if isinstance(function, dict) else None)
 
@@ -62,7 +63,8 @@ class ResponsesMeter(EventMeter):
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
         self.note_text(document.get("delta"))
-        holder = document.get("response") if kind in _ENDS else document
+        is_end = isinstance(kind, str) and kind in _ENDS
+        holder = document.get("response") if is_end else document
         if isinstance(holder, dict):
             self.usage = read_openai_usage(holder.get("usage")) or self.usage
         return False

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from gateway.entries.entry import Price
 
 MILLION = 1_000_000
+MOST = 2**53
+"""Of any count. Larger ones are no whole numbers any more, here or in the service's database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ def cost_of(usage: Usage, price: Price | None) -> int:
         return usage.money or 0
     cached = min(usage.cached, usage.input)
     total = (usage.input - cached) * price.input + cached * price.cached + usage.output * price.output
-    return -(-total // MILLION)
+    return min(-(-total // MILLION), MOST)
 
 
 def whole(value: object) -> int:

@@ -16,6 +16,9 @@ from gateway.rules.refusals import RefusedError, Why
 MOST_VALUES = 200_000
 """Commas and brackets of a document. Reading more would keep everybody waiting."""
 MOST_CHOICES = 128
+LONGEST_ANSWER = 2**24
+"""Tokens. No model writes so many; who asks for more is not reserved more."""
+LONGEST_NAME = 200
 
 _LENGTHS = {
     Call.CHAT: ("max_completion_tokens", "max_tokens"),
@@ -60,9 +63,7 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) -> Asked:
     """Raises RefusedError."""
-    model = document.get("model")
-    if not isinstance(model, str) or not model or len(model) > 256:
-        raise RefusedError(Why.BAD, "You must provide a model parameter.")
+    model = read_name(document.get("model"))
     if document.get("background"):
         raise RefusedError(Why.BAD, "Answers in the background cannot be asked for through the gateway.")
     stream = document.get("stream") or False
@@ -71,6 +72,15 @@ def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) 
     choices = _choices(call, document)
     length = _length(call, document, limits)
     return Asked(call, document, model, bound_input(document, size, limits), choices * length, choices, stream)
+
+
+def read_name(value: object) -> str:
+    """The name of a model. Raises RefusedError for what is none: half of a surrogate pair, say, which no file takes."""
+    if not isinstance(value, str) or not value:
+        raise RefusedError(Why.BAD, "You must provide a model parameter.")
+    if len(value) > LONGEST_NAME or not value.isprintable():
+        raise RefusedError(Why.BAD, f"The name of a model has up to {LONGEST_NAME} characters that can be printed.")
+    return value
 
 
 def shorten(asked: Asked, output: int, kind: Kind) -> None:
@@ -107,15 +117,17 @@ def write(asked: Asked) -> None:
 
 def _choices(call: Call, document: dict[str, Any]) -> int:
     most = 1
+    prompts = document.get("prompt")
     for name in ("n", "best_of") if call is Call.CHAT else ():
         value = document.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise RefusedError(Why.BAD, f"{name} must be a whole number.")
         most = max(most, value or 1)
+    if isinstance(prompts, list) and not all(isinstance(each, int) for each in prompts):  # else they are tokens of one
+        most *= max(1, len(prompts))
     if most > MOST_CHOICES:
         raise RefusedError(Why.BAD, f"No more than {MOST_CHOICES} choices can be asked for.")
-    prompts = document.get("prompt")
-    return most * max(1, len(prompts)) if isinstance(prompts, list) else most
+    return most
 
 
 def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
@@ -130,7 +142,7 @@ def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
         elif isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
             raise RefusedError(Why.BAD, f"{name} must be a whole number above 0.")
         else:
-            lengths.append(value)
+            lengths.append(min(value, LONGEST_ANSWER))
     return max(lengths, default=limits.answer_tokens)
 
 

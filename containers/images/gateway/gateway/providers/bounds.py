@@ -1,7 +1,8 @@
 """The most that a call can cost in tokens, before it is asked. Pure.
 
-A token stands for at least one byte of text, so that a request has no more of them than bytes. Pictures, sounds and
-files have another measure; they count a flat number each.
+A token stands for at least one byte of text, so that a request has no more of them than bytes. Pictures and sounds have
+another measure; they count a flat number each. They are taken for such only where a provider reads them as such: what
+an agent calls a picture in the description of a tool, say, is text that the model reads.
 """
 
 from collections.abc import Iterator
@@ -12,34 +13,41 @@ from gateway.entries.entry import Limits
 _MEDIA = frozenset({
     "image", "image_url", "input_image", "audio", "input_audio", "document", "file", "input_file", "video_url",
 })  # fmt: skip
-_OWN_TOOLS = frozenset({None, "function", "custom"})
+_PICTURES = frozenset({"image_url", "input_image"})
+_AGENTS_TOOLS = frozenset({"function", "custom"})
 _UNSEEN = ("previous_response_id", "conversation", "container", "mcp_servers", "plugins", "web_search_options")
 PIECE = 100_000
-"""Characters of an encoded picture, sound or file that count as one of them. Longer ones count as several."""
+"""Characters of an encoded picture or sound that count as one of them. Longer ones count as several."""
 
 
 def bound_input(document: dict[str, Any], size: int, limits: Limits) -> int:
     """Tokens that the input of a call has at the most. `size` is that of the request in bytes."""
-    encoded, media = 0, 0
+    media, is_unseen = 0, any(document.get(name) for name in _UNSEEN) or isinstance(document.get("prompt"), dict)
     for each in _objects(document):
-        media += each.get("type") in _MEDIA
-        for length in _encoded(each):
-            encoded += length
-            media += length // PIECE
-    text = max(0, size - encoded)
-    unseen = limits.unseen_tokens if adds_unseen(document) else 0
-    return text + media * limits.media_tokens + unseen
+        media += _is_one_of(each.get("type"), _MEDIA)
+        is_unseen = is_unseen or _leads_elsewhere(each)
+    encoded = [length for part in _parts(document) for length in _encoded(part)]
+    media += sum(length // PIECE for length in encoded)
+    unseen = limits.unseen_tokens if is_unseen or _has_own_tools(document.get("tools")) else 0
+    return max(0, size - sum(encoded)) + media * limits.media_tokens + unseen
 
 
-def adds_unseen(document: dict[str, Any]) -> bool:
-    """Whether the provider adds input of its own: what it has stored, or what tools find that it runs itself."""
-    if any(document.get(name) for name in _UNSEEN) or isinstance(document.get("prompt"), dict):
-        return True
-    tools = document.get("tools")
-    own = isinstance(tools, list) and any(
-        isinstance(tool, dict) and tool.get("type") not in _OWN_TOOLS for tool in tools
+def _has_own_tools(tools: object) -> bool:
+    """Whether the provider adds what tools find that it runs itself."""
+    return isinstance(tools, list) and any(
+        isinstance(tool, dict) and tool.get("type") is not None and not _is_one_of(tool["type"], _AGENTS_TOOLS)
+        for tool in tools
     )
-    return own or any("file_id" in each or "file_url" in each for each in _objects(document))
+
+
+def _leads_elsewhere(each: dict[str, Any]) -> bool:
+    """Whether the provider fetches a file, whose length nobody here knows."""
+    return "file_id" in each or "file_url" in each or (each.get("type") == "url" and "url" in each)
+
+
+def _is_one_of(value: object, known: frozenset[str]) -> bool:
+    """Agents may send anything, also what has no place in a set."""
+    return isinstance(value, str) and value in known
 
 
 def _objects(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -48,22 +56,36 @@ def _objects(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         each = left.pop()
         if isinstance(each, dict):
             yield each
-            left.extend(each.values())
-        elif isinstance(each, list):
-            left.extend(each)
+            left.extend(value for value in each.values() if isinstance(value, dict | list))
+        else:
+            left.extend(value for value in each if isinstance(value, dict | list))
+
+
+def _parts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of messages, and of what tools have answered."""
+    for holder in ("messages", "input"):
+        for message in _dicts(document.get(holder)):
+            for part in (*_dicts(message.get("content")), *_dicts(message.get("output"))):
+                yield part
+                yield from _dicts(part.get("content"))
+
+
+def _dicts(value: object) -> Iterator[dict[str, Any]]:
+    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
 
 
 def _encoded(part: dict[str, Any]) -> Iterator[int]:
-    """The lengths of the strings in this object that are no text but base64, where a provider reads them as such."""
-    if part.get("type") == "base64":
-        yield _length(part.get("data"))
-    if part.get("type") == "input_audio" and isinstance(sound := part.get("input_audio"), dict):
+    """The lengths of the strings in this part that are no text but a picture or a sound, in base64."""
+    kind, source, sound = part.get("type"), part.get("source"), part.get("input_audio")
+    if kind == "image" and isinstance(source, dict) and source.get("type") == "base64":
+        yield _length(source.get("data"))
+    if kind == "input_audio" and isinstance(sound, dict):
         yield _length(sound.get("data"))
-    url = part.get("image_url")
-    address = url.get("url") if isinstance(url, dict) else url
-    if isinstance(address, str) and address.startswith("data:"):
-        yield len(address)
-    yield _length(part.get("file_data"))
+    if _is_one_of(kind, _PICTURES):
+        url = part.get("image_url")
+        address = url.get("url") if isinstance(url, dict) else url
+        if isinstance(address, str) and address.startswith("data:"):
+            yield len(address)
 
 
 def _length(value: object) -> int:

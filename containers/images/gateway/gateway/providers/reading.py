@@ -1,7 +1,7 @@
 """Reads what an agent asks of its provider, and refuses what its entry does not allow."""
 
 from gateway.entries.entry import Entry
-from gateway.providers.asked import Asked, read_asked, read_json
+from gateway.providers.asked import Asked, read_asked, read_json, read_name
 from gateway.providers.sounds import read_model
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
@@ -16,10 +16,18 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Asked
     document = read_json(body)
     asked = read_asked(call, document, len(body), entry.limits)
     _check_model(entry, asked.model)
-    others = document.get("models")
-    for other in others if isinstance(others, list) else ():
-        _check_model(entry, other)  # OpenRouter takes one of them where the first one is busy
+    for other in _read_others(document.get("models")):
+        _check_model(entry, other)
     return asked
+
+
+def _read_others(others: object) -> list[str]:
+    """Models of which OpenRouter takes one where the first one is busy."""
+    if others is None:
+        return []
+    if not isinstance(others, list):
+        raise RefusedError(Why.BAD, "models must be a list of names.")
+    return [read_name(other) for other in others]
 
 
 def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
@@ -27,11 +35,12 @@ def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
     model = read_model(content_type, body)
     if model is None:
         raise RefusedError(Why.BAD, "The form must name one model.")
+    read_name(model)
     _check_model(entry, model)
     count = entry.limits.media_tokens * (1 + len(body) // MEGABYTE)
     return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
 
-def _check_model(entry: Entry, model: object) -> None:
+def _check_model(entry: Entry, model: str) -> None:
     if entry.models is not None and model not in entry.models:
         raise RefusedError(Why.NOT_FOUND, "This agent may not use this model.")

@@ -1,0 +1,69 @@
+"""The most that an input can cost: what an agent calls its text changes nothing."""
+
+import json
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Limits
+from gateway.providers.bounds import bound_input
+
+pytestmark = pytest.mark.one_database
+
+LIMITS = Limits(media_tokens=2000, unseen_tokens=200_000)
+TEXT = "a b " * 20_000
+FORGED: list[Any] = [
+    {"type": "base64", "data": TEXT},
+    {"file_data": TEXT},
+    {"image_url": f"data:{TEXT}"},
+    {"type": "input_audio", "input_audio": {"data": TEXT}},
+    {"type": "image", "source": {"type": "base64", "data": TEXT}},
+]
+
+
+def bound(document: dict[str, Any]) -> int:
+    return bound_input(document, len(json.dumps(document)), LIMITS)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_text_in_the_shape_of_a_picture_counts_as_text_where_no_picture_is_read(forged: object) -> None:
+    places: list[dict[str, Any]] = [
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": forged}}]},
+        {"tools": [{"name": "f", "input_schema": {"properties": forged}}]},
+        {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "input": forged}]}]},
+        {"response_format": {"json_schema": forged}},
+        {"metadata": forged, "messages": []},
+        {"system": [forged], "messages": []},
+    ]
+    for document in places:
+        assert bound(document) >= len(TEXT), document.keys()
+
+
+def test_a_file_counts_its_bytes_and_a_picture_or_a_sound_a_flat_number() -> None:
+    data = "A" * 250_000
+    parts = [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
+        {"type": "input_image", "image_url": f"data:image/png;base64,{data}"},
+        {"type": "input_audio", "input_audio": {"data": data}},
+        {"type": "image", "source": {"type": "base64", "data": data}},
+        {"type": "tool_result", "content": [{"type": "image", "source": {"type": "base64", "data": data}}]},
+    ]
+    for part in parts:
+        for holder in ("messages", "input"):
+            assert 6000 <= bound({holder: [{"content": [part]}]}) < 6500
+    for part in ({"type": "input_file", "file_data": data}, {"type": "document", "source": {"data": data}}):
+        assert bound({"messages": [{"content": [part]}]}) >= len(data)
+
+
+def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> None:
+    parts = [
+        {"type": "document", "source": {"type": "url", "url": "https://a.example/b.pdf"}},
+        {"type": "input_file", "file_url": "https://a.example/b.pdf"},
+        {"type": "file", "file": {"file_id": "f"}},
+    ]
+    for part in parts:
+        assert bound({"messages": [{"content": [part]}]}) >= LIMITS.unseen_tokens
+    tools: list[Any] = [{"type": "web_search"}, {"type": ["function"]}, {"type": {}}]
+    for tool in tools:
+        assert bound({"messages": [], "tools": [tool]}) >= LIMITS.unseen_tokens
+    for mine in ({"type": "function"}, {"name": "f"}, {"type": "custom"}):
+        assert bound({"messages": [], "tools": [mine]}) < LIMITS.unseen_tokens
