@@ -89,6 +89,16 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What one store of the gateway has told of a day (2026-11-22) or a month (2026-11)."""
+
+    store: str
+    period: str
+    tokens: int
+    money: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     project: str
     address: str | None
@@ -101,6 +111,8 @@ class Entry:
     budget: Budget = Budget()
     hosts: frozenset[str] = frozenset()
     """Other hosts that the agent may reach by CONNECT: `name`, `*.name`, either with `:port` where that is not 443."""
+    spent: tuple[Spent, ...] = ()
+    """Of the present day and month. The gateway knows what its own store has; one that was lost is known here alone."""
 
     def as_document(self) -> dict[str, Any]:
         return {
@@ -113,6 +125,7 @@ class Entry:
             "limits": asdict(self.limits),
             "budget": asdict(self.budget),
             "hosts": sorted(self.hosts),
+            "spent": [asdict(each) for each in self.spent],
         }
 
 

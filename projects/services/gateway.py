@@ -24,6 +24,7 @@ from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway_entry import Word, make_word, read_prices
 from projects.services.gateway_place import Place, ensure_gateway, find_gateway, knows_sources
+from projects.services.gateway_spent import read_spent
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +133,8 @@ def tell(project: Project) -> bool:
 def _read_word(project: Project) -> Word | None:
     """None where its credentials cannot be read."""
     try:
-        return make_word(project, prices=read_prices(), knows_sources=knows_sources())
+        spent = read_spent([project]).get(project.pk, ())
+        return make_word(project, prices=read_prices(), knows_sources=knows_sources(), spent=spent)
     except SecretUnreadableError:
         return None
 

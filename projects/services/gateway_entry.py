@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.gateway.entries import BotEntry, Budget, Entry, Price, ProviderEntry, ProviderKind
+from containers.gateway.entries import BotEntry, Budget, Entry, Price, ProviderEntry, ProviderKind, Spent
 from projects.credentials.verification import PROBES
 from projects.models import ModelPrice, Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
@@ -34,9 +34,12 @@ def is_in_force(project: Project) -> bool:
 
 
 @sensitive_variables()
-def make_word(project: Project, *, prices: Mapping[str, Price], knows_sources: bool) -> Word:
+def make_word(
+    project: Project, *, prices: Mapping[str, Price], knows_sources: bool, spent: tuple[Spent, ...] = ()
+) -> Word:
     """The row must have been read before the prices. Raises `SecretUnreadableError`."""
     entry = make_entry(project, prices=prices, knows_sources=knows_sources) if is_in_force(project) else None
+    entry = entry and replace(entry, spent=spent)
     return Word(project=project.container_key, version=project.entry_version, entry=entry)
 
 

@@ -21,6 +21,7 @@ from projects.models import Gateway, Project
 from projects.models.behind_gateway import HAS_VIRTUAL
 from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
 from projects.services.gateway_place import knows_sources
+from projects.services.gateway_spent import read_spent
 from projects.services.quarantine import as_uuid
 
 log = logging.getLogger(__name__)
@@ -67,10 +68,10 @@ def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str,
     keys = [project.pk for project in projects]
     words: dict[int, list[Word]] = defaultdict(list)
     fresh = list(Project.objects.filter(pk__in=keys).select_related("owner", "plan"))
-    prices = read_prices()  # after the rows
+    prices, spent = read_prices(), read_spent(fresh)  # after the rows
     for project in fresh:
         try:
-            word = make_word(project, prices=prices, knows_sources=sources)
+            word = make_word(project, prices=prices, knows_sources=sources, spent=spent.get(project.pk, ()))
             words[word.version].append(word)
         except SecretUnreadableError as error:
             log.warning("%s", error)

@@ -96,8 +96,10 @@ def look_after_gateway() -> None:
 def _look() -> None:
     ensure_gateway()
     client = GatewayClient(get_engine().gateway())
-    reconcile_entries(client)
-    read_usage(client)
+    try:
+        read_usage(client)
+    finally:
+        reconcile_entries(client)  # after it, since it tells what was spent
     note_sightings(client)
     forget_past()
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet, MultiFernet
-from gateway.entries.entry import Entry, EntryError, digest, read_entry
+from gateway.entries.entry import Entry, digest, read_entry
+from gateway.entries.fields import EntryError
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Change, Table
 
@@ -150,7 +151,7 @@ JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "a b", "x\r\ny", "é", [], {}, [1
 FIELDS = (
     "project", "address", "telegram", "telegram.virtual", "telegram.token", "telegram.base", "provider",
     "provider.virtual", "provider.key", "provider.kind", "provider.base", "models", "prices", "prices.m", "limits",
-    "limits.parallel", "budget", "budget.day_tokens",
+    "limits.parallel", "budget", "budget.day_tokens", "spent", "spent.a",
 )  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def test_junk_in_any_field_is_an_entry_error_or_no_harm(field: str) -> None:
     for junk in JUNK:
         document = json.loads(json.dumps(entry()))
         bot = {"virtual": digest("t"), "token": "1:abc", "base": "https://t.example"}
-        document |= {"telegram": bot, "prices": {"m": {}}, "limits": {}, "budget": {}}
+        document |= {"telegram": bot, "prices": {"m": {}}, "limits": {}, "budget": {}, "spent": {}}
         place, _, name = field.rpartition(".")
         (document[place] if place else document)[name] = junk
         try:

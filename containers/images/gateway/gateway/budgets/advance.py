@@ -14,7 +14,7 @@ from gateway.budgets import rows
 from gateway.budgets.disk import Disk
 from gateway.budgets.rows import Reservation
 from gateway.budgets.totals import Totals
-from gateway.entries.entry import Budget
+from gateway.entries.entry import Entry
 
 SHARE = 50
 """An advance is at the most a fiftieth of the budget: that much the loss of the process can cost the owner."""
@@ -61,9 +61,9 @@ class Advances:
         for project in self._advances:
             self.take_back(project)
 
-    def grow(self, reservation: Reservation, budget: Budget) -> None:
+    def grow(self, reservation: Reservation, entry: Entry) -> None:
         """Reserves for the next calls what this one has needed, in the background and where the budget is large."""
-        project, hour = reservation.project, reservation.hour
+        project, hour, budget = reservation.project, reservation.hour, entry.budget
         advance = self._of(project, hour)
         if advance.is_growing or not reservation.tokens:
             return
@@ -73,7 +73,7 @@ class Advances:
         if target[0] < wanted[0] or target[1] < wanted[1]:
             return  # it would be too small for such a call
         tokens, money = max(0, target[0] - advance.tokens), max(0, target[1] - advance.money)
-        if not (tokens or money) or not self._totals.has_room(project, budget, hour, tokens=tokens, money=money):
+        if not (tokens or money) or not self._totals.has_room(entry, hour, tokens=tokens, money=money):
             return
         advance.is_growing = True
         self._totals.reserve(project, hour, tokens=tokens, money=money)

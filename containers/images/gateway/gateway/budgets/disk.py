@@ -45,12 +45,18 @@ class DiskError(Exception):
 
 class Disk:
     def __init__(self, file: Path) -> None:
-        """Raises sqlite3.Error."""
+        """A file that is torn is set aside: the service tells what was spent. Raises sqlite3.OperationalError."""
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")  # a commit survives the loss of power
-        self._connection.executescript(_SCHEMA)
+        try:
+            self._connection = _open(file)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            logger.error("The file of usage cannot be read and is set aside: %s", error)  # noqa: TRY400 - says all that matters
+            for ending in ("", "-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    file.with_name(f"{file.name}{ending}").replace(file.with_name(f"{file.name}.torn{ending}"))
+            self._connection = _open(file)
         self._works: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
         self._thread.start()
@@ -116,6 +122,20 @@ class Disk:
                     self._connection.execute("ROLLBACK")
             raise
         return answers
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a commit survives the loss of power
+        connection.executescript(_SCHEMA)
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("quick_check")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _finish(done: Future[Any], answer: Any = None, *, error: Exception | None = None) -> None:

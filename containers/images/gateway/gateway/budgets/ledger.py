@@ -44,7 +44,8 @@ class Ledger:
 
     async def open(self) -> None:
         """Counts what was in flight at the end of the process before this one. Raises DiskError."""
-        for project, hour, tokens, money in await self._disk.do(rows.recover(hour_of(self._now()))):
+        self._totals.store, spent = await self._disk.do(rows.recover(hour_of(self._now())))
+        for project, hour, tokens, money in spent:
             self._totals.spend(project, hour, tokens=tokens, money=money)
 
     async def reserve(self, entry: Entry, model: str, *, given: int, least: int, most: int) -> Reservation:
@@ -62,7 +63,7 @@ class Ledger:
             return reservation
         if not self._advances.draw(reservation):
             await self._be_sure(self._disk.begin(rows.insert(reservation)), reservation)
-        self._advances.grow(reservation, entry.budget)
+        self._advances.grow(reservation, entry)
         return reservation
 
     def settle(self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False) -> None:
@@ -109,13 +110,13 @@ class Ledger:
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             settled = self._settled[entry.project]
-            room = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=True)
+            room = self._totals.room(entry, hour, price=price, given=given, with_reserved=True)
             output = min([most, *(each for each in room.values() if each is not None)])
             if output < most and self._advances.take_back(entry.project):
                 continue
             if output >= least:
                 return output
-            spent = self._totals.room(entry.project, entry.budget, hour, price=price, given=given, with_reserved=False)
+            spent = self._totals.room(entry, hour, price=price, given=given, with_reserved=False)
             for period, left in spent.items():
                 if left is not None and left < least:
                     raise _budget_is_reached(period, hour)

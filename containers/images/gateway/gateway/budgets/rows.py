@@ -105,10 +105,10 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 def recover(this_hour: int) -> Work:
     """Counts in full what was in flight or advanced when the process ended, and forgets old hours.
 
-    Returns project, hour, tokens and money of the rows that days and months may still count.
+    Returns the store, and project, hour, tokens and money of the rows that days and months may still count.
     """
 
-    def work(connection: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
+    def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, int, int, int]]]:
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('store', ?), ('seq', '0')", (uuid.uuid4().hex,))
         for row in connection.execute("SELECT * FROM reservations").fetchall():
             left = Reservation(*row)
@@ -120,7 +120,9 @@ def recover(this_hour: int) -> Work:
                 _add(connection, project, hour, "", Counts(estimated=1, output=max(0, tokens), money=max(0, money)))
         connection.execute("DELETE FROM advances")
         connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
-        return connection.execute("SELECT project, hour, input + output, money FROM usage").fetchall()
+        return _store(connection), connection.execute(
+            "SELECT project, hour, input + output, money FROM usage"
+        ).fetchall()
 
     return work
 
@@ -131,16 +133,20 @@ def read_since(seq: int) -> Work:
     def work(connection: sqlite3.Connection) -> dict[str, Any]:
         names = ("project", "hour", "model", *COLUMNS, "seq")
         rows = connection.execute(_READ, (seq, MOST_ROWS + 1)).fetchall()
-        (store,) = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
         shown = rows[:MOST_ROWS]
         return {
-            "store": store,
+            "store": _store(connection),
             "seq": shown[-1][-1] if shown else seq,
             "rows": [dict(zip(names, row, strict=True)) for row in shown],
             "more": len(rows) > MOST_ROWS,
         }
 
     return work
+
+
+def _store(connection: sqlite3.Connection) -> str:
+    (store,) = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+    return str(store)
 
 
 def _add(connection: sqlite3.Connection, project: str, hour: int, model: str, counts: Counts) -> None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gateway.entries.entry import Budget, Price
+from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
@@ -21,6 +21,8 @@ class Total:
 
 class Totals:
     def __init__(self) -> None:
+        self.store = ""
+        """Which file of usage this is, once it is open."""
         self._totals: defaultdict[str, dict[str, Total]] = defaultdict(dict)
 
     def spend(self, project: str, hour: int, *, tokens: int, money: int) -> None:
@@ -48,39 +50,49 @@ class Totals:
                     del of_project[old]
         return of_project[name]
 
-    def has_room(self, project: str, budget: Budget, hour: int, *, tokens: int, money: int) -> bool:
+    def spent(self, entry: Entry, period: Period, hour: int) -> tuple[int, int]:
+        """Tokens and money that count: those of this store, or what the service has read of it where that is more, and
+        those of the stores before it."""
+        own, name = self.of(entry.project, period, hour), name_of(period, hour)
+        told = [each for each in entry.spent if each.period == name]
+        tokens = max([own.tokens, *(each.tokens for each in told if each.store == self.store)])
+        money = max([own.money, *(each.money for each in told if each.store == self.store)])
+        others = [each for each in told if each.store != self.store]
+        return tokens + sum(each.tokens for each in others), money + sum(each.money for each in others)
+
+    def has_room(self, entry: Entry, hour: int, *, tokens: int, money: int) -> bool:
         """Whether so much could be reserved on top of all that is."""
-        limits = {
-            Period.DAY: (budget.day_tokens, budget.day_money),
-            Period.MONTH: (budget.month_tokens, budget.month_money),
-        }
-        for period, (most_tokens, most_money) in limits.items():
-            total = self.of(project, period, hour)
-            if most_tokens is not None and total.tokens + total.reserved_tokens + tokens > most_tokens:
+        for period, (most_tokens, most_money) in _limits(entry).items():
+            total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
+            if most_tokens is not None and spent_tokens + total.reserved_tokens + tokens > most_tokens:
                 return False
-            if most_money is not None and total.money + total.reserved_money + money > most_money:
+            if most_money is not None and spent_money + total.reserved_money + money > most_money:
                 return False
         return True
 
     def room(
-        self, project: str, budget: Budget, hour: int, *, price: Price | None, given: int, with_reserved: bool
+        self, entry: Entry, hour: int, *, price: Price | None, given: int, with_reserved: bool
     ) -> dict[Period, int | None]:
         """How many tokens an answer to an input of `given` tokens may have. None: as many as it likes."""
-        limits = {
-            Period.DAY: (budget.day_tokens, budget.day_money),
-            Period.MONTH: (budget.month_tokens, budget.month_money),
-        }
         room: dict[Period, int | None] = {}
-        for period, (tokens, money) in limits.items():
-            total = self.of(project, period, hour)
+        for period, (tokens, money) in _limits(entry).items():
+            total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
             rooms = []
             if tokens is not None:
-                rooms.append(tokens - total.tokens - with_reserved * total.reserved_tokens - given)
+                rooms.append(tokens - spent_tokens - with_reserved * total.reserved_tokens - given)
             if money is not None and price is not None:
-                left = money - total.money - with_reserved * total.reserved_money
+                left = money - spent_money - with_reserved * total.reserved_money
                 rooms.append(_tokens_for(left, given, price))
             room[period] = min(rooms, default=None)
         return room
+
+
+def _limits(entry: Entry) -> dict[Period, tuple[int | None, int | None]]:
+    budget = entry.budget
+    return {
+        Period.DAY: (budget.day_tokens, budget.day_money),
+        Period.MONTH: (budget.month_tokens, budget.month_money),
+    }
 
 
 def _tokens_for(money: int, given: int, price: Price) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 
 from gateway.budgets.disk import DiskError
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import EntryError, read_project
+from gateway.entries.entry import read_project
+from gateway.entries.fields import EntryError
 from gateway.entries.table import Change, Table
 from gateway.truth import Truth
 

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import urlsplit
 
+from gateway.entries.fields import EntryError, read_matching, read_numbers, read_object, read_strings
+from gateway.entries.spent import Spent, read_spent
 from gateway.tunnels.target import Target, read_host
 
 _PROJECT = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
 _BOT_TOKEN = re.compile(r"\d{1,20}:[\w-]{1,256}", re.ASCII)
-
-
-class EntryError(ValueError):
-    """The control side has sent something that is no entry. The sentence says what, and quotes no value."""
 
 
 class Kind(StrEnum):
@@ -98,6 +95,8 @@ class Entry:
     budget: Budget = Budget()
     hosts: frozenset[Target] = frozenset()
     """Other hosts that the agent may reach by CONNECT."""
+    spent: tuple[Spent, ...] = ()
+    """What the service has read of this and other stores: a store that was lost is not forgotten."""
 
 
 def digest(credential: str) -> str:
@@ -106,43 +105,46 @@ def digest(credential: str) -> str:
 
 def read_entry(document: object) -> Entry:
     """The entry that a JSON document describes. Raises EntryError."""
-    given = _object(document, "An entry")
+    given = read_object(document, "An entry")
     models = given.get("models")
     return Entry(
         project=read_project(given.get("project")),
         address=_address(given.get("address")),
         bot=_bot(given["telegram"]) if given.get("telegram") else None,
         provider=_provider(given["provider"]) if given.get("provider") else None,
-        models=None if models is None else frozenset(_strings(models, "models")),
-        prices={name: _price(price) for name, price in _object(given.get("prices") or {}, "prices").items()},
-        limits=Limits(**_numbers(given.get("limits") or {}, "limits", Limits.__slots__)),
-        budget=Budget(**_numbers(given.get("budget") or {}, "budget", Budget.__slots__)),
-        hosts=frozenset(map(_host, _strings(given.get("hosts") or [], "hosts"))),
+        models=None if models is None else frozenset(read_strings(models, "models")),
+        prices={name: _price(price) for name, price in read_object(given.get("prices") or {}, "prices").items()},
+        limits=Limits(**read_numbers(given.get("limits") or {}, "limits", Limits.__slots__)),
+        budget=Budget(**read_numbers(given.get("budget") or {}, "budget", Budget.__slots__)),
+        hosts=frozenset(map(_host, read_strings(given.get("hosts") or [], "hosts"))),
+        spent=read_spent(given.get("spent") or []),
     )
 
 
 def read_project(value: object) -> str:
-    return _matching(value, _PROJECT, "project")
+    return read_matching(value, _PROJECT, "project")
 
 
 def _bot(document: object) -> Bot:
-    given = _object(document, "telegram")
-    token = _matching(given.get("token"), _BOT_TOKEN, "telegram.token")
-    return Bot(_matching(given.get("virtual"), _DIGEST, "telegram.virtual"), token, _base(given.get("base")))
+    given = read_object(document, "telegram")
+    token = read_matching(given.get("token"), _BOT_TOKEN, "telegram.token")
+    return Bot(read_matching(given.get("virtual"), _DIGEST, "telegram.virtual"), token, _base(given.get("base")))
 
 
 def _provider(document: object) -> Provider:
-    given = _object(document, "provider")
+    given = read_object(document, "provider")
     try:
         kind = Kind(str(given.get("kind")))
     except ValueError:
         raise EntryError("provider.kind is none that the gateway knows.") from None
-    key = _matching(given.get("key"), _HEADER_SAFE, "provider.key")
-    return Provider(_matching(given.get("virtual"), _DIGEST, "provider.virtual"), key, kind, _base(given.get("base")))
+    key = read_matching(given.get("key"), _HEADER_SAFE, "provider.key")
+    return Provider(
+        read_matching(given.get("virtual"), _DIGEST, "provider.virtual"), key, kind, _base(given.get("base"))
+    )
 
 
 def _price(document: object) -> Price:
-    given = _numbers(document, "prices", Price.__slots__)
+    given = read_numbers(document, "prices", Price.__slots__)
     return Price(given.get("input", 0), given.get("output", 0), given.get("cached", given.get("input", 0)))
 
 
@@ -172,29 +174,3 @@ def _base(value: object) -> str:
     if not good or "?" in text or "#" in text or "@" in text or not _HEADER_SAFE.fullmatch(text):
         raise EntryError("base is no http or https URL without query, fragment and login.")
     return text
-
-
-def _object(value: object, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise EntryError(f"{name} must be a JSON object.")
-    return value
-
-
-def _strings(value: object, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise EntryError(f"{name} must be a list of strings.")
-    return value
-
-
-def _numbers(value: object, name: str, known: tuple[str, ...]) -> dict[str, int]:
-    given = {key: number for key, number in _object(value, name).items() if number is not None}
-    for key, number in given.items():
-        if key not in known or isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
-            raise EntryError(f"{name} holds an unknown name, or something else than a whole number from 0.")
-    return given
-
-
-def _matching(value: object, pattern: re.Pattern[str], name: str) -> str:
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise EntryError(f"{name} is missing or has another form than it must have.")
-    return value

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.entries.entry import Entry, EntryError, read_entry, read_project
+from gateway.entries.entry import Entry, read_entry, read_project
+from gateway.entries.fields import EntryError
 
 REMEMBERED = 8
 """Credentials of a project that are remembered as void. Who shows one of them is refused at once."""

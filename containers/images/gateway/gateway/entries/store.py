@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from gateway.entries.entry import EntryError
+from gateway.entries.fields import EntryError
 from gateway.entries.record import Record, read_record
 
 ENDING = ".entry"

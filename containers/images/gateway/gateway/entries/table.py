@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.entries.entry import Entry, EntryError
+from gateway.entries.entry import Entry
+from gateway.entries.fields import EntryError
 from gateway.entries.record import Record, follow
 from gateway.entries.store import Store
 

@@ -1,0 +1,34 @@
+"""Readers of what a JSON document holds. Pure. Each raises EntryError for anything else."""
+
+import re
+from typing import Any
+
+
+class EntryError(ValueError):
+    """The control side has sent something that is no entry. The sentence says what, and quotes no value."""
+
+
+def read_object(value: object, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise EntryError(f"{name} must be a JSON object.")
+    return value
+
+
+def read_strings(value: object, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise EntryError(f"{name} must be a list of strings.")
+    return value
+
+
+def read_numbers(value: object, name: str, known: tuple[str, ...]) -> dict[str, int]:
+    given = {key: number for key, number in read_object(value, name).items() if number is not None}
+    for key, number in given.items():
+        if key not in known or isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
+            raise EntryError(f"{name} holds an unknown name, or something else than a whole number from 0.")
+    return given
+
+
+def read_matching(value: object, pattern: re.Pattern[str], name: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise EntryError(f"{name} is missing or has another form than it must have.")
+    return value

@@ -1,0 +1,44 @@
+"""What the gateway is told that was spent: it may have lost the file in which it counts, and the database has not."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, Q, Sum
+
+from accounts import clock
+from containers.gateway.entries import Spent
+from projects.models import HourlyUsage, Project
+from projects.rules.budget import LIMITS
+from projects.rules.periods import Period, begin_of
+
+_NAMES = {Period.DAY: "%Y-%m-%d", Period.MONTH: "%Y-%m"}
+MOST = 2**53 - 1
+
+
+def read_spent(projects: Iterable[Project]) -> dict[UUID, tuple[Spent, ...]]:
+    """Of the projects that have a budget, in one query: the present day and month, store by store."""
+    limited = [each.pk for each in projects if any(getattr(each.budget, name) is not None for name in LIMITS)]
+    if not limited:
+        return {}
+    now = clock.now()
+    found: dict[UUID, list[Spent]] = {}
+    for row in _add_up(limited, now):
+        for period in Period:
+            tokens, money = row[f"{period}_tokens"], row[f"{period}_money"]
+            if tokens or money:
+                name = begin_of(period, now).strftime(_NAMES[period])
+                spent = Spent(store=row["store"], period=name, tokens=min(tokens, MOST), money=min(money, MOST))
+                found.setdefault(row["project_id"], []).append(spent)
+    return {pk: tuple(each) for pk, each in found.items()}
+
+
+def _add_up(ids: list[UUID], now: datetime) -> Any:
+    sums: dict[str, Sum] = {}
+    for period in Period:
+        there = Q(hour__gte=begin_of(period, now))
+        sums[f"{period}_tokens"] = Sum(F("input") + F("output"), default=0, filter=there)
+        sums[f"{period}_money"] = Sum("money", default=0, filter=there)
+    rows = HourlyUsage.objects.filter(hour__gte=begin_of(Period.MONTH, now), project_id__in=ids).order_by()
+    return rows.values("project_id", "store").annotate(**sums)
