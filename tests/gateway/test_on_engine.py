@@ -5,7 +5,7 @@ import json
 import pytest
 
 from containers.programs import is_root
-from tests.containers.inside import run_inside
+from tests.containers.inside import run_inside, stopped
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.waiting import wait_until
 
@@ -82,14 +82,15 @@ def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
 
 
 def test_void_is_void_at_once_and_a_new_entry_counts_at_once(harbour: Harbour, bob: DeployedAgent) -> None:
-    harbour.void(bob)
-    before = harbour.calls_of(bob)
-    url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {bob.virtual_key}"}
-    assert harbour.ask_from(bob, url, keyed).startswith("401 ")
-    assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("401 ")
-    assert harbour.calls_of(bob) == before
-    harbour.tell(bob)
-    assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("200 ")
+    with stopped(harbour.client, bob.name):  # an agent that is told 401 ends
+        harbour.void(bob)
+        before = harbour.calls_of(bob)
+        url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {bob.virtual_key}"}
+        assert harbour.ask_from(bob, url, keyed).startswith("401 ")
+        assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("401 ")
+        assert harbour.calls_of(bob) == before
+        harbour.tell(bob)
+        assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("200 ")
 
 
 def test_the_gateway_comes_back_by_itself_and_knows_its_agents(harbour: Harbour, alice: DeployedAgent) -> None:

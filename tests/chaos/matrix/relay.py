@@ -11,6 +11,8 @@ MODES = ("refuse", "hang", "drip", "half")
 PIECE = 65_536
 DRIP_EVERY = 3.0
 """Seconds between two bytes of an answer."""
+ESTABLISHED = 1
+"""The state of a connection that both sides hold, as Linux numbers them."""
 
 
 class Relay:
@@ -31,6 +33,7 @@ class Relay:
         self._healed.set()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
+        self._callers: set[socket.socket] = set()
         self._listener: socket.socket | None = None
         self._listen()
 
@@ -76,13 +79,15 @@ class Relay:
             with self._lock:
                 self._open |= {client, server}
                 self.accepted += 1
-                self.most_open = max(self.most_open, len(self._open) // 2)
+                self._callers.add(client)
+                self.most_open = max(self.most_open, sum(map(is_held, self._callers)))
             questions = threading.Thread(target=self._pass_questions, args=(client, server), daemon=True)
             questions.start()
             self._pass_answers(server, client)
             questions.join()
             with self._lock:
                 self._open -= {client, server}
+                self._callers.discard(client)
 
     def _pass_questions(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
@@ -113,6 +118,11 @@ class Relay:
             if self._healed.wait(self._drip_every):
                 return piece[sent + 1 :]
         return b""
+
+
+def is_held(connection: socket.socket) -> bool:
+    """Whether the other side has not closed it, which the relay itself may learn much later."""
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
 
 
 def hang_up(connection: socket.socket) -> None:

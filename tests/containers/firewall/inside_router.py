@@ -10,6 +10,8 @@ from typing import Any
 
 PATIENCE = 4.0
 """Seconds for an answer. Refusals come at once; nobody answers only where the kernel itself takes no such packet."""
+LONG = 30.0
+"""Seconds for a connection that is held: one given up by the caller alone would still count for the kernel."""
 
 
 def knock(*, addresses: list[str], port: int) -> dict[str, bool]:
@@ -39,12 +41,21 @@ def knock_from(*, source: str, address: str, port: int) -> bool:
 
 def hold(*, address: str, port: int, count: int) -> int:
     """How many of `count` connections can be held at the same time."""
-    held = []
-    for _ in range(count):
-        with suppress(OSError):
-            caller = socket.create_connection((address, port), timeout=0.5)
-            held.append(caller)
-    return len(held)
+
+    async def call() -> asyncio.StreamWriter | None:
+        try:
+            async with asyncio.timeout(LONG):
+                return (await asyncio.open_connection(address, port))[1]
+        except (OSError, TimeoutError):
+            return None
+
+    async def call_all() -> int:
+        held = [each for each in await asyncio.gather(*(call() for _ in range(count))) if each]
+        for each in held:
+            each.transport.abort()
+        return len(held)
+
+    return asyncio.run(call_all())
 
 
 def scatter(*, address: str, count: int) -> float:
