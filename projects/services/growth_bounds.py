@@ -70,7 +70,7 @@ BOUNDS: dict[str, Bound] = {
     "projects_hourlyusage": Bound(
         since="hour",
         sentence=f"Gone after BERTH_USAGE_DAYS. Of each project and hour {MOST_MODELS} models, and those that have "
-        "cost something.",
+        "cost something, of which the gateway tells 200 apart in a month.",
     ),
     "projects_idempotencyrecord": Bound(
         since="created_at", sentence=f"Gone after {ANSWERS_KEPT_FOR.total_seconds() / 3600:.0f} hours."

@@ -16,6 +16,7 @@ from typing import Any
 from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
+from gateway.budgets.names import Names
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry
@@ -37,6 +38,8 @@ class Ledger:
         self._now = now
         self._patience = patience
         self._totals = Totals()
+        self._names = Names()
+        self._day = 0
         self._advances = Advances(disk, self._totals, self._wake)
         self._ids = itertools.count(1)
         self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -44,7 +47,9 @@ class Ledger:
 
     async def open(self) -> None:
         """Counts what was in flight at the end of the process before this one. Raises DiskError."""
-        self._totals.store, spent = await self._disk.do(rows.recover(hour_of(self._now())))
+        self._day = hour_of(self._now()) // 24
+        self._totals.store, models, spent = await self._disk.do(rows.recover(hour_of(self._now())))
+        self._names.remember(models, hour_of(self._now()))
         for project, hour, tokens, money in spent:
             self._totals.spend(project, hour, tokens=tokens, money=money)
 
@@ -80,7 +85,10 @@ class Ledger:
             cached=usage.cached,
             money=money,
         )
-        self._write(rows.settle(reservation, counts))
+        is_real = bool(usage.tokens or not is_error)
+        model = self._names.name(reservation.project, reservation.model, reservation.hour, is_real=is_real)
+        self._write(rows.settle(reservation, counts, model=model))
+        self._forget_old()
 
     def count_message(self, project: str) -> None:
         """Counts a message that a bot has sent. Messages of one second are written together."""
@@ -103,6 +111,13 @@ class Ledger:
         self.flush()
         answer: dict[str, Any] = await self._disk.do(rows.read_since(seq))
         return answer
+
+    def _forget_old(self) -> None:
+        """Once a day."""
+        hour = hour_of(self._now())
+        if hour // 24 > self._day:
+            self._day = hour // 24
+            self._write(rows.forget(hour))
 
     async def _wait_for_room(self, entry: Entry, model: str, hour: int, *, given: int, least: int, most: int) -> int:
         """Tokens that the answer may have. Calls in flight mostly need less than they have reserved."""
@@ -136,7 +151,7 @@ class Ledger:
             raise RefusedError(Why.LATER, "The gateway's disk takes no data.", retry_after=5) from None
         except asyncio.CancelledError:
             self._give_back(reservation)
-            self._write(rows.settle(reservation, Counts()))
+            self._write(rows.settle(reservation, Counts(), model=""))
             raise
 
     def _give_back(self, reservation: Reservation) -> None:

@@ -90,10 +90,13 @@ def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
     return work
 
 
-def settle(reservation: Reservation, counts: Counts) -> Work:
+def settle(reservation: Reservation, counts: Counts, *, model: str) -> Work:
+    """`model` is the name under which it counts. Where it costs nothing and has none, it leaves no row."""
+
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
-        _add(connection, reservation.project, reservation.hour, reservation.model, counts)
+        if model or any(_values(counts)):
+            _add(connection, reservation.project, reservation.hour, model, counts)
 
     return work
 
@@ -105,24 +108,37 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 def recover(this_hour: int) -> Work:
     """Counts in full what was in flight or advanced when the process ended, and forgets old hours.
 
-    Returns the store, and project, hour, tokens and money of the rows that days and months may still count.
+    Returns the store, the models of each project, and project, hour, tokens and money of the rows that days and months
+    may still count.
     """
 
-    def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, int, int, int]]]:
+    def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, str]], list[tuple[str, int, int, int]]]:
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('store', ?), ('seq', '0')", (uuid.uuid4().hex,))
         for row in connection.execute("SELECT * FROM reservations").fetchall():
             left = Reservation(*row)
             counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
-            settle(left, counts)(connection)
+            settle(left, counts, model=left.model)(connection)
         for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
             if tokens > 0 or money > 0:
                 # Calls that drew on it may not have come to be written.
                 _add(connection, project, hour, "", Counts(estimated=1, output=max(0, tokens), money=max(0, money)))
         connection.execute("DELETE FROM advances")
+        forget(this_hour)(connection)
+        models = connection.execute("SELECT DISTINCT project, model FROM usage WHERE model <> ''").fetchall()
+        return (
+            _store(connection),
+            models,
+            connection.execute("SELECT project, hour, input + output, money FROM usage").fetchall(),
+        )
+
+    return work
+
+
+def forget(this_hour: int) -> Work:
+    """Takes the rows of old hours away."""
+
+    def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
-        return _store(connection), connection.execute(
-            "SELECT project, hour, input + output, money FROM usage"
-        ).fetchall()
 
     return work
 

@@ -1,0 +1,58 @@
+"""The table of usage does not grow with the names that an agent thinks of, nor with the months."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.budgets.names import MOST
+from gateway.meters.usage import Usage
+from gateway.periods import Period, name_of
+
+from tests.gateway.test_ledger import Clock, entry, moment_of, run, spend
+
+pytestmark = pytest.mark.one_database
+
+
+def rows_of(answer: dict[str, Any]) -> dict[str, int]:
+    return {row["model"]: row["requests"] for row in answer["rows"]}
+
+
+def test_of_many_models_only_so_many_are_told_apart(tmp_path: Path) -> None:
+    async def call(ledger: Ledger, model: str, *, written: int, is_error: bool = False) -> None:
+        reservation = await ledger.reserve(entry(), model, given=0, least=0, most=written)
+        ledger.settle(reservation, Usage(0, written), entry=entry(), is_error=is_error)
+
+    async def test(ledger: Ledger) -> dict[str, int]:
+        await call(ledger, "real", written=1)
+        for number in range(1000):
+            await call(ledger, f"no such model {number}", written=0, is_error=True)
+        await call(ledger, "late", written=1)
+        return rows_of(await ledger.read_since(0))
+
+    async def many(ledger: Ledger) -> dict[str, Any]:
+        for number in range(2 * MOST):
+            await call(ledger, f"real {number}", written=1)
+        await call(ledger, "real", written=1)
+        return await ledger.read_since(0)
+
+    clock = Clock(2026, 11, 22)
+    assert run(tmp_path, clock, test) == {"real": 1, "other": 1000, "late": 1}
+    answer = run(tmp_path, clock, many)
+    assert len(answer["rows"]) == MOST + 1
+    assert rows_of(answer)["real"] == 2
+    assert sum(row["output"] for row in answer["rows"]) == 2 * MOST + 3
+    clock.now = moment_of((2026, 12, 1))
+    assert len(run(tmp_path, clock, many)["rows"]) <= 2 * (MOST + 1)
+
+
+def test_old_hours_go_while_the_gateway_runs(tmp_path: Path) -> None:
+    clock = Clock(2026, 9, 1)
+
+    async def test(ledger: Ledger) -> list[str]:
+        for month in (9, 10, 11, 12):
+            clock.now = clock.now.replace(month=month)
+            await spend(ledger, 1)
+        return [name_of(Period.MONTH, row["hour"]) for row in (await ledger.read_since(0))["rows"]]
+
+    assert run(tmp_path, clock, test) == ["2026-11", "2026-12"]
