@@ -14,6 +14,7 @@ from containers.get_engine import get_engine
 from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
+from projects.services.gateway_place import is_in_trouble
 
 HELD = "held: nothing is mended until an operator decides. The first page of the admin and the log say why."
 
@@ -41,8 +42,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     """Answers 200 if the database takes changes, the engine answers and the watcher is at work, else 503.
 
     The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
-    is mended until an operator decides, and where the agents' firewall does not hold, but not what was found: anybody
-    may ask. The service goes on then, and must get requests.
+    is mended until an operator decides, where the agents' firewall does not hold, and where the gateway does not work,
+    but not what was found: anybody may ask. The service goes on then, and must get requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     if parts["database"] == OK:
@@ -52,6 +53,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
         parts["mending"] = HELD
     if parts["database"] == OK and _lacks_firewall():
         parts["firewall"] = MISSING
+    if parts["database"] == OK and _lacks_gateway():
+        parts["gateway"] = UNAVAILABLE
     return JsonResponse({"status": OK if ready else UNAVAILABLE, **parts}, status=200 if ready else 503)
 
 
@@ -87,6 +90,14 @@ def _lacks_firewall() -> bool:
     try:
         with time_limit(DATABASE_LIMIT):
             return Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(firewall_warning="").exists()
+    except Error:
+        return False
+
+
+def _lacks_gateway() -> bool:
+    try:
+        with time_limit(DATABASE_LIMIT):
+            return is_in_trouble()
     except Error:
         return False
 

@@ -22,6 +22,16 @@ class FirewallMissingError(EngineUnavailableError):
         )
 
 
+class GatewayMissingError(EngineUnavailableError):
+    """The gateway, which agents are to have, does not run, so that no agent is started. The next try may succeed."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(
+            message
+            or "No agent is started now: the gateway that it needs does not run. Try again soon or tell the staff."
+        )
+
+
 class StillStoppingError(EngineError):
     """The agent uses more of the time that it has for its end than the caller has. The engine goes on stopping it."""
 

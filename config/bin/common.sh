@@ -131,11 +131,11 @@ wait_for_engine() {
 ensure_images() {
     local code=0 missing=
     if may_install && ! command -v mmdebstrap >/dev/null; then missing=3; fi
-    build_images "$missing" || code=$?
+    build_images "$missing" --first-run || code=$?
     if ((code != 0)) && [[ $code == "$missing" ]]; then
         install_packages "Installing mmdebstrap" mmdebstrap
         code=0
-        build_images "" --no-pull || code=$?
+        build_images "" --first-run --no-pull || code=$?
     fi
     ((code == 0)) || fail "The images could not be built. What stands above says why."
 }

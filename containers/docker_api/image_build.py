@@ -39,6 +39,7 @@ PROGRESS_SIZE = 64 * 1024 * 1024
 
 _BUILD_LIMIT = 1800.0
 _REMOVAL_LIMIT = 120.0
+_TAG_LENGTH = 16
 _STEP_SILENCE = 600.0
 """Seconds that a step may take without printing anything."""
 
@@ -49,6 +50,8 @@ class BuildContext:
 
     folder: Path
     name: str = ""
+    named_by_content: bool = False
+    """Not the latest, but the one of exactly these files: installations on one engine then have each its own."""
 
     @property
     def type(self) -> str:
@@ -56,7 +59,11 @@ class BuildContext:
 
     @property
     def image(self) -> str:
-        return f"berth/{self.type}:latest"
+        return f"{self.repository}:{self.digest('')[:_TAG_LENGTH] if self.named_by_content else 'latest'}"
+
+    @property
+    def repository(self) -> str:
+        return f"berth/{self.type}"
 
     def files(self) -> dict[str, Path]:
         """The files by their names in the build context."""
@@ -93,8 +100,10 @@ class BuildContext:
 FIREWALL = BuildContext(folder=IMAGES.parent / "firewall" / "image", name="firewall")
 """Not an agent's: it sets firewall rules where this process may not."""
 
-GATEWAY = BuildContext(folder=IMAGES / "gateway")
-"""Not an agent's either: what stands between agents and the world. Its folder is among theirs."""
+GATEWAY = BuildContext(folder=IMAGES / "gateway", named_by_content=True)
+"""Not an agent's either: what stands between agents and the world. Its folder is among theirs.
+
+It is replaced by itself where its image is another one, which is for its own installation to say."""
 
 
 def find_contexts() -> list[BuildContext]:

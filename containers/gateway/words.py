@@ -25,12 +25,13 @@ class Reach(StrEnum):
 class GatewaySpec:
     """Everything from which the gateway's container is made.
 
-    `key` is the content of its key file: Fernet keys, one in each line, of which the first one encrypts. `memory` is in
-    bytes, `nano_cpus` in billionths of a core. `environment` holds nothing secret.
+    `key` is the content of its key file: Fernet keys, one in each line, of which the first one encrypts. `image` is
+    empty for the one that this version of Berth builds. `memory` is in bytes, `nano_cpus` in billionths of a core.
+    `environment` holds nothing secret.
     """
 
     key: str = field(repr=False)
-    image: str = "berth/gateway:latest"
+    image: str = ""
     memory: int = 512 * MEBIBYTE
     nano_cpus: int = 1_000_000_000
     pids: int = 64

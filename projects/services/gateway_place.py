@@ -1,6 +1,7 @@
 """Where the gateway is, and what it is made from."""
 
 import base64
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Network
@@ -12,13 +13,21 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
 from accounts.moments import is_recent
+from containers.errors import EngineRefusedError, GatewayMissingError
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.get_engine import get_engine
 from projects.models import Gateway
 
+log = logging.getLogger(__name__)
+
 CREDENTIAL_ALONE = (
     "The gateway does not see which agent asks, because the agents' firewall cannot be set: a virtual credential "
     "counts from anywhere."
+)
+
+DOES_NOT_WORK = (
+    "The gateway does not do what it is to do. Agents that run behind it reach nobody while it is down, and none is "
+    "started without it; BERTH_GATEWAY=off starts them with their real credentials."
 )
 
 FOUND_FOR = timedelta(seconds=30)
@@ -32,10 +41,18 @@ class Place:
 
 
 def find_gateway() -> Place:
-    """As the watcher has found it a moment ago. Otherwise sees to it that it runs. Raises `EngineError`."""
+    """As the watcher has found it a moment ago. Otherwise sees to it that it runs.
+
+    Raises `GatewayMissingError` where the engine cannot have it run, which is no fault of the agent that is to start,
+    and other `EngineUnavailableError`s.
+    """
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
     if row is None or row.host is None or not is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
-        return ensure_gateway()
+        try:
+            return ensure_gateway()
+        except EngineRefusedError as error:
+            log.warning("No agent is started, because the gateway does not run: %s", error)
+            raise GatewayMissingError from error
     return _read(row)
 
 
@@ -69,13 +86,17 @@ def knows_sources() -> bool:
 
 def describe_trouble() -> str:
     """What staff have to know of the gateway, in a sentence; empty where all is well."""
-    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
-    row = here.first()
+    row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
     if row is None:
         return ""
     if row.warning:
-        return f"The gateway does not do what it is to do: {row.warning}"
-    return "" if row.knows_sources else CREDENTIAL_ALONE
+        return f"{DOES_NOT_WORK} What is wrong: {row.warning}"
+    return CREDENTIAL_ALONE if row.host is not None and not row.knows_sources else ""
+
+
+def is_in_trouble() -> bool:
+    """Whether it does not do what it is to do."""
+    return Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(warning="").exists()
 
 
 @sensitive_variables()

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from accounts import clock
-from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError
+from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError, GatewayMissingError
 from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
@@ -167,7 +167,7 @@ def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool
     try:
         with command_deadline(repair_within(project.agent_type)):
             is_repaired = carry_out(remedy, project)
-    except FirewallMissingError as error:
+    except (FirewallMissingError, GatewayMissingError) as error:
         result.failed.append(f"{name}: {error}")
         return True  # none of the project's fault; the watcher logs why
     except EngineUnavailableError:

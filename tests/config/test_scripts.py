@@ -68,9 +68,9 @@ def test_without_a_registry_the_first_run_shows_no_error(machine: Path) -> None:
     assert "Error" not in done.stdout + done.stderr
     assert "failed" not in done.stdout + done.stderr
     assert calls(machine) == [
-        "manage.py build_images",
+        "manage.py build_images --first-run",
         "apt-get install -y --no-install-recommends mmdebstrap",
-        "manage.py build_images --no-pull",  # the registry is asked once
+        "manage.py build_images --first-run --no-pull",  # the registry is asked once
     ]
 
 
@@ -93,7 +93,7 @@ def test_where_nothing_may_be_installed_the_error_is_shown(machine: Path) -> Non
     assert done.returncode == 1
     assert "CommandError: There is no base image." in done.stderr
     assert "Building the images: failed." in done.stderr
-    assert calls(machine) == ["manage.py build_images"]
+    assert calls(machine) == ["manage.py build_images --first-run"]
 
 
 @pytest.mark.parametrize("has_mmdebstrap", [True, False])
@@ -105,4 +105,4 @@ def test_a_build_that_fails_is_shown_and_not_tried_again(machine: Path, *, has_m
     assert done.returncode == 1
     assert "CommandError: The base image could not be made." in done.stderr
     assert "The images could not be built. What stands above says why." in done.stderr
-    assert calls(machine) == ["manage.py build_images"]
+    assert calls(machine) == ["manage.py build_images --first-run"]

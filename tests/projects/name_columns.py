@@ -37,6 +37,13 @@ TYPED_BY_NOBODY = {
     "projects.watch.firewall_warning": "a sentence of ours",
     "projects.watch.names_warning": "a sentence of ours",
     "projects.enginehost.instance": "BERTH_INSTANCE",
+    "projects.gateway.instance": "BERTH_INSTANCE",
+    "projects.gateway.store": "drawn by lot",
+    "projects.gateway.subnet": "the engine's",
+    "projects.gateway.told_digest": "a digest",
+    "projects.gateway.warning": "a sentence of ours",
+    "projects.hourlyusage.model": "what the agent asked for, cleaned: tests/projects/gateway/test_usage_names.py",
+    "projects.hourlyusage.store": "drawn by lot",
 }
 """Every other column of text that a form could offer, and why it needs no such check."""
 

@@ -15,6 +15,7 @@ from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.exec_transport import ExecTransport
+from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError
 from containers.gateway.transport import NOT_THERE
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
@@ -39,6 +40,7 @@ class Gateway:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._containers = GatewayContainers(connection)
+        self._image = GATEWAY.image  # of the files that this process was started with
         self._known_id = ""
 
     def ensure(self, spec: GatewaySpec, *, has_rules: bool) -> GatewayAddress:
@@ -65,9 +67,12 @@ class Gateway:
     def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> Way:
         rows = self._containers.list()
         way = rows[0].way if rows else way
-        image_id = self._containers.read_image(spec.image)
+        image = spec.image or self._image
+        image_id = self._containers.read_image(image)
         if not image_id and not any(row.is_running for row in rows):
-            raise ImageMissingError(f"The image {spec.image} is not on the engine. Run `manage.py build_images` first.")
+            raise ImageMissingError(
+                f"The gateway's image {image} is not on the engine. Run `manage.py build_images gateway`."
+            )
         if image_id:
             plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
             if len(rows) != 1 or not rows[0].is_as_wanted(plan.made):

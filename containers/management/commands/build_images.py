@@ -2,20 +2,26 @@
 
 from argparse import ArgumentParser
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.docker_api import image_build
 from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
+from containers.docker_api.former_images import remove_former_gateways
 from containers.docker_api.image_build import (
     FIREWALL,
     GATEWAY,
     BuildContext,
     build_image,
     find_contexts,
+    inspect_image,
     is_current,
 )
 from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
@@ -26,15 +32,38 @@ from containers.programs import is_local_engine
 NO_BASE_IMAGE = 3
 """Exit code that tells `config/bin/run` to install mmdebstrap and try again."""
 
+DEFAULT_TYPE = "assistant"
+"""The agent type that Berth ships as the default."""
+
+AT_ONCE = 4
+"""Images that are built at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """What is to be built: on the base image of this id, with these labels."""
+
+    context: BuildContext
+    base: str
+    labels: Mapping[str, str]
+
 
 class Command(BaseCommand):
     requires_system_checks = ()
-    help = "Build the images of the gateway and the agent types as berth/<type>:latest, where anything has changed."
+    help = "Build the images of the gateway and the agent types, where anything has changed."
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._found_base: PinnedBase | None = None
+        self._printing = Lock()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
         parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
         parser.add_argument("--update-base", action="store_true", help="leave the base image that was built on so far")
+        parser.add_argument(
+            "--first-run", action="store_true", help="without types: only the default one, and those built before"
+        )
         parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
 
@@ -45,10 +74,11 @@ class Command(BaseCommand):
         connection = Connection()
         try:
             chosen = self._choose(connection, options)
-            for context in _select(options["types"]):
-                self._build(connection, context, chosen, options)
+            contexts = _select(connection, options["types"], is_first_run=options["first_run"])
+            self._build_all(connection, [self._plan(connection, each, chosen, options) for each in contexts])
             if not options["types"] and not (is_local_engine() and can_set_rules()):
                 self._build_firewall(connection, chosen, options)
+            remove_former_gateways(connection)
         except NoBaseImageError as error:
             raise CommandError(str(error), returncode=NO_BASE_IMAGE) from error
         except EngineError as error:
@@ -69,31 +99,44 @@ class Command(BaseCommand):
         message = f"The image {name} is not on the engine. Load it first, or leave --base-image out."
         raise CommandError(message)
 
-    def _build(
+    def _plan(
         self, connection: Connection, context: BuildContext, chosen: PinnedBase | None, options: dict[str, Any]
-    ) -> None:
+    ) -> _Build | None:
+        """None for an image that is up to date. Makes or pulls the base image where it is missing."""
         pull = not options["no_pull"]
-        pin = chosen or find_pin(connection, [context.image, *(each.image for each in find_contexts())])
+        known = [context.image, *(each.image for each in (*find_contexts(), GATEWAY))]
+        pin = chosen or find_pin(connection, known) or self._found_base
         if pin is None:
-            pin = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
+            pin = self._found_base = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
         labels = describe_build(context, pin)
         if not options["force"] and is_current(connection, context, labels):
             self._tell(f"{context.image} is up to date, on {pin}.")
-            return
+            return None
         base = fetch_base(connection, pin, pull=pull)
         self._tell(f"Building {context.image} on {pin}")
         for image in context.base_images().unpinned:
             self._tell(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
-        self._run(build_image(connection, context, base=base, labels=labels))
+        return _Build(context, base, labels)
+
+    def _build_all(self, connection: Connection, builds: Iterable[_Build | None]) -> None:
+        """At the same time: each waits for downloads, and few use all cores. Raises the first error, once all ended."""
+        wanted = [build for build in builds if build is not None]
+        with ThreadPoolExecutor(max(1, min(len(wanted), AT_ONCE))) as threads:
+            for done in [threads.submit(self._build, connection, build) for build in wanted]:
+                done.result()
+
+    def _build(self, connection: Connection, build: _Build) -> None:
+        context = build.context
+        self._run(context.type, build_image(connection, context, base=build.base, labels=build.labels))
         self._tell(f"{context.image} is built.")
 
-    def _run(self, lines: Iterator[str]) -> None:
+    def _run(self, name: str, lines: Iterator[str]) -> None:
         recent: deque[str] = deque(maxlen=20)
         try:
             for line in lines:
                 recent.append(line)
                 if line.startswith("Step "):
-                    self._tell(f"  {line[:110]}")
+                    self._tell(f"  {name}: {line[:110]}")
         except EngineError:
             self.stderr.write("\n".join(recent))
             raise
@@ -101,18 +144,25 @@ class Command(BaseCommand):
     def _build_firewall(self, connection: Connection, chosen: PinnedBase | None, options: dict[str, Any]) -> None:
         """Agents can do without it, so that its failure is none of theirs."""
         try:
-            self._build(connection, FIREWALL, chosen, options)
+            self._build_all(connection, [self._plan(connection, FIREWALL, chosen, options)])
         except EngineError as error:
             self.stderr.write(f"{error} Until it is built, Berth cannot set the agents' firewall rules.")
 
     def _tell(self, text: str) -> None:
-        self.stdout.write(text)
-        self.stdout.flush()
+        with self._printing:
+            self.stdout.write(text)
+            self.stdout.flush()
 
 
-def _select(types: list[str]) -> list[BuildContext]:
-    """What is named, or else the gateway, without which no agent has a way out, and then all agent types."""
+def _select(connection: Connection, types: list[str], *, is_first_run: bool = False) -> list[BuildContext]:
+    """What is named, or else the gateway, without which no agent has a way out, and all agent types.
+
+    For `is_first_run` only those of them that are on the engine already, and the one that a first deploy takes.
+    """
     contexts = find_contexts()
     if types:
         return [each for each in (GATEWAY, *contexts, FIREWALL) if each.type in types]
-    return [*([GATEWAY] if GATEWAY.folder.parent == image_build.IMAGES else []), *contexts]
+    if is_first_run:
+        contexts = [each for each in contexts if each.type == DEFAULT_TYPE or inspect_image(connection, each.image)]
+    has_gateway = settings.BERTH_GATEWAY and GATEWAY.folder.parent == image_build.IMAGES
+    return [*([GATEWAY] if has_gateway else []), *contexts]

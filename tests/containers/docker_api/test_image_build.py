@@ -58,8 +58,9 @@ def test_the_shipped_types_are_found() -> None:
 
 
 def test_the_gateway_is_built_before_the_agents_that_need_it() -> None:
-    assert build_images._select([])[:2] == [GATEWAY, *find_contexts()][:2]
-    assert [each.type for each in build_images._select(["assistant", "firewall", "gateway"])] == [
+    nobody: Any = None
+    assert build_images._select(nobody, [])[:2] == [GATEWAY, *find_contexts()][:2]
+    assert [each.type for each in build_images._select(nobody, ["assistant", "firewall", "gateway"])] == [
         "gateway", "assistant", "firewall",
     ]  # fmt: skip
     assert GATEWAY not in find_contexts()

@@ -1,4 +1,7 @@
-"""When a change takes effect: at the next start, or at once with `restart=true`."""
+"""When a change takes effect: a credential at once, all else at the next start, or now with `restart=true`."""
+
+from collections.abc import Callable
+from typing import Any
 
 from rest_framework.test import APIClient
 
@@ -8,9 +11,14 @@ from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TE
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.api.commands import Change, deploys
+from tests.projects.given_credentials import credentials_of
+
+OTHERS = {"telegram_bot_token": CANARY_OTHER_TELEGRAM_TOKEN, "agent_api_key": CANARY_OTHER_API_KEY}
 
 
-def test_a_change_waits_for_the_next_start(change: Change, project: Project, engine: MemoryEngine) -> None:
+def test_a_change_waits_for_the_next_start_and_a_credential_does_not(
+    change: Change, project: Project, engine: MemoryEngine
+) -> None:
     answer = change(
         apiKey=CANARY_OTHER_API_KEY,
         telegramToken=CANARY_OTHER_TELEGRAM_TOKEN,
@@ -19,6 +27,19 @@ def test_a_change_waits_for_the_next_start(change: Change, project: Project, eng
     )
     assert (answer.status_code, answer.json()["status"]) == (200, "running")
     assert deploys(engine) == 1
+    assert credentials_of(engine, project) == OTHERS
+    container = engine.containers[project.container_name]
+    assert container.spec is not None
+    assert container.spec.memory == 1024 << 20
+    assert "AGENT_MODEL" not in container.spec.environment
+
+
+def test_without_the_gateway_so_does_a_credential(
+    deploy: Callable[..., Project], api: APIClient, engine: MemoryEngine, settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    project = deploy()
+    assert api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY}).status_code == 200
     assert engine.secrets_of(project.container_name)["agent_api_key"] == CANARY_API_KEY
 
 
@@ -34,10 +55,7 @@ def test_restart_true_applies_it_now(change: Change, project: Project, engine: M
     assert (answer.status_code, answer.json()["status"]) == (200, "running")
     container = engine.containers[project.container_name]
     assert container.container_id != before
-    assert engine.secrets_of(project.container_name) == {
-        "telegram_bot_token": CANARY_OTHER_TELEGRAM_TOKEN,
-        "agent_api_key": CANARY_OTHER_API_KEY,
-    }
+    assert credentials_of(engine, project) == OTHERS
     assert container.spec is not None
     assert container.spec.memory == 512 << 20
     assert container.spec.environment["AGENT_MODEL"] == "small-2"
@@ -54,7 +72,7 @@ def test_a_stopped_project_gets_it_at_its_start(
     api.post(f"/api/projects/{project.id}/control", {"action": "stop"})
     assert change(apiKey=CANARY_OTHER_API_KEY).json()["status"] == "stopped"
     api.post(f"/api/projects/{project.id}/control", {"action": "start"})
-    assert engine.secrets_of(project.container_name)["agent_api_key"] == CANARY_OTHER_API_KEY
+    assert credentials_of(engine, project)["agent_api_key"] == CANARY_OTHER_API_KEY
 
 
 def test_a_restart_that_the_engine_cannot_do_is_said_and_the_change_stays(

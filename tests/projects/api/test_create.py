@@ -10,6 +10,7 @@ from containers.identity import container_name, own_labels
 from projects.models import Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
+from tests.projects.given_credentials import credentials_of
 
 DETAIL = {
     "id", "name", "status", "plan", "created_at", "type", "settings", "bot", "provider", "telegram_token_hint",
@@ -44,15 +45,17 @@ def test_the_container_gets_the_plan_the_labels_and_the_secrets(
         "berth.owner": str(project.owner_id),
         "berth.generation": "1",
         "berth.user": str(project.uid),
+        "berth.address": str(project.address),
     }
     assert container.spec.environment == {
-        "TELEGRAM_API_BASE": "https://api.telegram.org",
+        "TELEGRAM_API_BASE": "http://172.30.0.2:8080/tg",
+        "AGENT_API_BASE": "http://172.30.0.2:8080/llm/v1",
         "AGENT_PROVIDER": "openai",
         "AGENT_MODEL": "small-1",
         "AGENT_INSTRUCTIONS": "Be brief.\nBe kind.",
         "AGENT_ALLOWED_USERS": "7,@alice",
     }
-    assert engine.secrets_of(project.container_name) == {
+    assert credentials_of(engine, project) == {
         "telegram_bot_token": CANARY_TELEGRAM_TOKEN,
         "agent_api_key": CANARY_API_KEY,
     }
@@ -77,7 +80,8 @@ def test_text_is_trimmed(api: APIClient, body: dict[str, Any], engine: MemoryEng
         "/api/projects", body | {"name": "  Pilot ", "telegramToken": f" {CANARY_TELEGRAM_TOKEN}\n"}
     ).json()
     assert detail["name"] == "Pilot"
-    assert engine.secrets_of(container_name(detail["id"]))["telegram_bot_token"] == CANARY_TELEGRAM_TOKEN
+    project = Project.objects.get(pk=detail["id"])
+    assert credentials_of(engine, project)["telegram_bot_token"] == CANARY_TELEGRAM_TOKEN
 
 
 def test_names_may_repeat(deploy: Any) -> None:

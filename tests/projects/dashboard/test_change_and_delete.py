@@ -15,6 +15,7 @@ from tests.canaries import (
 )
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import Fields, path_of, text_of
+from tests.projects.given_credentials import credentials_of
 
 
 def test_a_form_that_changes_nothing_changes_nothing(deploy: Any, change: Any, dashboard: Client) -> None:
@@ -34,7 +35,19 @@ def test_what_the_form_does_not_show_is_kept(deploy: Any, change: Any) -> None:
     assert changed.settings == {"allowed_users": [5], "provider": "openai", "instructions": "New"}
 
 
-def test_new_credentials_reach_the_agent_with_restart_now(change: Any, project: Project, engine: MemoryEngine) -> None:
+def test_new_credentials_reach_the_agent_at_once(change: Any, project: Project, engine: MemoryEngine) -> None:
+    sent = {"telegram_token": CANARY_OTHER_TELEGRAM_TOKEN, "api_key": CANARY_OTHER_API_KEY}
+    before = engine.containers[project.container_name].container_id
+    assert change(project, **sent).status_code == 302
+    assert set(credentials_of(engine, project).values()) == set(sent.values())
+    assert engine.containers[project.container_name].container_id == before
+
+
+def test_without_the_gateway_they_reach_it_with_restart_now(
+    change: Any, deploy: Any, engine: MemoryEngine, settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    project = deploy()
     sent = {"telegram_token": CANARY_OTHER_TELEGRAM_TOKEN, "api_key": CANARY_OTHER_API_KEY}
     assert change(project, **sent).status_code == 302
     before = set(engine.secrets_of(project.container_name).values())

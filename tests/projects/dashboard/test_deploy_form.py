@@ -15,6 +15,7 @@ from tests.canaries import (
 )
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import Fields, path_of, text_of
+from tests.projects.given_credentials import credentials_of
 
 
 def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine: MemoryEngine) -> None:
@@ -31,7 +32,7 @@ def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine
         "model": "gpt-4o-mini",
         "allowed_users": ["@alice_a", "12345", "@bob_b"],
     }
-    assert set(engine.secrets_of(project.container_name).values()) == {CANARY_TELEGRAM_TOKEN, CANARY_API_KEY}
+    assert set(credentials_of(engine, project).values()) == {CANARY_TELEGRAM_TOKEN, CANARY_API_KEY}
     event = Event.objects.get()
     assert (event.actor, event.source, event.address) == ("alice@example.com", "dashboard", "127.0.0.1")
 

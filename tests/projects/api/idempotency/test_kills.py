@@ -16,12 +16,15 @@ from django.db import connection
 
 from accounts import clock
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from projects.models import IdempotencyRecord, Project
+from projects.models import Gateway, IdempotencyRecord, Project
 from projects.models.idempotency import PENDING_FOR
+from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.api.idempotency.records import age
+from tests.projects.gateway.entries import counts_for
+from tests.projects.telling import FIRST, LAST, tell_in_the_same_thread
 from tests.sampling import Some
 
 SILENT, REFUSED = EngineUnavailableError, EngineRefusedError
@@ -32,6 +35,7 @@ DEPLOYS = {
     "one that meets a silent engine": (("deploy.start", SILENT),),
     LEAVING: (("deploy.start", REFUSED), ("remove", SILENT)),
 }
+OFF = "without the gateway"
 
 
 class Killed(BaseException):
@@ -60,7 +64,7 @@ class Reaper:
 
 
 @contextmanager
-def killed_at(point: int, engine: MemoryEngine) -> Iterator[Reaper]:
+def killed_at(point: int, engine: MemoryEngine, when: str) -> Iterator[Reaper]:
     reaper, step = Reaper(point), engine._step
 
     def mortal(name: str) -> None:
@@ -69,12 +73,14 @@ def killed_at(point: int, engine: MemoryEngine) -> Iterator[Reaper]:
 
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(reaper.statement):
         patch.setattr(engine, "_step", mortal)
+        tell_in_the_same_thread(patch, when)
         yield reaper
 
 
 def start_over(engine: MemoryEngine, failures: Any) -> None:
     Project.objects.all().delete()
     IdempotencyRecord.objects.all().delete()
+    Gateway.objects.all().delete()
     engine.reset()
     for verb, error in failures:
         engine.fail(verb, error)
@@ -104,23 +110,31 @@ def assert_one_is_made(create: Callable[..., Any], engine: MemoryEngine) -> None
     let_time_pass()
     reconcile()
     reconcile()
+    look_after_gateway()
     made = Project.objects.get()
+    assert not made.is_behind_gateway or counts_for(engine, made) == (True, True)
     assert str(made.pk) == answers[0].json()["id"]
     assert [each.key for each in engine.containers.values()] == [str(made.pk)]
 
 
 @pytest.mark.one_database
 @pytest.mark.parametrize(
-    ("deploy", "first"),
-    [*((deploy, "the retry") for deploy in DEPLOYS), (GOOD, "a round"), (LEAVING, "a round")],
+    ("deploy", "first", "when"),
+    [
+        (GOOD, "the retry", FIRST),
+        *((deploy, "the retry", OFF) for deploy in DEPLOYS if deploy != GOOD),
+        (GOOD, "a round", LAST),
+        (LEAVING, "a round", LAST),
+    ],
 )
 def test_a_retry_waits_no_longer_than_for_the_project(
-    create: Callable[..., Any], engine: MemoryEngine, some: Some, deploy: str, first: str
+    create: Callable[..., Any], engine: MemoryEngine, some: Some, settings: Any, deploy: str, first: str, when: str
 ) -> None:
+    settings.BERTH_GATEWAY = when != OFF
     failures = DEPLOYS[deploy]
     for point in some(range(100), one_in=3, first=list(DEPLOYS).index(deploy) + (first == "a round")):
         start_over(engine, failures)
-        with killed_at(point, engine) as reaper:
+        with killed_at(point, engine, when) as reaper:
             with suppress(Killed):
                 create()
             is_over = not reaper.is_dead

@@ -1,0 +1,28 @@
+"""Removes images of the gateway that a former version of Berth has built, and that nobody uses any more."""
+
+import time
+from contextlib import suppress
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.docker_api.image_build import GATEWAY
+from containers.errors import EngineError
+
+KEPT_FOR = 7 * 24 * 3600
+"""Seconds since it was built. Another installation on this engine may have built one and not used it yet."""
+
+
+def remove_former_gateways(connection: Connection) -> None:
+    """One that a container was made from stays: the engine refuses to remove it. A failure is none of the caller's."""
+    with suppress(EngineError):
+        for image in _find_former(connection):
+            with suppress(EngineError), connection.call() as client:
+                client.remove_image(image)
+
+
+def _find_former(connection: Connection) -> list[str]:
+    until = time.time() - KEPT_FOR
+    with connection.call() as client, understand_answer():
+        found = client.images(GATEWAY.repository)
+        old = [name for each in found if each["Created"] < until for name in each["RepoTags"] or []]
+    return [name for name in old if name != GATEWAY.image]

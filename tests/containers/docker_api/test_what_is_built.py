@@ -1,0 +1,128 @@
+"""Which images are built: those that a first deploy takes, of exactly the files that are there."""
+
+import io
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import docker
+import pytest
+from django.core.management import call_command
+
+from containers.docker_api import former_images, image_build
+from containers.docker_api.client import Connection
+from containers.docker_api.image_build import GATEWAY, BuildContext
+from containers.management.commands import build_images
+from tests.containers.docker_under_test import DockerUnderTest
+
+NOBODY: Any = None
+"""In place of an engine that is not asked."""
+
+
+@pytest.fixture
+def types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of agent types: the default one and two others, of which one is on the engine."""
+    for name in ("assistant", "built", "unbuilt"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")
+    monkeypatch.setattr(image_build, "IMAGES", tmp_path)
+    monkeypatch.setattr(build_images, "inspect_image", lambda _, image: image == "berth/built:latest" or None)
+    return tmp_path
+
+
+def test_the_first_run_builds_the_default_type_and_what_was_built_before(types: Path) -> None:
+    assert [each.type for each in build_images._select(NOBODY, [], is_first_run=True)] == ["assistant", "built"]
+    assert [each.type for each in build_images._select(NOBODY, [])] == ["assistant", "built", "unbuilt"]
+    assert [each.type for each in build_images._select(NOBODY, ["unbuilt"], is_first_run=True)] == ["unbuilt"]
+
+
+def test_without_the_gateway_its_image_is_built_on_request_only(settings: Any) -> None:
+    assert GATEWAY in build_images._select(NOBODY, [])
+    settings.BERTH_GATEWAY = False
+    assert GATEWAY not in build_images._select(NOBODY, [])
+    assert build_images._select(NOBODY, ["gateway"]) == [GATEWAY]
+
+
+def test_other_files_make_another_image_of_the_gateway(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM ${BASE_IMAGE}\n")
+    ours = BuildContext(folder=tmp_path, name="gateway", named_by_content=True)
+    before = ours.image
+    assert before == BuildContext(folder=tmp_path, name="gateway", named_by_content=True).image
+    assert before.startswith("berth/gateway:")
+    assert not before.endswith("latest")
+    (tmp_path / "Dockerfile").write_text("FROM ${BASE_IMAGE}\nUSER 1\n")
+    assert ours.image != before
+
+
+def test_images_are_built_at_the_same_time_and_the_first_failure_is_told(
+    types: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2, timeout=60)
+
+    def build(_: Any, context: BuildContext, *, base: str, labels: Mapping[str, str]) -> Iterator[str]:
+        both.wait()
+        yield f"Step 1/1 : of {context.type} on {base}"
+
+    monkeypatch.setattr(build_images, "build_image", build)
+    printed = StringIO()
+    contexts = [BuildContext(folder=types / name) for name in ("assistant", "built")]
+    command = build_images.Command(stdout=printed)
+    command._build_all(NOBODY, [None, *(build_images._Build(context, "base", {}) for context in contexts)])
+    for name in ("assistant", "built"):
+        assert f"  {name}: Step 1/1 : of {name} on base" in printed.getvalue()
+        assert f"berth/{name}:latest is built." in printed.getvalue()
+
+
+@pytest.fixture
+def former(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Two former images of a gateway that nobody else builds: of the first one a container was made."""
+    client, repository = docker_under_test.client, f"berth-test/gateway-{uuid4().hex[:8]}"
+    monkeypatch.setattr(BuildContext, "repository", repository)
+    names = [f"{repository}:used", f"{repository}:unused"]
+    for name in names:
+        for _ in client.build(fileobj=dockerfile(name), tag=name, rm=True):
+            pass
+    container = client.create_container(names[0], name=uuid4().hex, command="true")["Id"]
+    yield names
+    client.remove_container(container, force=True)
+    for name in names:
+        try:
+            client.remove_image(name, force=True)
+        except docker.errors.ImageNotFound:
+            continue
+
+
+def dockerfile(name: str) -> Any:
+    return io.BytesIO(f"FROM scratch\nLABEL of={name}\n".encode())
+
+
+@pytest.mark.docker
+def test_a_former_image_of_the_gateway_goes_when_it_is_old_and_unused(
+    former: list[str], docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def there() -> list[str]:
+        found = docker_under_test.client.images(former[0].partition(":")[0])
+        return sorted(name for each in found for name in each["RepoTags"])
+
+    former_images.remove_former_gateways(Connection())
+    assert there() == sorted(former), "Somebody may have built it a moment ago, for an installation of his own."
+    later = time.time() + former_images.KEPT_FOR + 3600
+    monkeypatch.setattr(time, "time", lambda: later)
+    former_images.remove_former_gateways(Connection())
+    assert there() == [former[0]]
+
+
+@pytest.mark.docker
+def test_a_failure_of_that_is_none_of_the_build(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fall_silent(*_: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr("containers.docker_api.client.DockerClient.images", fall_silent)
+    former_images.remove_former_gateways(Connection())
+    call_command("build_images", "gateway", "--no-pull", stdout=StringIO())

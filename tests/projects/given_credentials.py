@@ -1,0 +1,15 @@
+"""The credentials that an agent has the use of: those in its files, or behind the gateway those that it puts in."""
+
+from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import digest
+
+
+def credentials_of(engine: MemoryEngine, project: Project) -> dict[str, str]:
+    """By the names of the files. Not those whose virtual ones are void, or none that the gateway knows."""
+    files = engine.secrets_of(project.container_name)
+    entry = engine.gateway_program.entries.get(str(project.pk))
+    bot, provider = ((entry or {}).get(name) or {} for name in ("telegram", "provider"))
+    real = {bot.get("virtual"): bot.get("token"), provider.get("virtual"): provider.get("key")}
+    given = {name: real.get(digest(value.partition(":")[2] or value)) for name, value in files.items()}
+    return {name: value or files[name] for name, value in given.items() if value or "bvk_" not in files[name]}
