@@ -113,7 +113,10 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503)},
     )
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Change a project. It reaches the agent at its next start, or now with `?restart=true`."""
+        """Change a project. It reaches the agent at its next start, or now with `?restart=true`.
+
+        Behind the gateway a new token, key or budget is in force at once.
+        """
         project, restart = self.get_object(), read_flag(request, "restart")
         serializer = ProjectChangeSerializer(project, data=request.data)
         serializer.is_valid(raise_exception=True)

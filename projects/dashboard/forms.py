@@ -77,7 +77,7 @@ class ChangeProjectForm(ProjectForm):
     restart = forms.BooleanField(
         label="Restart now",
         required=False,
-        help_text="Otherwise the change reaches the agent at its next start.",
+        help_text="Otherwise a change counts from the next start on, and behind the gateway a credential at once.",
     )
 
     def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:

@@ -19,6 +19,7 @@ from tests.leftovers import remove_leftovers
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
+from tests.without_gateway import WITHOUT_GATEWAY
 
 EMAIL, PASSWORD = "bench@example.org", "benchmark-password-7"
 SETUP = """
@@ -71,7 +72,7 @@ def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, 
             BERTH_VERIFY_CREDENTIALS="off",
             BERTH_ADMIN_EMAIL=EMAIL,
             BERTH_ADMIN_PASSWORD=PASSWORD,
-            **(environment or {}),
+            **(WITHOUT_GATEWAY | dict(environment or {})),
         )
         manage(server, "prepare")
         manage(server, "shell", "--no-imports", "-c", SETUP.format(image=image))

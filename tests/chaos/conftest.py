@@ -83,6 +83,7 @@ def real_engine(
     def use(url: str = "") -> None:
         settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
         settings.BERTH_INSTANCE = docker_instance.name
+        settings.BERTH_GATEWAY = False  # tests/without_gateway.py says why
         settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
         add_offers(AgentType, Plan, docker_instance.image)
         if url:

@@ -22,6 +22,7 @@ from tests.e2e.service import make_database
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
+from tests.without_gateway import WITHOUT_GATEWAY
 
 HANG_GUARD = 60.0
 
@@ -62,6 +63,7 @@ class Site:
             "BERTH_DATA_DIR": str(self.folder / "var"),
             "BERTH_INSTANCE": self.docker_instance.name,
             "BERTH_VERIFY_CREDENTIALS": "off",
+            **WITHOUT_GATEWAY,
         }
         prepared = self.run(self.prepared_by, self.docker_instance.image)
         assert prepared.returncode == 0, prepared.stderr

@@ -1,6 +1,7 @@
-"""The README's first page: from an empty folder to an agent that answers, and back."""
+"""The README's first page: from an empty folder to an agent that answers, and back. With the gateway, as shipped."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
+from tests.containers.inside import run_inside
 from tests.e2e.service import Service
 from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
 from tests.fakes.provider import FakeProvider
@@ -54,11 +56,24 @@ def test_a_user_deploys_an_agent_and_it_answers(
     assert reply.chat_id == ALICE
     assert provider.asked()[-1].key == CANARY_API_KEY
 
-    # Nothing on the engine gives a credential away.
+    # Nothing on the engine gives a credential away, and the agent's container has none.
     [listed] = service.engine.containers(all=True, filters={"label": [f"berth.project={project}"]})
     name = listed["Id"]
-    assert find_canary(str(service.engine.inspect_container(name))) is None
-    assert find_canary(service.engine.logs(name)) is None
+    for container in (name, gateway_of(service)):
+        assert find_canary(str(service.engine.inspect_container(container))) is None
+        assert find_canary(service.engine.logs(container)) is None
+    files = run_inside(service.engine, name, "cat", "/run/secrets/telegram_bot_token", "/run/secrets/agent_api_key")
+    assert files[0] == 0
+    assert files[1].count("bvk_") == 2
+    assert find_canary(files[1]) is None
+
+    # A new key is in use with the next message, by the same container.
+    changed = service.call("PATCH", f"/api/projects/{project}", {"apiKey": CANARY_OTHER_API_KEY}, token)
+    assert changed.status == 200, changed.text
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With another key?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With another key?", timeout=GENEROUS)
+    assert provider.asked()[-1].key == CANARY_OTHER_API_KEY
+    assert [each["Id"] for each in service.engine.containers(filters={"label": [f"berth.project={project}"]})] == [name]
 
     # Stop: no further polls arrive.
     stopped = service.call("POST", f"/api/projects/{project}/control", {"action": "stop"}, token)
@@ -73,14 +88,31 @@ def test_a_user_deploys_an_agent_and_it_answers(
     assert started["status"] == "running"
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Anybody there?", timeout=GENEROUS)
 
-    # Restart with a changed key.
-    changed = service.call("PATCH", f"/api/projects/{project}", {"apiKey": CANARY_OTHER_API_KEY}, token)
+    # Restart: with what was changed.
+    changed = service.call("PATCH", f"/api/projects/{project}", {"settings": {"model": "small-2"}}, token)
     assert changed.status == 200, changed.text
     restarted = carry_out(service, token, project, "restart")
     assert restarted["status"] == "running"
-    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With the new key?")
-    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With the new key?", timeout=GENEROUS)
-    assert provider.asked()[-1].key == CANARY_OTHER_API_KEY
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With the new model?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With the new model?", timeout=GENEROUS)
+    assert provider.asked()[-1].model == "small-2"
+
+    # What it has used is counted.
+    detail = wait_until(lambda: used(service, token, project), within=GENEROUS, every=0.5)
+    assert detail["usage"]["today"]["tokens"] > 0
+
+
+def gateway_of(service: Service) -> str:
+    """The id of the gateway's container."""
+    chosen = {"label": [f"berth.gateway={service.environment['BERTH_INSTANCE']}"]}
+    [found] = service.engine.containers(filters=chosen)
+    return str(found["Id"])
+
+
+def used(service: Service, token: str, project: str) -> Any:
+    """The project's detail, as soon as the watcher has read what the agent has used."""
+    detail = service.call("GET", f"/api/projects/{project}", token=token).json
+    return detail if detail["usage"]["today"]["requests"] >= 4 else None
 
 
 def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(service: Service, token: str) -> None:

@@ -15,6 +15,7 @@ from urllib.error import URLError
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
+from tests.without_gateway import WITHOUT_GATEWAY
 
 PATIENCE = 120.0
 """Seconds after which a start, an end or an answer is taken for hanging."""
@@ -58,6 +59,7 @@ class Installed:
             "BERTH_INSTANCE": f"berth-test-{os.getpid()}"[:20],
             "BERTH_ADMIN_PASSWORD": "a-password-of-tests",
             "PYTHONUNBUFFERED": "1",
+            **WITHOUT_GATEWAY,
             **environment,
         }
 
