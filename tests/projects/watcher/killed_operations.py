@@ -1,6 +1,6 @@
 """Every operation of a project, and a process that is killed at each of its steps."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,6 +26,7 @@ STEPS = (
 )
 
 
+OF_GATEWAY = ("agents_network", "ensure_gateway", "gateway")
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
@@ -34,7 +35,7 @@ class KilledError(BaseException):
 
 
 @contextmanager
-def killed_at(number: int, engine: MemoryEngine) -> Iterator[list[str]]:
+def killed_at(number: int, engine: MemoryEngine, steps: Sequence[str] = STEPS) -> Iterator[list[str]]:
     """The effect of this number does not happen any more. The list has the effects up to then."""
     effects: list[str] = []
 
@@ -48,14 +49,14 @@ def killed_at(number: int, engine: MemoryEngine) -> Iterator[list[str]]:
             count(sql.split(maxsplit=1)[0])
         return run(sql, *arguments)
 
-    for step in STEPS:
+    for step in steps:
         engine.slow(step, lambda step=step: count(step))
     try:
         with connection.execute_wrapper(execute), suppress(KilledError):
             yield effects
     finally:
         transaction.set_rollback(False)  # what was killed in a transaction is undone already; the test's own goes on
-        for step in STEPS:
+        for step in steps:
             engine.slow(step, None)
 
 
