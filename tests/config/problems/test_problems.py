@@ -58,6 +58,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.GatewayMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.StillStoppingError(SENTENCE), 503, "still_stopping", {"Retry-After": "10"}),
     (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
+    (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
     (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),
     (containers.SupersededError(SENTENCE), 409, "superseded", {}),
