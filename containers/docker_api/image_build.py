@@ -5,7 +5,7 @@ import io
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,11 +156,12 @@ def build_image(
             decode=True,
             timeout=_STEP_SILENCE,
         )
-        for progress in answer:
-            if "error" in progress:
-                message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
-                raise EngineRefusedError(message)
-            yield from str(progress.get("stream", "")).splitlines()
+        with closing(answer):  # with its socket, also where a thread keeps the error
+            for progress in answer:
+                if "error" in progress:
+                    message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
+                    raise EngineRefusedError(message)
+                yield from str(progress.get("stream", "")).splitlines()
     if replaced:
         _remove_replaced(connection, replaced["Id"], context.image)
 

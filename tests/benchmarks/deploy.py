@@ -1,15 +1,19 @@
 """How much the API adds to what the engine itself takes: deploy and stop, among 0, 100 and 300 other containers.
 
-    python -m tests.benchmarks.deploy [--rounds 25] [--others 0 100 300]
+    python -m tests.benchmarks.deploy [--rounds 25] [--others 0 100 300] [--gateway]
 
 Each round does the same to the engine twice, by hand (docker's low-level client, the same create payload) and through
 the API, in turn, so that both see the same machine. Raw deploy comes in two kinds: create and start alone, and with the
-delivery of the secrets (an archive put into the container's volume), which every deploy of ours includes.
+delivery of the secrets (an archive put into the container's volume), which every deploy of ours includes. With
+`--gateway` each round also goes through a second server, whose agents are behind the gateway.
 """
 
 import argparse
 import statistics
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -21,12 +25,14 @@ from tests import busybox
 from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images
 from tests.engines import connect
+from tests.gateway.image import ensure_gateway_image
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--others", type=int, nargs="*", default=[0, 100, 300])
+    parser.add_argument("--gateway", action="store_true", help="the same with the gateway, and what it adds")
     options = parser.parse_args()
     if not busybox.BUSYBOX.exists():
         sys.stderr.write(
@@ -36,26 +42,41 @@ def main() -> None:
     raw = Raw()
     image = raw.make_image()
     print_row(
-        "others", "raw ms", "raw+secrets ms", "API ms", "API/raw", "API/raw+secrets", "stop raw ms", "stop API/raw"
-    )
+        "others", "raw ms", "raw+secrets ms", "API ms", "API/raw", "API/raw+secrets", "stop raw ms", "stop API/raw",
+        *(["gateway ms", "gateway/API", "stop gateway/API"] if options.gateway else []),
+    )  # fmt: skip
     try:
-        with serving(image=image) as server:
+        with ExitStack() as stack:
+            server = stack.enter_context(serving(image=image))
+            behind = stack.enter_context(serving_gateway(raw, image)) if options.gateway else None
+            stack.callback(raw.clean_up)  # before the network goes, which it shares
             raw.prepare(server)
             for others in options.others:
                 raw.surround(others)
-                measure(raw, server, others=others, rounds=options.rounds)
-            raw.clean_up()  # before the network goes, which it shares
+                measure(raw, server, behind, others=others, rounds=options.rounds)
     finally:
         raw.client.close()
 
 
-def measure(raw: "Raw", server: Server, *, others: int, rounds: int) -> None:
-    client = server.connect()
-    figures: dict[str, list[float]] = {name: [] for name in ("raw", "sealed", "api", "raw stop", "api stop")}
+@contextmanager
+def serving_gateway(raw: "Raw", image: str) -> Iterator[Server]:
+    """A second server, and its gateway."""
+    ensure_gateway_image(raw.client)
+    with serving(image=image, environment={"BERTH_GATEWAY": "on"}) as server:
+        api_round(server.connect(), 0)  # which has the gateway made, unless the watcher has
+        yield server
+
+
+def measure(raw: "Raw", server: Server, behind: Server | None, *, others: int, rounds: int) -> None:
+    client, second = server.connect(), behind.connect() if behind else None
+    figures: dict[str, list[float]] = defaultdict(list)
     for number in range(rounds + 2):
         took = raw.round(with_secrets=False), raw.round(with_secrets=True), api_round(client, number)
+        with_gateway = api_round(second, number) if second else (0.0, 0.0)
         if number < 2:  # warm-up
             continue
+        figures["gateway"].append(with_gateway[0])
+        figures["gateway stop"].append(with_gateway[1])
         figures["raw"].append(took[0][0])
         figures["sealed"].append(took[1][0])
         figures["api"].append(took[2][0])
@@ -64,7 +85,13 @@ def measure(raw: "Raw", server: Server, *, others: int, rounds: int) -> None:
     medians = {name: statistics.median(values) for name, values in figures.items()}
     ratio = [
         "{1:.2f} ({0:.2f}-{2:.2f})".format(*median_ratio(figures[ours], figures[theirs]))
-        for ours, theirs in (("api", "raw"), ("api", "sealed"), ("api stop", "raw stop"))
+        for ours, theirs in (
+            ("api", "raw"),
+            ("api", "sealed"),
+            ("api stop", "raw stop"),
+            ("gateway", "api"),
+            ("gateway stop", "api stop"),
+        )
     ]
     print_row(
         others,
@@ -72,6 +99,7 @@ def measure(raw: "Raw", server: Server, *, others: int, rounds: int) -> None:
         *ratio[:2],
         f"{medians['raw stop']:.0f}",
         ratio[2],
+        *([f"{medians['gateway']:.0f}", *ratio[3:]] if behind else []),
     )
 
 

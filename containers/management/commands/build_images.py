@@ -104,7 +104,7 @@ class Command(BaseCommand):
     ) -> _Build | None:
         """None for an image that is up to date. Makes or pulls the base image where it is missing."""
         pull = not options["no_pull"]
-        known = [context.image, *(each.image for each in (*find_contexts(), GATEWAY))]
+        known = [each.image for each in (context, *find_contexts(), *_find_gateway())]
         pin = chosen or find_pin(connection, known) or self._found_base
         if pin is None:
             pin = self._found_base = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
@@ -164,5 +164,9 @@ def _select(connection: Connection, types: list[str], *, is_first_run: bool = Fa
         return [each for each in (GATEWAY, *contexts, FIREWALL) if each.type in types]
     if is_first_run:
         contexts = [each for each in contexts if each.type == DEFAULT_TYPE or inspect_image(connection, each.image)]
-    has_gateway = settings.BERTH_GATEWAY and GATEWAY.folder.parent == image_build.IMAGES
-    return [*([GATEWAY] if has_gateway else []), *contexts]
+    return [*(_find_gateway() if settings.BERTH_GATEWAY else []), *contexts]
+
+
+def _find_gateway() -> list[BuildContext]:
+    """Where it is among the agent types."""
+    return [GATEWAY] if GATEWAY.folder.parent == image_build.IMAGES else []

@@ -48,6 +48,10 @@ def delete(project: Project, _api: Any) -> None:
     delete_project(project=project, actor=STAFF)
 
 
+def nothing(_project: Project, _api: Any) -> None:
+    pass
+
+
 def look(_project: Project, _api: Any) -> None:
     """The watcher's own, at a gateway that is gone and a project of which it was not told."""
     Gateway.objects.update(found_at=None, told_digest="")
@@ -55,16 +59,15 @@ def look(_project: Project, _api: Any) -> None:
 
 
 EVERY = range(1, 99)
-NOTHING: Verb = lambda _project, _api: None  # noqa: E731
 VERBS: dict[str, tuple[Verb, Verb, str, range]] = {
-    "stop": (NOTHING, control("stop"), FIRST, EVERY),
+    "stop": (nothing, control("stop"), FIRST, EVERY),
     "start": (control("stop"), control("start"), FIRST, range(1, 99, 2)),
-    "restart": (NOTHING, control("restart"), LAST, range(2, 99, 2)),
-    "a new key": (NOTHING, change, FIRST, EVERY),
-    "suspend": (NOTHING, suspend, LAST, EVERY),
+    "restart": (nothing, control("restart"), LAST, range(2, 99, 2)),
+    "a new key": (nothing, change, FIRST, EVERY),
+    "suspend": (nothing, suspend, LAST, EVERY),
     "lift": (suspend, lift, LAST, range(2, 99, 2)),
-    "delete": (NOTHING, delete, FIRST, EVERY),
-    "a look": (NOTHING, look, FIRST, EVERY),
+    "delete": (nothing, delete, FIRST, EVERY),
+    "a look": (nothing, look, FIRST, EVERY),
 }
 """What happens before, the verb that is killed, when it tells the gateway, and the effects before which it is killed. A
 start and a restart do the same from the second one on, so that they share them.
