@@ -1,7 +1,6 @@
 """A real browser. Every page is watched: a breach of the content security policy or a script error fails the test."""
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
@@ -12,7 +11,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from tests.canaries import CANARY_PASSWORD
+from tests.clients import browser_of
 
 CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM") or which("chromium-headless-shell") or which("chromium")
 ARGUMENTS = [
@@ -22,6 +21,10 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PICTURES = os.environ.get("BERTH_TEST_PICTURES")
+LOOKS = [(390, "dark"), (1280, "light"), *([(390, "light"), (1280, "dark")] if PICTURES else [])]
+"""Each width and each colour scheme; where people want the pictures, every pair of them."""
+
 _WATCH = """
 addEventListener("securitypolicyviolation", event =>
   console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
@@ -89,23 +92,26 @@ def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
 
 
 @pytest.fixture
-def sign_in(page: Page) -> Callable[[User], None]:
-    def through_the_page(user: User) -> None:
-        page.goto("/sign-in")
-        page.get_by_label("Email").fill(user.email)
-        page.get_by_label("Password").fill(CANARY_PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url(re.compile("/$"))
+def sign_in(page: Page, live_server: LiveServer) -> Callable[[User], None]:
+    """Opens the settings with a new session of the user's. Tests of signing in go through its page."""
+
+    def with_a_session(user: User) -> None:
+        page.context.clear_cookies()
+        address = live_server.url.replace("http:", "https:")  # or the browser would take no `__Host-` cookie from here
+        for name, cookie in browser_of(user).cookies.items():
+            page.context.add_cookies(
+                [{"name": name, "value": cookie.value, "url": address, "httpOnly": True, "sameSite": "Lax"}]
+            )
         page.goto("/settings")
 
-    return through_the_page
+    return with_a_session
 
 
-@pytest.fixture(params=[(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")], ids="{0[0]}-{0[1]}".format)
+@pytest.fixture(params=LOOKS, ids="{0[0]}-{0[1]}".format)
 def look(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Callable[[str], None]:
     """Sees on a screen of this width and colour scheme that nothing of the page sticks out, and takes its picture."""
     width, scheme = request.param
-    pictures = Path(os.environ.get("BERTH_TEST_PICTURES") or tmp_path)
+    pictures = Path(PICTURES or tmp_path)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 844})
 
