@@ -38,6 +38,8 @@ def _plaintexts(user: User) -> list[bytes]:
 
 
 CASES = range(len(_plaintexts(User())))
+at_each_door = pytest.mark.sampled(4)
+"""The first test has each case, and each door a part of them."""
 
 
 @pytest.fixture(params=CASES)
@@ -55,6 +57,13 @@ def alices(client: Client, alice: User) -> Client:
     return client
 
 
+def test_no_malformed_secret_is_taken_for_one(alice: User) -> None:
+    for plaintext in _plaintexts(alice):
+        with pytest.raises(SecondFactorUnreadableError):
+            decrypt_secret(encrypt_bytes(plaintext), user_id=alice.pk)
+
+
+@at_each_door
 def test_the_api_says_so(call: Call, unreadable: str, alice: User, said: Said) -> None:
     answer = call("POST", LOGIN, {**SIGN_IN, "code": "123456"})
 
@@ -63,6 +72,7 @@ def test_the_api_says_so(call: Call, unreadable: str, alice: User, said: Said) -
     assert said()[-1] == f"second_factor_unreadable user={alice.pk} address=127.0.0.1"
 
 
+@at_each_door
 def test_the_page_of_the_code_says_so(client: Client, unreadable: str) -> None:
     client.post("/sign-in", SIGN_IN)
     page = client.post("/sign-in/code", {"code": "123456"})
@@ -71,6 +81,7 @@ def test_the_page_of_the_code_says_so(client: Client, unreadable: str) -> None:
     assert client.get("/settings").status_code == 302
 
 
+@at_each_door
 def test_the_settings_say_so(unreadable: str, alices: Client) -> None:
     assert alices.get("/settings").status_code == 200
     for path in (CODES, OFF):
@@ -79,6 +90,7 @@ def test_the_settings_say_so(unreadable: str, alices: Client) -> None:
     assert SecondFactor.objects.exists()
 
 
+@at_each_door
 def test_a_recovery_code_still_signs_in_and_turns_it_off(client: Client, unreadable: str, phone: Phone) -> None:
     client.post("/sign-in", SIGN_IN)
     client.post("/sign-in/code?recovery", {"code": phone.recovery_codes[0]})
@@ -88,6 +100,7 @@ def test_a_recovery_code_still_signs_in_and_turns_it_off(client: Client, unreada
     assert not SecondFactor.objects.exists()
 
 
+@at_each_door
 def test_staff_reset_it(client: Client, unreadable: str, alice: User, ada: User) -> None:
     client.force_login(ada)
     client.post(f"/admin/accounts/user/{alice.pk}/reset-second-factor/", {"confirm": alice.email})
@@ -95,12 +108,14 @@ def test_staff_reset_it(client: Client, unreadable: str, alice: User, ada: User)
     assert not SecondFactor.objects.exists()
 
 
+@at_each_door
 def test_the_rotation_stops_with_a_sentence_for_the_operator(unreadable: str, alice: User) -> None:
     with pytest.raises(CommandError, match=f"The second factor of user {alice.pk} cannot be decrypted."):
         call_command("rotate_secrets", stdout=StringIO())
     assert SecondFactor.objects.get().secret_ciphertext == unreadable
 
 
+@at_each_door
 @pytest.mark.parametrize("case", CASES)
 def test_one_that_is_being_set_up_begins_anew(alices: Client, alice: User, case: int) -> None:
     alices.post(BEGIN, PASSWORD)

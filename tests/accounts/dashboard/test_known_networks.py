@@ -49,10 +49,11 @@ def log_in(address: str, code: str) -> int:
 
 @pytest.fixture
 def locked(sign_in: SignIn, phone: Phone) -> SignIn:
-    """The owner has signed in at home, and then a thief has used up the tries."""
+    """The owner has signed in at home, and then a thief has used up the tries, most of them by the shorter way."""
     assert sign_in(HOME) == 302
-    for number in range(10):
-        assert sign_in(f"203.0.113.{number}", phone.wrong_code()) == 200
+    for number in range(9):
+        assert log_in(f"203.0.113.{number}", phone.wrong_code()) == 401
+    assert sign_in("203.0.113.9", phone.wrong_code()) == 200
     return sign_in
 
 

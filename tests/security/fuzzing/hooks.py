@@ -27,6 +27,9 @@ def before_load_schema(_context: Any, raw_schema: dict[str, Any]) -> None:
     new["required"] += offers["required"]
     change["properties"] |= {name: what for name, what in offers["properties"].items() if name in change["properties"]}
     change["properties"]["settings"] = _as_patch(offers["properties"]["settings"])
+    budget = raw_schema["components"]["schemas"]["OwnBudgetRequest"]["properties"]
+    for name, limit in offers["budget"].items():
+        budget[name]["maximum"] = limit
 
 
 def _as_patch(settings: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +54,13 @@ def before_call(_context: Any, case: Any, _options: Any) -> None:
         body["name"] = "".join("x" if _is_hidden(character) else character for character in body["name"])
     users = (body.get("settings") or {}).get("allowed_users") if isinstance(body.get("settings"), dict) else None
     if isinstance(users, list):
-        users[:] = [int(user) if isinstance(user, float) and user.is_integer() else user for user in users]
+        users[:] = map(_without_point, users)
+    if isinstance(body.get("budget"), dict):
+        body["budget"].update({name: _without_point(value) for name, value in body["budget"].items()})
+
+
+def _without_point(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _is_hidden(character: str) -> bool:

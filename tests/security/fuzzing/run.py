@@ -113,6 +113,7 @@ def _offers(address: str) -> dict[str, object]:
             "settings": _without_control_characters(agent_type["settings_schema"]),
         },
         "required": [field for field, is_needed in needed.items() if is_needed],
+        "budget": {name: limit for name, limit in plans[0]["budget"].items() if limit is not None},
     }
 
 

@@ -22,7 +22,8 @@ def prepare() -> None:
 
     call_command("migrate", interactive=False, verbosity=0)
     call_command("createcachetable", verbosity=0)
-    Plan.objects.update(max_projects=10**6)
+    # A schema can tell no limit that differs by plan.
+    Plan.objects.update(max_projects=10**6, month_tokens=10**8, day_tokens=None, day_money=None, month_money=None)
     for person, bots in BOTS.items():
         client = api_of(make_person(person))
         client.defaults["HTTP_HOST"] = "localhost"
