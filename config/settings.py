@@ -65,6 +65,11 @@ BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
+BERTH_EGRESS = env.choice("BERTH_EGRESS", ("internet", "gateway"), "internet")
+if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
+    raise ImproperlyConfigured(
+        "BERTH_EGRESS=gateway lets agents reach the gateway alone, and BERTH_GATEWAY is off. Set BERTH_GATEWAY=on."
+    )
 BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
 BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
 BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)

@@ -1,44 +1,26 @@
 """Projects in the admin, and the catalogue from a module of its own. It acts on projects through the services only."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
 
 from accounts.admin_confirmation import asks_first
-from accounts.admin_permissions import ReadableByStaff, staff_user
-from accounts.http import client_address
-from containers.errors import EngineError
+from accounts.admin_permissions import ReadableByStaff
+from projects.batch_admin import actor_of
 from projects.budget_admin import GrantsBudget
 from projects.catalogue_admin import ShowsCapacity
-from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import ProjectError
+from projects.confinement_admin import CONFINING, ConfinesAgents
 from projects.growth_admin import ShowsGrowth
-from projects.models import Actor, Event, Project, Quarantined
-from projects.models.event import BY_STAFF
+from projects.models import Event, Project, Quarantined
 from projects.models.snapshot import take_snapshot
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
 from projects.services import clear_memory, control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
-
-BATCH_SECONDS = 30.0
-"""How long an action goes on to a next project. The last one may take 26 seconds more, and a proxy waits for 60."""
-
-BATCH_SIZE = 100
-"""How many projects an action reaches at most, however fast it is: as many as a page lists."""
-
-NAMES_SHOWN = 50
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
 
 
 class FreshChangeList(ChangeList):
@@ -51,7 +33,7 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget):
+class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "memory_on_disk", "created_at")
@@ -61,12 +43,20 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
     )
     list_select_related = ("owner", "plan", "agent_type")
     search_fields = ("id", "name", "owner__email", "bot_username")
-    actions = ("start", "stop", "restart", "suspend", "lift", "clear_memories", "delete_projects")
+    actions = ("start", "stop", "restart", "suspend", "lift", *CONFINING, "clear_memories", "delete_projects")
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
         *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed"),
-        *("restart_count", "memory_on_disk", "budget_in_force", "address", "is_behind_gateway", "polled_at"),
+        *(
+            "restart_count",
+            "memory_on_disk",
+            "budget_in_force",
+            "egress_in_force",
+            "address",
+            "is_behind_gateway",
+            "polled_at",
+        ),
         "started_at",
         *("finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),
     )
@@ -126,11 +116,11 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
 
     @admin.action(description="Suspend: stop, and keep the owner from starting")
     def suspend(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: suspend_project(project=project, actor=_actor(request)))
+        self._each(request, chosen, lambda project: suspend_project(project=project, actor=actor_of(request)))
 
     @admin.action(description="Lift the suspension")
     def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: lift_suspension(project=project, actor=_actor(request)))
+        self._each(request, chosen, lambda project: lift_suspension(project=project, actor=actor_of(request)))
 
     @asks_first(
         verb="Clear the memory of",
@@ -140,7 +130,7 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
     )
     @admin.action(description="Clear the agent's memory")
     def clear_memories(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: clear_memory(project=project, actor=_actor(request)))
+        self._each(request, chosen, lambda project: clear_memory(project=project, actor=actor_of(request)))
 
     @asks_first(
         verb="Delete",
@@ -151,38 +141,12 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
     @admin.action(description="Delete, with container and state")
     def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
         self._each(
-            request, chosen, lambda project: delete_project(project=project, actor=_actor(request), by_staff=True)
+            request, chosen, lambda project: delete_project(project=project, actor=actor_of(request), by_staff=True)
         )
 
     def _control(self, request: HttpRequest, chosen: QuerySet[Project], action: Action) -> None:
-        actor = _actor(request)
+        actor = actor_of(request)
         self._each(request, chosen, lambda project: control_project(project=project, action=action, actor=actor))
-
-    def _each(self, request: HttpRequest, chosen: QuerySet[Project], act: Callable[[Project], object]) -> None:
-        """Acts on one project after the other while there is time. Messages say what was refused and what is left."""
-        projects = list(chosen)
-        until = time.monotonic() + BATCH_SECONDS
-        reached = done = 0
-        for project in projects[:BATCH_SIZE]:
-            if time.monotonic() >= until:
-                break
-            reached += 1
-            try:
-                act(project)
-                done += 1
-            except (ProjectError, EngineError, SecretUnreadableError) as error:
-                self.message_user(request, format_html("{}: {}", project.name, error), messages.ERROR)
-        if done:
-            self.message_user(request, f"Done: {done} of {len(projects)}.", messages.SUCCESS)
-        if reached < len(projects):
-            self.message_user(request, _describe_unreached(projects, reached), messages.WARNING)
-
-
-def _describe_unreached(projects: list[Project], reached: int) -> str:
-    unreached = projects[reached:]
-    names = ", ".join(project.name for project in unreached[:NAMES_SHOWN])
-    more = f" and {len(unreached) - NAMES_SHOWN} more" if len(unreached) > NAMES_SHOWN else ""
-    return f"Not reached: {len(unreached)} of {len(projects)}. Select them again: {names}{more}."
 
 
 admin.site.register(Quarantined, QuarantinedAdmin)

@@ -18,6 +18,7 @@ from projects.rules.json_documents import FormJSONDecoder
 from projects.services.base_images import describe_base
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
+from projects.services.permissions import pass_on_permissions
 
 
 class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
@@ -47,15 +48,22 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
         super().save_model(request, obj, form, change)
         if change and set(form.changed_data) & set(LIMITS):
             pass_on_plan(obj)
+        if change and "allowed_models" in form.changed_data:
+            pass_on_permissions(obj)
 
 
 @admin.register(AgentType)
 class AgentTypeAdmin(CatalogueAdmin):
-    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "available", "is_default")
+    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "egress", "available", "is_default")
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
         return (*super().get_readonly_fields(request, obj), *(("base_image",) if obj else ()))
+
+    def save_model(self, request: HttpRequest, obj: AgentType, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and {"allowed_models", "allowed_hosts"} & set(form.changed_data):
+            pass_on_permissions(obj)
 
     @admin.display(description="base image")
     def base_image(self, agent_type: AgentType) -> str:

@@ -78,6 +78,13 @@ class UnusableSettingsError(ProjectError):
     """The stored settings do not fit what Berth gives to a container. The message names the setting and no value."""
 
 
+class GatewayOffError(ProjectError):
+    """The agent may reach the gateway alone, and there is to be none."""
+
+    def __init__(self) -> None:
+        super().__init__("This agent may reach the gateway alone, and the gateway is switched off. Ask the staff.")
+
+
 class TooManyStreamsError(ProjectError):
     """No lease is free for another long request."""
 

@@ -40,6 +40,7 @@ def deploy_project(api: APIClient, **fields: Any) -> Project:
         settings=body.get("settings", {}),
         telegram_token=body["telegramToken"],
         api_key=body["apiKey"],
+        egress=body.get("egress"),
     )
     actor = Actor(label=api.owner.email, source="session", address="127.0.0.1")
     return Project.objects.get(pk=create(owner=api.owner, wanted=wanted, actor=actor).pk)

@@ -1,12 +1,27 @@
 """Shapes of the catalogue on the wire."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from projects.api.budget_serializers import BudgetSerializer
 from projects.models import AgentType, Plan
+from projects.rules.permissions import Egress
 
 
-class PlanSerializer(serializers.ModelSerializer[Plan]):
+class NamesModelsSerializer(serializers.Serializer[Any]):
+    """Of a plan or an agent type."""
+
+    models = serializers.ListField(
+        source="model_names",
+        child=serializers.CharField(),
+        allow_null=True,
+        read_only=True,
+        help_text="The models that its projects may use. Null: all. Where plan and type name some, what both name.",
+    )
+
+
+class PlanSerializer(NamesModelsSerializer, serializers.ModelSerializer[Plan]):
     cpus = serializers.FloatField()
     max_projects = serializers.IntegerField(
         source="owner_limit", min_value=1, help_text="How many projects you may have on it."
@@ -16,10 +31,20 @@ class PlanSerializer(serializers.ModelSerializer[Plan]):
 
     class Meta:
         model = Plan
-        fields = ["slug", "memory_mb", "cpus", "disk_mb", "budget", "max_projects", "is_default"]
+        fields = ["slug", "memory_mb", "cpus", "disk_mb", "budget", "models", "max_projects", "is_default"]
 
 
-class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):
+class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[AgentType]):
+    egress = serializers.ChoiceField(
+        source="least_egress", choices=Egress.choices, read_only=True, help_text="What its agents reach at most."
+    )
+    hosts = serializers.ListField(
+        source="host_names",
+        child=serializers.CharField(),
+        read_only=True,
+        help_text="Hosts that its agents reach through the gateway. `HTTPS_PROXY` names it where they reach it alone.",
+    )
+
     class Meta:
         model = AgentType
         fields = [
@@ -29,5 +54,8 @@ class AgentTypeSerializer(serializers.ModelSerializer[AgentType]):
             "needs_api_key",
             "settings_schema",
             "min_memory_mb",
+            "egress",
+            "hosts",
+            "models",
             "is_default",
         ]

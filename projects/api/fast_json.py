@@ -59,6 +59,8 @@ def render_detail(snapshot: Snapshot) -> bytes:
             "started_at": project.started_at,
             "disk": project.disk,
             "usage": snapshot.usage,
+            "egress": project.egress,
+            "models": project.model_names,
             "updated_at": project.updated_at,
         }
     )

@@ -17,6 +17,7 @@ from projects.models import AgentType, Project
 from projects.models.snapshot import Snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
+from projects.rules.permissions import Egress
 from projects.rules.statuses import Status
 from projects.services import NewProject, ProjectChange
 
@@ -63,6 +64,20 @@ class ProjectDetailSerializer(ProjectSerializer):
     started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
     disk = DiskSerializer(source="project.disk", read_only=True)
     usage = UsageInShortSerializer(read_only=True)
+    egress = serializers.ChoiceField(
+        source="project.egress",
+        choices=Egress.choices,
+        read_only=True,
+        help_text="What its agent reaches, from its next start on: the strictest of what the installation, its type, "
+        "the staff and its owner say.",
+    )
+    models = serializers.ListField(
+        source="project.model_names",
+        child=serializers.CharField(),
+        read_only=True,
+        allow_null=True,
+        help_text="The models that it may use. Null: all.",
+    )
     updated_at = serializers.DateTimeField(source="project.updated_at", read_only=True)
 
 
@@ -86,6 +101,11 @@ class ProjectFieldsSerializer(StrictSerializer):
     apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
     settings = serializers.DictField(required=False)
     budget = OwnBudgetSerializer(required=False)
+    egress = StrictChoiceField(
+        choices=Egress.values,
+        required=False,
+        help_text="`gateway`: its agent reaches the gateway alone, from its next start on. `internet`: as its type.",
+    )
 
     @sensitive_variables()
     def validate_telegramToken(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
@@ -131,6 +151,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
             telegram_token=data.get("telegramToken", ""),
             api_key=data.get("apiKey", ""),
             budget=data.get("budget", {}),
+            egress=data.get("egress"),
         )
 
 
@@ -163,6 +184,7 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
             telegram_token=data.get("telegramToken"),
             api_key=data.get("apiKey"),
             budget=data.get("budget"),
+            egress=data.get("egress"),
         )
 
 

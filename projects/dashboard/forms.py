@@ -15,6 +15,7 @@ from projects.errors import IdempotencyMismatchError, OperationInProgressError
 from projects.models import AgentType, Project, plans_offered_to
 from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
+from projects.rules.permissions import Egress
 from projects.services import NewProject, ProjectChange
 
 SENTENCES_FOR_FORMS = {
@@ -56,7 +57,8 @@ class NewProjectForm(ProjectForm):
         chosen = {name: self.cleaned_data[name] for name in fields if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
         settings = merge_patch({}, self.settings_patch({}))
-        data = {**name, **chosen, **self.secrets_sent(), "settings": settings}
+        confined = {"egress": Egress.GATEWAY} if self.cleaned_data.get("egress") == Egress.GATEWAY else {}
+        data = {**name, **chosen, **confined, **self.secrets_sent(), "settings": settings}
         return NewProjectSerializer(data=data, context={"owner": self.owner})
 
     def build(self, project_id: uuid.UUID) -> NewProject:
@@ -82,7 +84,7 @@ class ChangeProjectForm(ProjectForm):
 
     def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:
         stored = {name: text_of(project.settings.get(name)) for name in SETTINGS}
-        initial = {"name": project.name, "plan": project.plan_id, **stored}
+        initial = {"name": project.name, "plan": project.plan_id, "egress": project.own_egress, **stored}
         super().__init__(project.owner, data, initial=initial)
         self.project = project
         plan = cast(forms.ChoiceField, self.fields["plan"])
@@ -107,7 +109,8 @@ class ChangeProjectForm(ProjectForm):
     def make_serializer(self) -> ProjectChangeSerializer:
         """Holds only what differs. What stays as it is may be a plan or a setting that is no longer available."""
         sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
-        stored = {"name": self.project.name, "plan": self.project.plan_id}
+        stored = {"name": self.project.name, "plan": self.project.plan_id, "egress": self.project.own_egress}
+        sent["egress"] = self.cleaned_data.get("egress") or stored["egress"]
         changed: dict[str, Any] = {name: value for name, value in sent.items() if value != stored[name]}
         if patch := self.settings_patch(self.project.settings):
             changed["settings"] = patch

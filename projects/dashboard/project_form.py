@@ -18,12 +18,15 @@ from projects.errors import InvalidFieldError
 from projects.models import AgentType, plans_offered_to
 from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import OWN_SETTINGS
+from projects.rules.permissions import Egress
 
 SETTINGS = ("model", "instructions", "allowed_users")
 """The settings that the pages offer. Others, which only the API sets, are kept as they are."""
 
 SECRETS = {"telegramToken": "telegram_token", "apiKey": "api_key"}
 """The names of the credentials in the API, and in the forms."""
+
+EGRESS = [(Egress.INTERNET.value, "As its type says"), (Egress.GATEWAY.value, "The gateway alone")]
 
 PASTE_AGAIN = "Paste it again: no page ever repeats a credential."
 
@@ -44,6 +47,13 @@ class ProjectForm(forms.Form):
         rows=3,
         autocomplete="off",
         spellcheck="false",
+    )
+
+    egress = forms.ChoiceField(
+        label="What it reaches",
+        choices=EGRESS,
+        required=False,
+        help_text="With the gateway alone it talks to Telegram, to its provider, and to what the staff allow its type.",
     )
 
     def __init__(self, owner: User, data: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
@@ -88,7 +98,7 @@ class ProjectForm(forms.Form):
 
     def refuse(self, error: Exception) -> None:
         """Shows why a service refused, beside its field or above all fields."""
-        field = SECRETS.get(error.field) if isinstance(error, InvalidFieldError) else None
+        field = self._place(error.field)[0] if isinstance(error, InvalidFieldError) else None
         self.add_error(field, str(error))
 
     @sensitive_variables()

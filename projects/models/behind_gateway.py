@@ -8,12 +8,13 @@ from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import decrypt_secret, encrypt_secret
 from projects.models.budget import Budgeted
+from projects.models.permissions import Permitted
 
 VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
 VIRTUAL_KEY = "virtual_key"
 
 
-class BehindGateway(Budgeted):
+class BehindGateway(Budgeted, Permitted):
     """A virtual credential stays the same for the life of a project, so that neither a start that fails nor a new real
     one leaves its agent without.
 
@@ -46,7 +47,7 @@ class BehindGateway(Budgeted):
     @property
     def has_virtual_credentials(self) -> bool:
         """Whether the gateway may have heard of the project."""
-        return bool(self.virtual_token_ciphertext or self.virtual_key_ciphertext)
+        return bool(self.virtual_token_ciphertext or self.virtual_key_ciphertext or self.address)
 
     @sensitive_variables("value")
     def encrypt_virtual(self, field: str, value: str) -> dict[str, str]:
@@ -62,7 +63,7 @@ class BehindGateway(Budgeted):
         return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""
 
 
-HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="")
+HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="", address=None)
 """The projects of which the gateway may have heard."""
 
 NEXT_VERSION = {"entry_version": F("entry_version") + 1}

@@ -12,6 +12,7 @@ from jsonschema.exceptions import SchemaError
 
 from accounts.text import check_hides_nothing
 from projects.models.budget import GivesBudget
+from projects.models.permissions import LimitsReach, NamesModels
 from projects.rules.json_documents import find_unstorable
 
 MIB = 1024 * 1024
@@ -42,7 +43,7 @@ def _one_default(name: str) -> models.UniqueConstraint:
     )
 
 
-class Plan(CatalogueRow, GivesBudget):
+class Plan(CatalogueRow, GivesBudget, NamesModels):
     memory_mb = models.PositiveIntegerField(
         "memory (MB)", validators=[MinValueValidator(32), MaxValueValidator(1024 * 1024)]
     )
@@ -68,7 +69,7 @@ class Plan(CatalogueRow, GivesBudget):
     owner_limit: int | None = None
     """How many projects one user may have on it, where the query asked for that (`plans_offered_to`)."""
 
-    class Meta(CatalogueRow.Meta, GivesBudget.Meta):
+    class Meta(CatalogueRow.Meta, GivesBudget.Meta, NamesModels.Meta):
         abstract = False
         ordering = ["memory_mb", "slug"]
         constraints = [_one_default("one_default_plan")]
@@ -131,7 +132,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(inner)
 
 
-class AgentType(CatalogueRow):
+class AgentType(CatalogueRow, LimitsReach):
     title = models.CharField(max_length=80, validators=[check_hides_nothing])
     image = models.CharField(
         max_length=255,
@@ -150,11 +151,13 @@ class AgentType(CatalogueRow):
         help_text="Seconds between SIGTERM and SIGKILL.",
     )
 
-    class Meta:
+    class Meta(CatalogueRow.Meta, LimitsReach.Meta):
+        abstract = False
         ordering = ["slug"]
         constraints = [_one_default("one_default_agent_type")]
 
     def clean(self) -> None:
         """Takes an empty field for the schema that anything fits. Django validates no value that it calls empty."""
+        self.tidy_hosts()
         if not isinstance(self.settings_schema, dict | bool):
             self.settings_schema = {}

@@ -89,7 +89,9 @@ _FIELDS = tuple(
     if not (field.attname.endswith("_ciphertext") or field.attname in _OF_GATEWAY)
 )
 _SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields if not field.attname.endswith("_told"))
-_BESIDE = ("plan__disk_mb", *(f"plan__{name}" for name in LIMITS), *(f"spending__{name}" for name in _SPENDING))
+_PERMISSIONS = ("agent_type__egress", "agent_type__allowed_models", "plan__allowed_models")
+_OF_PLAN, _OF_SPENDING = (f"plan__{name}" for name in LIMITS), (f"spending__{name}" for name in _SPENDING)
+_BESIDE = (*_PERMISSIONS, "plan__disk_mb", *_OF_PLAN, *_OF_SPENDING)
 SHOWN = (*_FIELDS, *_BESIDE, "heartbeat_at", "watched_until")
 """The columns of a project that is to be shown."""
 
@@ -103,7 +105,8 @@ def make_shown(owner: User, values: Sequence[Any]) -> Project:
     *columns, heartbeat_at, watched_until = values
     project = Project.from_db(DEFAULT_DB_ALIAS, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
-    disk_mb, *beside = columns[len(_FIELDS) :]
+    egress, of_type, of_plan, disk_mb, *beside = columns[len(_FIELDS) :]
+    project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
     project.know_disk_limit(disk_mb)
     limits, spending = beside[: len(LIMITS)], beside[len(LIMITS) :]
     project.know_plan_budget(Budget(**dict(zip(LIMITS, limits, strict=True))))

@@ -43,6 +43,7 @@ SENTENCES = {
     "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
     "firewall_missing": "Agents are kept stopped because their firewall does not hold. The staff know, and this one "
     "starts by itself when it does.",
+    "gateway_off": "It may reach the gateway alone, and the gateway is switched off. Ask the staff, then start.",
     "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 }

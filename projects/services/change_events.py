@@ -9,8 +9,10 @@ from projects.models.event import DETAIL_LENGTH
 from projects.rules.budget import LIMITS
 from projects.rules.merge_patch import find_changed_names
 
-COMPARED = {name: name for name in ("name", "plan", "provider", "bot_id", "bot_username")} | {
-    f"own_{name}": f"budget.{name}" for name in LIMITS
+COMPARED = {
+    **{name: name for name in ("name", "plan", "provider", "bot_id", "bot_username")},
+    **{f"own_{name}": f"budget.{name}" for name in LIMITS},
+    "own_egress": "egress",
 }
 """The columns that an event names where they change, and how; credentials and settings are compared apart."""
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.agent_contract import AGENT_USER, SecretFile, Variable
+from containers.gateway.words import Reach
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Project
@@ -13,6 +14,7 @@ from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.own_settings import check_own_settings
+from projects.rules.permissions import Egress
 from projects.services.gateway_place import Place
 
 OWNER_LABEL = "berth.owner"
@@ -43,6 +45,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         user=project.uid or AGENT_USER,
         disk_ceiling=disk_ceiling(),
         address=project.address if place else None,
+        reach=Reach(project.egress) if place else Reach.INTERNET,
     )
 
 
@@ -73,4 +76,12 @@ def _environment(project: Project, place: Place | None) -> dict[str, str]:
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
         Variable.AGENT_ALLOWED_USERS: ",".join(str(user) for user in chosen.get("allowed_users", [])),
     }
-    return {variable.value: value for variable, value in environment.items() if value}
+    given = {variable.value: value for variable, value in environment.items() if value}
+    return given | (_way_out(project, place) if place else {})
+
+
+def _way_out(project: Project, place: Place) -> dict[str, str]:
+    """By which programs reach the hosts that are allowed to an agent that reaches the gateway alone."""
+    if project.egress != Egress.GATEWAY or not project.agent_type.host_names:
+        return {}
+    return dict.fromkeys(("HTTPS_PROXY", "https_proxy"), place.address.url)

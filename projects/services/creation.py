@@ -29,6 +29,7 @@ from projects.services.operations import (
     operation_in_progress,
     record_outcome,
 )
+from projects.services.permissions import check_egress, check_model
 from projects.services.places import COMMANDS, takes_place
 from projects.services.start_and_stop import bring_up
 
@@ -98,6 +99,8 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
         learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
     check_budget(wanted.budget, ceiling=wanted.plan.budget)
+    check_egress(wanted.egress, least=wanted.agent_type.least_egress)
+    check_model(wanted.settings, agent_type=wanted.agent_type, plan=wanted.plan)
     check_capacity(project_id=wanted.project_id, plan=wanted.plan)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)

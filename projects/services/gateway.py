@@ -11,12 +11,13 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.call_limits import seconds_left
-from containers.errors import EngineError
+from containers.errors import EngineError, FirewallMissingError
 from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
 from containers.gateway.protocol import WITHIN, GatewayClient
 from containers.gateway.words import Reach
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import GatewayOffError
 from projects.models import Project
 from projects.models.agent_address import ensure_address
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
@@ -31,6 +32,9 @@ log = logging.getLogger(__name__)
 EVENT, NOT_TOLD = "gateway", "not told"
 """The action of the event where the gateway could not be told, and its outcome."""
 
+NOT_CONFINED = (
+    "This agent may reach the gateway alone, and the firewall that sees to that cannot be set here. Tell the staff."
+)
 UNREADABLE = "Its credentials cannot be read."
 LATE = "It has not answered in time."
 BROKE = "The question broke off; the log says why."
@@ -42,14 +46,20 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
 
     `elsewhere`: the engine has just refused its address, so that it needs another one.
 
-    Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError` and `ProjectGoneError`.
+    Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError`, `GatewayOffError` and `ProjectGoneError`.
     """
-    if not settings.BERTH_GATEWAY or not (project.telegram_token_ciphertext or project.api_key_ciphertext):
+    reach = Reach(project.egress)
+    if not settings.BERTH_GATEWAY and reach is Reach.GATEWAY:
+        raise GatewayOffError
+    has_credential = bool(project.telegram_token_ciphertext or project.api_key_ciphertext)
+    if not settings.BERTH_GATEWAY or not (has_credential or reach is Reach.GATEWAY):
         return None
     for field in (TELEGRAM_TOKEN, API_KEY):
         project.decrypt_credential(field)  # before anything is changed for a start that cannot be
     place = ensure_gateway() if elsewhere else find_gateway()
-    ensure_address(project, place.network.addresses(Reach.INTERNET), is_taken=elsewhere)
+    if reach is Reach.GATEWAY and not place.address.knows_sources:
+        raise FirewallMissingError(NOT_CONFINED)
+    ensure_address(project, place.network.addresses(reach), is_taken=elsewhere)
     values: dict[str, Any] = {**_missing_virtual(project)}
     version = NEXT_VERSION if values else {}
     values["is_behind_gateway"] = True

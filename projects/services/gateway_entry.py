@@ -52,6 +52,8 @@ def make_entry(project: Project, *, prices: Mapping[str, Price], knows_sources: 
         address=project.address if knows_sources else None,
         bot=_make_bot(project),
         provider=_make_provider(project),
+        models=project.permitted_models,
+        hosts=frozenset(project.agent_type.host_names),
         prices=prices,
         budget=Budget(
             day_tokens=budget.day_tokens,

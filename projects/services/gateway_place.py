@@ -16,7 +16,8 @@ from accounts.moments import is_recent
 from containers.errors import EngineRefusedError, GatewayMissingError
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.get_engine import get_engine
-from projects.models import Gateway
+from projects.models import AgentType, Gateway
+from projects.rules.permissions import Egress
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,11 @@ CREDENTIAL_ALONE = (
 DOES_NOT_WORK = (
     "The gateway does not do what it is to do. Agents that run behind it reach nobody while it is down, and none is "
     "started without it; BERTH_GATEWAY=off starts them with their real credentials."
+)
+
+WITHOUT_GATEWAY = (
+    "An agent type has its agents reach the gateway alone, and the gateway is switched off (BERTH_GATEWAY): none of "
+    "them starts."
 )
 
 FOUND_FOR = timedelta(seconds=30)
@@ -86,6 +92,8 @@ def knows_sources() -> bool:
 
 def describe_trouble() -> str:
     """What staff have to know of the gateway, in a sentence; empty where all is well."""
+    if not settings.BERTH_GATEWAY and AgentType.objects.filter(egress=Egress.GATEWAY).exists():
+        return WITHOUT_GATEWAY
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
     if row is None:
         return ""

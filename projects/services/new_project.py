@@ -14,6 +14,7 @@ from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project
 from projects.models.operation import Claim
 from projects.rules.lifecycle import Operation
+from projects.rules.permissions import Egress
 from projects.services.operations import time_allowed
 
 
@@ -29,6 +30,7 @@ class NewProject:
     telegram_token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     budget: Mapping[str, Any] = field(default_factory=dict)
+    egress: str | None = None
 
 
 @sensitive_variables("wanted")
@@ -51,6 +53,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         generation=claim.generation,
         entry_version=1,
         sees_from=now,
+        own_egress=wanted.egress or Egress.INTERNET,
         operation=Operation.DEPLOY,
         operation_id=claim.id,
         operation_deadline=now + time_allowed(),

@@ -13,7 +13,7 @@ from accounts import clock
 from containers.errors import EngineError, ImageMissingError, NameTakenError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import OperationInProgressError, OperationLostError, UnusableSettingsError
+from projects.errors import GatewayOffError, OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
 from projects.models.behind_gateway import NOTHING_SEEN
 from projects.models.ended import NOT_ENDED
@@ -46,7 +46,7 @@ NO_FAILURES: dict[str, Any] = {
 """The fields that an owner's start or restart resets."""
 
 
-ForeseenError = EngineError | SecretUnreadableError | UnusableSettingsError
+ForeseenError = EngineError | SecretUnreadableError | UnusableSettingsError | GatewayOffError
 """What may keep a container from being made, and is recorded as the outcome."""
 
 
@@ -79,6 +79,8 @@ def failure_code(error: ForeseenError) -> str:
             return "secret_unreadable"
         case UnusableSettingsError():
             return "settings_unusable"
+        case GatewayOffError():
+            return "gateway_off"
         case ImageMissingError():
             return "image_missing"
         case NameTakenError():

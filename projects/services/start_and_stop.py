@@ -18,7 +18,7 @@ from containers.errors import (
 from containers.get_engine import get_engine
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import UnusableSettingsError
+from projects.errors import GatewayOffError, UnusableSettingsError
 from projects.models import Project
 from projects.models.operation import Claim
 from projects.models.watcher import agents_are_barred
@@ -51,7 +51,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     except (EngineUnavailableError, StillStoppingError) as error:
         # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
-    except (SecretUnreadableError, UnusableSettingsError) as error:
+    except (SecretUnreadableError, UnusableSettingsError, GatewayOffError) as error:
         return Outcome(error=error, values=failure(failure_code(error)))
     except EngineError as error:
         return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))

@@ -23,6 +23,7 @@ from projects.services.change_events import tell_of_change
 from projects.services.disk import let_run
 from projects.services.gateway import tell
 from projects.services.operations import operation_in_progress
+from projects.services.permissions import check_egress, check_model
 from projects.services.places import takes_place
 
 ATTEMPTS = 5
@@ -42,6 +43,7 @@ class ProjectChange:
     telegram_token: str | None = field(default=None, repr=False)
     api_key: str | None = field(default=None, repr=False)
     budget: dict[str, Any] | None = None
+    egress: str | None = None
 
     @property
     def reaches_gateway(self) -> bool:
@@ -62,7 +64,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     for _ in range(ATTEMPTS):
         check_may_be_changed(project)
         check = _look_then_ask(project, change)
-        if _write(project, _new_values(project, change, check), check, actor, is_told=change.reaches_gateway):
+        if _write(project, _new_values(project, change, check), check, actor, change):
             project.refresh_from_db()
             let_run(project)
             if change.plan is not None or change.budget is not None:
@@ -75,14 +77,14 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     raise operation_in_progress(project)
 
 
-@sensitive_variables("values")
+@sensitive_variables("values", "change")
 def _write(
-    project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor, *, is_told: bool
+    project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor, change: ProjectChange
 ) -> bool:
     """Returns False, having written nothing, where the settings were changed since the project was read: what was
     merged into the old ones would undo that.
     """
-    version = NEXT_VERSION if is_told else {}
+    version = NEXT_VERSION if change.reaches_gateway else {}
     try:
         with transaction.atomic():
             plan = values.get("plan", project.plan)
@@ -97,6 +99,7 @@ def _write(
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
             own = {name: values.get(f"own_{name}") for name in LIMITS}
+            _check_permissions(project, change, chosen=values.get("settings", project.settings), plan=plan)
             check_budget(own, ceiling=ceiling_of(plan.budget, project.granted_budget))
             if not rows.update(**values, **version, updated_at=clock.now()):
                 project.refresh_from_db()
@@ -108,6 +111,13 @@ def _write(
             check_bot(owner=project.owner, check=check, project_id=project.pk)
         raise
     return True
+
+
+def _check_permissions(project: Project, change: ProjectChange, *, chosen: dict[str, Any], plan: Plan) -> None:
+    """Raises `InvalidFieldError`. A model that the staff have forbidden since keeps nobody from changing the rest."""
+    check_egress(change.egress, least=project.least_egress)
+    if plan != project.plan or "model" in (change.settings_patch or {}):
+        check_model(chosen, agent_type=project.agent_type, plan=plan)
 
 
 def _check_merged(project: Project, change: ProjectChange) -> None:
@@ -163,6 +173,7 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
             values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
             values["bot_unconfirmed_at"] = check.unconfirmed_at
     values |= {f"own_{name}": limit for name, limit in (change.budget or {}).items()}
+    values |= {} if change.egress is None else {"own_egress": change.egress}
     if change.telegram_token is not None or change.api_key is not None:
         values |= {"sees_from": clock.now(), **NOTHING_SEEN}
     # A credential that is sent counts as new. Nobody is to find out by the event whether it is the stored one.

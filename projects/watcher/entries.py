@@ -44,7 +44,8 @@ def reconcile_entries(client: GatewayClient) -> int:
 
 def _find_known() -> Iterator[Project]:
     """Projects of which the gateway may have heard, without their credentials."""
-    rows = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE).select_related("owner", "plan")
+    known = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
+    rows = known.select_related("owner", "plan")
     hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
     yield from rows.defer(*hidden, "log_tail", "settings").order_by("pk").iterator(chunk_size=500)
 
@@ -67,7 +68,7 @@ def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str,
             rows.update(entry_version=standing.version + 1)
     keys = [project.pk for project in projects]
     words: dict[int, list[Word]] = defaultdict(list)
-    fresh = list(Project.objects.filter(pk__in=keys).select_related("owner", "plan"))
+    fresh = list(Project.objects.filter(pk__in=keys).select_related("owner", "plan", "agent_type"))
     prices, spent = read_prices(), read_spent(fresh)  # after the rows
     for project in fresh:
         try:

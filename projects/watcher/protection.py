@@ -3,12 +3,17 @@
 import logging
 import threading
 import time
+from ipaddress import IPv4Network
+
+from django.conf import settings
 
 from accounts import clock
 from containers.errors import EngineError
+from containers.gateway.words import AgentsNetwork, Reach
 from containers.get_engine import get_engine
-from projects.models import Project
+from projects.models import Gateway, Project, Watch
 from projects.rules.lifecycle import UNPROTECTED, Desired
+from projects.rules.permissions import Egress
 from projects.services.operations import failure
 from projects.watcher.leader import note_firewall
 from projects.watcher.pulse import FIREWALL, STEP, Pulse
@@ -91,6 +96,18 @@ class Probe:
         self.warning = warning if self._unrefused >= UNREFUSED_PROBES else None
         if warning:
             self._again_at = time.monotonic() + PROBE_AGAIN
+
+
+def is_exposed(project: Project) -> bool:
+    """Whether the agent was made to reach the gateway alone, and no rules see to that: it never runs without them."""
+    if project.egress != Egress.GATEWAY or not project.is_behind_gateway:
+        return False
+    here = {"pk": settings.BERTH_INSTANCE}
+    if not Watch.objects.filter(**here).exclude(firewall_warning="").exists():
+        return False
+    row = Gateway.objects.filter(**here).exclude(subnet="").first()
+    network = AgentsNetwork(subnet=IPv4Network(row.subnet)) if row else None
+    return network is not None and network.has(str(project.address), Reach.GATEWAY)
 
 
 def note_protection(project: Project, *, barred: bool) -> None:

@@ -14,6 +14,7 @@ from projects.watcher.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
 from projects.watcher.hearsay import heard_state
 from projects.watcher.inspection import Answer, inspecting
+from projects.watcher.protection import is_exposed
 from projects.watcher.reconcile_project import (
     Repair,
     has_to_be_inspected,
@@ -120,7 +121,7 @@ def _reconcile(
         answer,
         result,
         repair=options.repair,
-        barred=options.barred,
+        barred=options.barred or is_exposed(project),
         find_end=options.find_end,
     )
     if decision is None:

@@ -15,7 +15,6 @@ from containers.call_limits import seconds_left, time_limit
 from containers.errors import (
     ContainerSilentError,
     EngineError,
-    FirewallMissingError,
     StillStoppingError,
     SupersededError,
 )
@@ -80,8 +79,7 @@ class MemoryEngine(RunsMemoryGateway):
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
         self._enter("deploy", spec.key)
-        if self.firewall_required and self.firewall_warning:
-            raise FirewallMissingError
+        self._check_firewall(spec)
         with self._changed:
             before = set(self.volumes)
         self._step("deploy.create")

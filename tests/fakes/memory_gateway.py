@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 
-from containers.errors import AddressUnusableError, EngineUnavailableError, ImageMissingError
+from containers.errors import AddressUnusableError, EngineUnavailableError, FirewallMissingError, ImageMissingError
 from containers.gateway.transport import NOT_THERE, Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 from tests.fakes.gateway import MemoryGateway
 from tests.fakes.memory_container import MemoryContainer
@@ -126,6 +126,10 @@ class RunsMemoryGateway(MemoryNames):
         with self._changed:
             self._check_address(spec)
             return super()._settle_name(spec, retire)
+
+    def _check_firewall(self, spec: ContainerSpec) -> None:
+        if (self.firewall_required or spec.reach is Reach.GATEWAY) and self.firewall_warning:
+            raise FirewallMissingError
 
     def _check_network(self, container: MemoryContainer) -> MemoryContainer:
         """As the engine refuses to put it on a network that has no such address."""

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from projects.admin import BATCH_SECONDS
+from projects.batch_admin import BATCH_SECONDS
 from projects.models import Event, Project
 from projects.services.operations import ANSWER_WITHIN
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
@@ -156,7 +156,7 @@ def test_an_action_ends_with_its_time_and_says_what_it_has_not_reached(
     admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = [0.0]
-    monkeypatch.setattr("projects.admin.time", SimpleNamespace(monotonic=lambda: sum(seconds)))
+    monkeypatch.setattr("projects.batch_admin.time", SimpleNamespace(monotonic=lambda: sum(seconds)))
     engine.slow("stop", lambda: seconds.append(20))
     page = act_on_all(admin, "stop")
     assert "Done: 2 of 4." in page
@@ -168,7 +168,7 @@ def test_an_action_ends_with_its_time_and_says_what_it_has_not_reached(
 def test_what_was_not_reached_can_be_run_again(
     admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.admin.BATCH_SIZE", 3)
+    monkeypatch.setattr("projects.batch_admin.BATCH_SIZE", 3)
     page = act_on_all(admin, "delete_projects", confirm="4 projects")
     assert "Not reached: 1 of 4. Select them again: Ship 0." in page
     page = act_on_all(admin, "delete_projects", confirm="Ship 0")
@@ -180,8 +180,8 @@ def test_what_was_not_reached_can_be_run_again(
 def test_a_long_list_of_what_was_not_reached_is_cut_short(
     admin: Client, fleet: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.admin.BATCH_SIZE", 1)
-    monkeypatch.setattr("projects.admin.NAMES_SHOWN", 2)
+    monkeypatch.setattr("projects.batch_admin.BATCH_SIZE", 1)
+    monkeypatch.setattr("projects.batch_admin.NAMES_SHOWN", 2)
     assert "Not reached: 3 of 4. Select them again: Ship 2, Ship 1 and 1 more." in act_on_all(admin, "stop")
 
 

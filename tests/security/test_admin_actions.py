@@ -25,6 +25,7 @@ UNDONE_BY = {
     ("project", "start"): "stop",
     ("project", "stop"): "start",
     ("project", "restart"): "nothing is lost: the agent comes back with its memory",
+    **dict.fromkeys([("project", "confine"), ("project", "let_out")], "the other of the two"),
     ("project", "suspend"): "lift",
     ("project", "lift"): "suspend",
     ("outgoingmail", "send_again"): "nothing is lost: what was sent is not sent again",
@@ -33,7 +34,6 @@ UNDONE_BY = {
 """The actions that act at once, and what undoes them."""
 
 ASKED_BY_DJANGO = {"delete_selected"}
-
 BUTTONS = {
     "accounts_user_link": "makes a link and takes nothing away",
     "accounts_user_reset": "asks first",

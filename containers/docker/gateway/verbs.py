@@ -5,9 +5,9 @@ from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.network import ensure_network
 from containers.docker_api.client import Connection
-from containers.errors import AddressUnusableError
+from containers.errors import AddressUnusableError, FirewallMissingError
 from containers.gateway.transport import Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.vocabulary import ContainerSpec, Observation
 
 
@@ -53,6 +53,8 @@ class GatewayVerbs:
                     f"The address {spec.address} is none of the agents' network {network.subnet}."
                 )
         self._egress.require()
+        if spec.reach is Reach.GATEWAY and not self._egress.holds():
+            raise FirewallMissingError
 
     def _restore_network(self, spec: ContainerSpec) -> bool:
         """Makes the network of this spec where it is missing, and returns whether it did."""

@@ -20,6 +20,7 @@ FREE = {
     "cpus": 0.25,
     "disk_mb": 1024,
     "budget": budget(500_000, 5_000_000),
+    "models": None,
     "max_projects": 1,
     "is_default": True,
 }
@@ -31,6 +32,7 @@ STARTER = {
     "cpus": 0.5,
     "disk_mb": 2048,
     "budget": budget(2_000_000, 20_000_000),
+    "models": None,
     "max_projects": 3,
     "is_default": False,
 }
@@ -42,6 +44,7 @@ PRO = {
     "cpus": 1.0,
     "disk_mb": 5120,
     "budget": budget(10_000_000, 100_000_000),
+    "models": None,
     "max_projects": 10,
     "is_default": False,
 }
@@ -62,6 +65,9 @@ def test_the_shipped_type_is_listed_with_its_settings(api: APIClient) -> None:
         "needs_telegram_token": True,
         "needs_api_key": True,
         "min_memory_mb": 128,
+        "egress": "internet",
+        "hosts": [],
+        "models": None,
         "is_default": True,
     }
     Draft202012Validator.check_schema(schema)

@@ -17,6 +17,7 @@ from projects.models import Plan, Project, Spending
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Desired, Operation
+from projects.rules.permissions import Egress
 from projects.rules.reasons import SENTENCES
 from projects.rules.statuses import Status
 from tests.projects.rules.facts import NOW, WELL
@@ -69,6 +70,7 @@ PROJECTS = st.builds(
     own_month_money=st.none() | st.decimals(0, 10**8, places=2),
     budget_until=st.none() | NEAR_NOW,
     seen_code=st.sampled_from(["", "provider_key"]),
+    own_egress=st.sampled_from(Egress.values),
 )
 COUNTED = st.integers(0, 1 << 53)
 SPENDING = st.none() | st.builds(
@@ -84,19 +86,31 @@ def serialized(data: Any) -> bytes:
     return body
 
 
+PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
+
+
+def know(project: Project, permissions: tuple[str, str, str] = ("internet", "", "")) -> None:
+    egress, of_type, of_plan = permissions
+    project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
+
+
 def hostile() -> Project:
     """What JSON, orjson and JavaScript take for different things."""
     name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
     settings = {name: [2**70, -(2**70), 1e22, 0.1, -0.0]}
     project = Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)
     project.know_spending(None)
+    know(project)
     return project
 
 
-@given(PROJECTS, SPENDING)
-@example(hostile(), None)
-def test_a_project_is_written_as_by_its_serializer(project: Project, spending: Spending | None) -> None:
+@given(PROJECTS, SPENDING, PERMISSIONS)
+@example(hostile(), None, ("gateway", "b\na", "</script>"))
+def test_a_project_is_written_as_by_its_serializer(
+    project: Project, spending: Spending | None, permissions: tuple[str, str, str]
+) -> None:
     project.know_spending(spending)
+    know(project, permissions)
     snapshot = take_snapshot(project, now=NOW)
     assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
 

@@ -1,0 +1,15 @@
+"""What the service tells of hosts, the gateway reads."""
+
+import pytest
+from gateway.tunnels.target import read_host
+
+from tests.projects.gateway.hosts import HOSTS
+
+pytestmark = pytest.mark.one_database
+
+
+def test_every_host_that_staff_may_allow_is_one_to_the_gateway() -> None:
+    for told in HOSTS.values():
+        found = read_host(told)
+        assert found is not None, told
+        assert f"{found.host}:{found.port}" in {told, f"{told}:443"}

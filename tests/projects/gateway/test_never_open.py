@@ -1,0 +1,85 @@
+"""An agent that may reach the gateway alone does not run where nothing sees to that."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from containers.gateway.words import Reach
+from projects.models import Gateway, Project, Watch
+from projects.rules.permissions import Egress
+from projects.services.gateway_place import describe_trouble
+from projects.watcher.leader import note_firewall
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.reaching import reach_of, wish
+
+pytestmark = pytest.mark.django_db
+Control = Callable[..., Any]
+
+
+@pytest.mark.parametrize("who", ["type", "staff", "owner"])
+@pytest.mark.parametrize("verb", ["start", "restart"])
+def test_without_a_gateway_it_does_not_start_and_says_why(
+    engine: MemoryEngine, project: Project, control: Control, api: APIClient, settings: Any, who: str, verb: str
+) -> None:
+    wish(who, Egress.GATEWAY, project, settings)
+    control(project, "stop")
+    settings.BERTH_GATEWAY = False
+    answer = control(project, verb)
+    assert (answer.status_code, answer.json()["code"]) == (409, "gateway_off")
+    assert not engine.containers[project.container_name].is_up
+    detail = api.get(f"/api/projects/{project.pk}").json()
+    assert (detail["status"], detail["status_reason"]["code"]) == ("failed", "gateway_off")
+    assert ("switched off" in describe_trouble()) == (who == "type")
+
+
+def test_nor_does_a_new_one_and_nothing_is_left(
+    engine: MemoryEngine, api: APIClient, body: dict[str, Any], settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    answer = api.post("/api/projects", body | {"egress": "gateway"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "gateway_off")
+    assert not Project.objects.exists()
+    assert engine.containers == {}
+
+
+def test_one_that_crashes_without_a_gateway_stays_down(engine: MemoryEngine, project: Project, settings: Any) -> None:
+    Project.objects.update(own_egress=Egress.GATEWAY)
+    settings.BERTH_GATEWAY = False
+    engine.crash(project.container_name, exit_code=1)
+    reconcile()
+    assert not engine.containers[project.container_name].is_up
+
+
+@pytest.mark.parametrize("lacking", ["rules", "sources"])
+def test_where_the_firewall_cannot_be_set_it_does_not_start(
+    engine: MemoryEngine, project: Project, control: Control, api: APIClient, lacking: str
+) -> None:
+    """Although all other agents do."""
+    engine.firewall_warning = "There are no rules." if lacking == "rules" else None
+    engine.knows_sources = lacking != "sources"
+    Gateway.objects.update(found_at=None)
+    assert control(project, "restart").status_code == 200
+    assert api.patch(f"/api/projects/{project.pk}", {"egress": "gateway"}).status_code == 200
+    control(project, "stop")
+    assert control(project, "start").status_code == 503
+    assert not engine.containers[project.container_name].is_up
+
+
+def test_one_that_runs_when_the_rules_are_lost_is_stopped_and_others_are_not(
+    engine: MemoryEngine, deploy: Callable[..., Project], api: APIClient
+) -> None:
+    confined, free = deploy(egress="gateway"), deploy(telegramToken="555:another-bot")
+    Watch.objects.get_or_create(pk=confined.instance)
+    note_firewall("There are no rules.", bars_agents=False)
+    engine.firewall_warning = "There are no rules."
+    reconcile()
+    assert not engine.containers[confined.container_name].is_up
+    assert engine.containers[free.container_name].is_up
+    note_firewall("", bars_agents=False)
+    engine.firewall_warning = None
+    reconcile()
+    assert engine.containers[confined.container_name].is_up
+    assert reach_of(engine, confined) is Reach.GATEWAY
