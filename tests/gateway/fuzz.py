@@ -89,7 +89,9 @@ def main() -> None:
     from tests.gateway.unpacked import unpack_image
 
     with tempfile.TemporaryDirectory() as folder, FakeTelegram() as telegram, StreamingProvider() as provider:
-        gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder)).start()
+        gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder))
+        gateway.env["GATEWAY_CONNECTIONS"] = "1000000"  # and so as fast as it can
+        gateway.start()
         try:
             agent = Agent(gateway, telegram, provider, number=1)
             gateway.apply(agent.entry(limits={"requests": 10**9}))

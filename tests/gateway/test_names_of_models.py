@@ -55,4 +55,4 @@ def test_old_hours_go_while_the_gateway_runs(tmp_path: Path) -> None:
             await spend(ledger, 1)
         return [name_of(Period.MONTH, row["hour"]) for row in (await ledger.read_since(0))["rows"]]
 
-    assert run(tmp_path, clock, test) == ["2026-11", "2026-12"]
+    assert run(tmp_path, clock, test) == ["2026-10", "2026-11", "2026-12"]

@@ -1,5 +1,8 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
+import asyncio
+from contextlib import suppress
+from enum import Enum, auto
 from typing import Protocol
 
 import aiohttp
@@ -10,6 +13,22 @@ from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import answer_headers
 
 LARGEST_ERROR = 64 * 1024
+REST_SILENCE = 0.2
+"""Seconds for the next piece of an answer whose reader has gone."""
+REST_WITHIN = 1.0
+"""Seconds after which only what is there already is read: the upstream has not noticed, and goes on writing."""
+AT_ONCE = 0.01
+REST_LONGEST = 10.0
+
+
+class Rest(Enum):
+    """What is known of an answer after its reader has gone."""
+
+    WHOLE = auto()
+    SEEN = auto()
+    """All that has come."""
+    ENDLESS = auto()
+    """It comes faster than it can be read."""
 
 
 class Meter(Protocol):
@@ -64,6 +83,24 @@ async def pass_on(
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
     return response
+
+
+async def see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
+    """Counts what the upstream had sent already when the agent hung up: it is paid for, and can be much where the agent
+    has read nothing."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with suppress(aiohttp.ClientError, OSError):
+        while loop.time() < began + REST_LONGEST:
+            silence = REST_SILENCE if loop.time() < began + REST_WITHIN else AT_ONCE
+            async with asyncio.timeout(silence):
+                piece = await answer.content.readany()
+            if not piece:
+                meter.finish()
+                return Rest.WHOLE
+            meter.see(piece)
+        return Rest.ENDLESS
+    return Rest.SEEN
 
 
 async def pass_redacted(answer: aiohttp.ClientResponse, *, secret: str) -> tuple[bytes, web.Response]:

@@ -13,7 +13,7 @@ from gateway.providers.bounds import bound_input
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-MOST_VALUES = 200_000
+MOST_VALUES = 100_000
 """Commas and brackets of a document. Reading more would keep everybody waiting."""
 MOST_CHOICES = 128
 LONGEST_ANSWER = 2**24

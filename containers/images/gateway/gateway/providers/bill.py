@@ -22,8 +22,12 @@ class Bill:
         self.usage = Usage()
 
     def is_complete(self, meter: Meter) -> None:
-        self.usage = meter.usage or meter.estimate(self._bound)
+        self.is_told(meter)
         self.is_error = False
+
+    def is_told(self, meter: Meter) -> None:
+        """The provider has said all, though the agent has not read it."""
+        self.usage = meter.usage or meter.estimate(self._bound)
 
     def is_broken(self, meter: Meter) -> None:
         self.usage = meter.estimate(self._bound)

@@ -11,7 +11,7 @@ from gateway.meters.plain import BlindMeter
 from gateway.meters.usage import Usage
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
-from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.passing import Rest, pass_on, pass_redacted, see_rest
 from gateway.pipes.upstream import NotAskedError, ask
 from gateway.providers.asked import Asked, ask_for_usage, shorten, write
 from gateway.providers.bill import Bill
@@ -59,7 +59,8 @@ class ProviderCalls:
             size = length_of(wish.request, most)
             with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
                 body = await read_body(wish.request, most)
-                asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
+                with self._rates.reading(wish.entry):
+                    asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
                 del body
                 return await self._reserve(wish, asked, lease)
 
@@ -79,7 +80,8 @@ class ProviderCalls:
                 shorten(asked, reservation.output, wish.provider.kind)
             if wish.call is not Call.TRANSCRIPTION:
                 ask_for_usage(asked)
-                write(asked)
+                with self._rates.reading(wish.entry):
+                    write(asked)
             return await self._ask(wish, asked, bill, lease)
         except NotAskedError:
             bill.is_free()
@@ -102,15 +104,25 @@ class ProviderCalls:
                     wish.request, answer, secret=wish.provider.key, meter=meter, hides=asked.hides_usage
                 )
             except BaseException:
-                bill.is_broken(meter)
+                rest = await see_rest(answer, meter)
+                if rest is Rest.WHOLE:
+                    bill.is_told(meter)
+                elif rest is Rest.SEEN:
+                    bill.is_broken(meter)
                 raise
             bill.is_complete(meter)
             return response
 
     async def _look(self, wish: Wish) -> web.StreamResponse:
         """What costs nothing."""
+        if wish.call is not Call.COUNT:
+            return await self._pass_look(wish, None)
+        size = length_of(wish.request, LARGEST)
+        with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
+            return await self._pass_look(wish, await read_body(wish.request, LARGEST))
+
+    async def _pass_look(self, wish: Wish, body: bytes | None) -> web.StreamResponse:
         request, secret = wish.request, wish.provider.key
-        body = await read_body(request, LARGEST) if wish.call is Call.COUNT else None
         async with ask(self._client, request.method, wish.url, headers=_headers(wish), body=body) as answer:
             self._truth.note_provider(wish.entry.project, answer.status)
             if answer.status >= 300 or wish.url.endswith("/key"):

@@ -1,5 +1,7 @@
 """How often, and how often at a time, a project may ask its provider."""
 
+import math
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +10,10 @@ from gateway.entries.entry import Entry
 from gateway.rules.refusals import RefusedError, Why
 
 MINUTE = 60.0
+SHARE = 0.05
+"""Of the gateway's one processor, which reading the requests of a project may take."""
+BURST = 20.0
+"""Seconds of which the share may be taken at once."""
 
 
 class Rates:
@@ -15,6 +21,7 @@ class Rates:
         self._now = now
         self._asked: defaultdict[str, deque[float]] = defaultdict(deque)
         self._open: defaultdict[str, int] = defaultdict(int)
+        self._busy_until: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
     def count(self, entry: Entry) -> Iterator[None]:
@@ -23,6 +30,9 @@ class Rates:
         now = self._now()
         while asked and asked[0] <= now - MINUTE:
             asked.popleft()
+        if (wait := self._busy_until[entry.project] - now) > 0:
+            words = "This agent's requests take too long to read."
+            raise RefusedError(Why.RATE, words, retry_after=math.ceil(wait))
         if self._open[entry.project] >= entry.limits.parallel:
             raise RefusedError(Why.RATE, "This agent asks its provider too often at a time.", retry_after=1)
         if len(asked) >= entry.limits.requests:
@@ -34,3 +44,13 @@ class Rates:
             yield
         finally:
             self._open[entry.project] -= 1
+
+    @contextmanager
+    def reading(self, entry: Entry) -> Iterator[None]:
+        """Counts the processor time of what is done meanwhile. Nothing else can be done meanwhile for anybody."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            taken = (time.thread_time() - began) / SHARE
+            self._busy_until[entry.project] = max(self._busy_until[entry.project], self._now() - BURST) + taken

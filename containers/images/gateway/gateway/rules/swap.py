@@ -3,7 +3,7 @@
 So no way of signing in passes either, and what an upstream and an agent could tell each other behind our back is small.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import parse_qsl, urlencode
 
 REQUEST_HEADERS = frozenset({
@@ -22,9 +22,15 @@ LONGEST_QUERY = 2048
 
 
 def request_headers(headers: Iterable[tuple[str, str]], credential: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a call to a provider. Its answer must be readable, so that no encoding is accepted."""
-    passed = {name.lower(): value for name, value in headers if name.lower() in REQUEST_HEADERS}
-    return {**passed, "accept-encoding": "identity", **credential}
+    """The headers of a call to a provider."""
+    return {**passed_headers(headers, REQUEST_HEADERS), **credential}
+
+
+def passed_headers(headers: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, str]:
+    """Those that are known and can be sent on. An answer must be readable, so that no encoding is accepted."""
+    passed = {name.lower(): value for name, value in headers if name.lower() in known}
+    plain = {name: value for name, value in passed.items() if value.isascii() and value.isprintable()}
+    return {**plain, "accept-encoding": "identity"}
 
 
 def answer_headers(headers: Iterable[tuple[str, str]], secret: str) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from gateway.pipes.guard import address_of
 from gateway.pipes.passing import BrokenError
 from gateway.providers.call import ProviderCalls, Wish
 from gateway.rules.credentials import read_credential
+from gateway.rules.pace import Pace
 from gateway.rules.paths import TelegramPath, is_for_anthropic, read_provider, read_telegram
 from gateway.rules.refusals import (
     Refusal,
@@ -26,34 +27,41 @@ from gateway.rules.refusals import (
 )
 from gateway.rules.swap import provider_query
 from gateway.rules.who import Grace, Stranger, identify
+from gateway.serving.heads import check_head
 from gateway.telegram.call import TelegramCalls
 from gateway.tunnels.target import Target, read_target
 from gateway.tunnels.tunnel import Tunnels
 from gateway.tunnels.who import find_agent
 
-LONGEST_PATH = 8000
 FENCED_WITHIN = 5.0
 """Seconds for the end of calls that are cut. They take milliseconds."""
 INCORRECT = "Incorrect API key provided."
-ONCE = ("host", "content-length", "transfer-encoding", "content-type", "content-encoding", "expect")
-"""Headers that must not come twice: two readers could take two of them."""
 
 logger = logging.getLogger(__name__)
 
 
 class Door:
     def __init__(
-        self, table: Table, grace: Grace, telegram: TelegramCalls, providers: ProviderCalls, tunnels: Tunnels
+        self,
+        table: Table,
+        grace: Grace,
+        telegram: TelegramCalls,
+        providers: ProviderCalls,
+        tunnels: Tunnels,
+        pace: Pace,
     ) -> None:
         self._table = table
         self._grace = grace
         self._telegram = telegram
         self._providers = providers
         self._tunnels = tunnels
+        self._pace = pace
         self._inside: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
+            if wait := self._pace.wait_for(address_of(request.transport)):
+                await asyncio.sleep(wait)
             return await self._choose(request)(request)
         except (BrokenError, ConnectionError):
             return _cut(request)  # the second one: the agent has gone
@@ -79,7 +87,7 @@ class Door:
 
     async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            _check(request)
+            check_head(request)
             entry, bot, path = self._find_bot(request)
             with self._counted(entry, request):
                 return await self._telegram.call(request, entry, bot, path)
@@ -89,7 +97,7 @@ class Door:
     async def _ask_provider(self, request: web.BaseRequest) -> web.StreamResponse:
         kind = Kind.ANTHROPIC if is_for_anthropic(request.raw_path) else Kind.OPENAI
         try:
-            _check(request)
+            check_head(request)
             entry, provider = self._find_provider(request)
             kind = kind if kind is Kind.ANTHROPIC else provider.kind
             wish = _read_wish(request, entry, provider)
@@ -166,17 +174,6 @@ def _read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wi
         raise RefusedError(Why.BAD, "The query cannot be read.") from None
     call, rest = wanted
     return Wish(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{asked}" if asked else ""))
-
-
-def _check(request: web.BaseRequest) -> None:
-    """Raises RefusedError for what no client sends, and what two readers could understand in two ways."""
-    path = request.raw_path
-    if not path.startswith("/") or len(path) > LONGEST_PATH or not path.isascii() or not path.isprintable():
-        raise RefusedError(Why.BAD, "Bad Request")
-    if any(len(request.headers.getall(name, ())) > 1 for name in ONCE):
-        raise RefusedError(Why.BAD, "Bad Request: a header came twice")
-    if "Content-Length" in request.headers and "Transfer-Encoding" in request.headers:
-        raise RefusedError(Why.BAD, "Bad Request: the length is given in two ways")
 
 
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:

@@ -16,6 +16,7 @@ from gateway.entries.table import Table
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.upstream import open_client
 from gateway.providers.call import ProviderCalls
+from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
 from gateway.rules.who import Grace
 from gateway.serving.door import Door
@@ -47,7 +48,8 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
             telegram = TelegramCalls(client, polls, truth, ledger)
             providers = ProviderCalls(client, ledger, truth, Rates(loop.time))
             tunnels = Tunnels()
-            door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels)
+            pace = Pace(config.connections / 2, loop.time)
+            door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
             table.tell(Fence(door, polls, truth, tunnels).change)
             async with _serve(config, door) as port, _control(config, Commands(table, ledger, truth)):
                 yield port
@@ -86,6 +88,7 @@ async def _serve(config: Config, door: Door) -> AsyncIterator[int]:
         keepalive_timeout=IDLE_FOR,
         access_log=None,
         lingering_time=0,
+        auto_decompress=False,  # a compressed request is refused, and what it holds could have any length
         max_line_size=8190,
         max_field_size=8190,
     )

@@ -15,6 +15,7 @@ from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import TelegramPath
 from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.swap import passed_headers
 from gateway.telegram.methods import check_method, is_message, is_poll, is_webhook_removal
 from gateway.telegram.polling import poll
 from gateway.telegram.polls import Polls
@@ -27,7 +28,7 @@ SMALL = 64 * 1024
 SILENT_FOR = 65.0
 """Seconds: Telegram holds a poll for 50."""
 
-_HEADERS = frozenset({"accept", "accept-encoding", "content-type", "range"})
+_HEADERS = frozenset({"accept", "content-type", "range"})
 _NO_WEBHOOK = {"ok": True, "result": True, "description": "Webhook is already deleted"}
 
 
@@ -80,7 +81,7 @@ class TelegramCalls:
         body: bytes | AsyncIterator[bytes] | None,
         answered: asyncio.Event | None = None,
     ) -> web.StreamResponse:
-        headers = {name.lower(): value for name, value in request.headers.items() if name.lower() in _HEADERS}
+        headers = passed_headers(request.headers.items(), _HEADERS)
         if not isinstance(body, bytes | None) and request.content_length is not None:
             headers["content-length"] = str(request.content_length)
         secret = bot.token.partition(":")[2]

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.target import Target, is_public
@@ -11,14 +13,16 @@ WITHIN = 10.0
 """Seconds for the name and all of its addresses."""
 EACH_WITHIN = 4.0
 
+_NAMES = ThreadPoolExecutor(8, thread_name_prefix="names")
+
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Raises OSError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
+    """Raises OSError. Names that nobody answers keep other tunnels waiting, and not the way to the upstreams."""
+    ask = partial(socket.getaddrinfo, host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_NAMES, ask)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 

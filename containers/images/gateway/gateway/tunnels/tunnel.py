@@ -95,7 +95,7 @@ class Forwarder:
 
     async def _drain(self) -> None:
         try:
-            with suppress(ConnectionError):
+            with suppress(OSError):
                 await self._writer.drain()
         finally:
             self._draining = None
@@ -108,7 +108,7 @@ async def _carry(
 ) -> None:
     loop, forwarder = asyncio.get_running_loop(), Forwarder(near, writer)
     protocol: Any = request.protocol
-    with suppress(ConnectionError):
+    with suppress(OSError):
         await request.writer.write(OPEN)
         protocol.set_parser(forwarder)
         while True:
@@ -116,6 +116,8 @@ async def _carry(
                 async with asyncio.timeout(IDLE_FOR):
                     piece = await reader.read(PIECE)
             except TimeoutError:
+                if reader.exception() is not None:
+                    raise  # the far end's: it would be raised again at once, and for ever
                 if loop.time() - forwarder.moved_at >= IDLE_FOR:
                     return
                 continue

@@ -1,0 +1,20 @@
+"""What the head of a request may be. Pure."""
+
+from aiohttp import web
+
+from gateway.rules.refusals import RefusedError, Why
+
+LONGEST_PATH = 8000
+ONCE = ("host", "content-length", "transfer-encoding", "content-type", "content-encoding", "expect")
+"""Headers that must not come twice: two readers could take two of them."""
+
+
+def check_head(request: web.BaseRequest) -> None:
+    """Raises RefusedError for what no client sends, and what two readers could understand in two ways."""
+    path = request.raw_path
+    if not path.startswith("/") or len(path) > LONGEST_PATH or not path.isascii() or not path.isprintable():
+        raise RefusedError(Why.BAD, "Bad Request")
+    if any(len(request.headers.getall(name, ())) > 1 for name in ONCE):
+        raise RefusedError(Why.BAD, "Bad Request: a header came twice")
+    if "Content-Length" in request.headers and "Transfer-Encoding" in request.headers:
+        raise RefusedError(Why.BAD, "Bad Request: the length is given in two ways")
