@@ -16,8 +16,8 @@ from tests.waiting import wait_until
 
 
 @contextmanager
-def serving_bare(*, workers: int, threads: int) -> Iterator[int]:
-    """Yields the port."""
+def serving_bare(*, workers: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Yields the port and the first process."""
     port = reserve_port()
     options = ("-k", "gthread", "-w", str(workers), "--threads", str(threads), "-b", f"127.0.0.1:{port}")
     command = [
@@ -33,7 +33,7 @@ def serving_bare(*, workers: int, threads: int) -> Iterator[int]:
     process = subprocess.Popen(command, cwd=ROOT, env={**kept, "BERTH_BENCH_BARE": "yes"})
     try:
         wait_until(lambda: _answers(port), within=120)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait(60)

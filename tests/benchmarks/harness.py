@@ -34,6 +34,7 @@ class Server:
     port: int
     instance: str
     environment: dict[str, str]
+    root: Path = ROOT
     process: "subprocess.Popen[bytes] | None" = None
 
     def connect(self) -> "Client":
@@ -57,11 +58,13 @@ class Client:
 
 
 @contextmanager
-def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """`manage.py serve`, prepared here; it is ended and removed on exit."""
+def serving(
+    *, image: str = "berth/assistant:latest", environment: Mapping[str, str] | None = None, root: Path = ROOT
+) -> Iterator[Server]:
+    """`manage.py serve` of a checkout, prepared here; it is ended and removed on exit."""
     with tempfile.TemporaryDirectory(prefix="berth-bench-") as folder:
         port = reserve_port()
-        server = Server(port, f"bench-{secrets.token_hex(4)}", {})
+        server = Server(port, f"bench-{secrets.token_hex(4)}", {}, root)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
         server.environment.update(
             kept,
@@ -88,13 +91,13 @@ def serving(*, image: str = "berth/assistant:latest", environment: Mapping[str, 
 
 def manage(server: Server, *arguments: str) -> None:
     command = [sys.executable, "manage.py", *arguments]
-    subprocess.run(command, cwd=ROOT, env=server.environment, check=True, capture_output=True, text=True)
+    subprocess.run(command, cwd=server.root, env=server.environment, check=True, capture_output=True, text=True)
 
 
 def start(server: Server, log: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "manage.py", "serve"]
     with log.open("w") as file:
-        return subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=file, stderr=file)
+        return subprocess.Popen(command, cwd=server.root, env=server.environment, stdout=file, stderr=file)
 
 
 def wait_for_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -13,7 +13,7 @@ def report_memory(server: Server) -> None:
     print_row("process", "memory MB")
     total = 0
     assert server.process is not None
-    for number, pid in enumerate(_family(server.process.pid)):
+    for number, pid in enumerate(list_family(server.process.pid)):
         size = _memory(pid)
         total += size
         print_row("supervisor" if number == 0 else f"child {number}", f"{size / 1024:.0f}")
@@ -43,13 +43,13 @@ def _start(server: Server) -> "subprocess.Popen[bytes]":
     return process
 
 
-def _family(pid: int) -> Iterator[int]:
+def list_family(pid: int) -> Iterator[int]:
     """The process and all that come from it."""
     yield pid
     with suppress(OSError):  # it has ended meanwhile
         for task in Path(f"/proc/{pid}/task").glob("*/children"):
             for child in task.read_text().split():
-                yield from _family(int(child))
+                yield from list_family(int(child))
 
 
 def _memory(pid: int) -> int:

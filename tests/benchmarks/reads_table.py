@@ -64,7 +64,7 @@ def main(options: argparse.Namespace) -> None:
     raw = Raw() if options.deploys else None
     image = raw.make_image() if raw else "none"
     try:
-        with serving(image=image) as server, serving_bare(workers=WORKERS, threads=THREADS) as bare:
+        with serving(image=image) as server, serving_bare(workers=WORKERS, threads=THREADS) as (bare, _):
             rows = prepare(server, options.projects)
             print_row("read", "per second", "bare view", "÷ bare", "p50 ms", "p99 ms", "p99 ÷ bare")
             for row in rows:
