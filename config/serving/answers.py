@@ -59,11 +59,11 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
     """
     request = response = None
     try:
-        request = next(get_parser(worker.cfg, [data], connection.address))
+        request = next(get_parser(worker.known, [data], connection.address))
         request._expected_100_continue = False  # noqa: SLF001 - the loop has said it already, where it was waited for
-        response, environ = create(request, connection, connection.address, connection.server, worker.cfg)
+        response, environ = create(request, connection, connection.address, connection.server, worker.known)
         environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces, ARRIVED_AT: arrived_at}
-        if connection.framing.is_refused or not worker.alive or not worker.cfg.keepalive:
+        if connection.framing.is_refused or not worker.alive or not worker.known.keepalive:
             response.force_close()
         body = worker.wsgi(environ, response.start_response)
     except Exception as error:  # noqa: BLE001 - the boundary of the thread
@@ -76,6 +76,7 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
     if _is_event_stream(response):
         worker.streams.submit(copy_context().run, send)
     else:
+        connection.hold()
         send()
 
 
@@ -109,12 +110,14 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
                 if not worker.alive and _is_event_stream(response):
                     break  # it ends like a whole one, and its client follows again elsewhere
             response.close()
+            connection.release()
             is_reusable = not response.should_close()
         finally:
             if hasattr(body, "close"):
                 body.close()
     except Exception as error:  # noqa: BLE001 - the boundary of the thread
         is_reusable = False
+        connection.drop()
         _fail(worker, connection, response, error)
     finally:
         _finish(worker, connection, is_reusable=is_reusable)

@@ -19,7 +19,7 @@ STALL = 20.0
 
 
 class Connection:
-    """`sendall` and `send` may be called by any thread, all else by the worker's loop only.
+    """`hold`, `release`, `drop`, `sendall` and `send` are for the thread that answers, all else for the worker's loop.
 
     gunicorn writes an answer to this object, which stands in for the socket.
     """
@@ -36,12 +36,36 @@ class Connection:
         self.interest = 0
         """The events that the loop waits for."""
         self.is_closed = False
+        self._held: bytes | None = None
         self._on_unsent = on_unsent
         self._unsent = bytearray()
         self._changed = Condition()
 
+    def hold(self) -> None:
+        """Keeps the next piece until another one or `release` follows.
+
+        gunicorn writes the head of an answer and then its body. Together they take one call of the kernel's, and the
+        client is woken once.
+        """
+        self._held = b""
+
+    def release(self) -> None:
+        """Sends what is still held, and holds nothing more. Raises `OSError` once the client has left."""
+        held, self._held = self._held, None
+        if held:
+            self.sendall(held)
+
+    def drop(self) -> None:
+        """Forgets what is still held, and holds nothing more."""
+        self._held = None
+
     def sendall(self, data: bytes) -> None:
         """Sends what the client takes at once, and keeps the rest for the loop. Raises `OSError` once it has left."""
+        if self._held == b"":
+            self._held = data
+            return
+        if self._held is not None:
+            data, self._held = self._held + data, None
         with self._changed:
             self._wait_for_room()
             if self.is_closed:

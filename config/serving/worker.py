@@ -34,6 +34,17 @@ PATH_WITHIN = 100
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
+class KnownSettings:
+    """gunicorn's settings, each looked up once. gunicorn does so for each use, dozens of times for one request."""
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+
+    def __getattr__(self, name: str) -> Any:
+        value = vars(self)[name] = getattr(self._settings, name)
+        return value
+
+
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """gunicorn makes one for each process."""
 
@@ -46,6 +57,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
 
     def set_up(self) -> None:
         """Makes what each process has of its own."""
+        self.known = KnownSettings(self.cfg)
         self.threads = ThreadPoolExecutor(self.cfg.threads, "request")
         self.streams = ThreadPoolExecutor(settings.BERTH_STREAMS, "stream")
         # Not one for both: /readyz waits for the database and the engine.
