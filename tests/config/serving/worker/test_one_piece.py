@@ -36,7 +36,7 @@ def application(environ: dict[str, Any], start: Start) -> Iterable[bytes]:
     start("304 Not Modified" if kind == "unchanged" else "200 OK", length + is_stream)
     bodies: dict[str, Iterable[bytes]] = {
         "plain": [b"abcdef"], "pieces": [b"abc", b"def"], "empty first": [b"", b"abcdef"], "chunks": [b"abc", b"def"],
-        "unchanged": [], "late": Broken([b"abc"]), "breaks": Broken([]), "no bytes": ["text"],  # type: ignore[list-item]
+        "unchanged": [], "late": Broken([b"abc"]), "breaks": Broken([]), "no bytes": ["text"],  # type: ignore[list-item]  # no bytes
         "stream": [b"", b"data: one\n\n"],
     }  # fmt: skip
     return bodies[kind]
