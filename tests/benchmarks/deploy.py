@@ -22,10 +22,9 @@ from containers.docker.secrets import pack_secrets
 from containers.hardening import container_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests import busybox
-from tests.benchmarks.harness import Client, Server, median_ratio, print_row, serving, timed
+from tests.benchmarks.harness import Client, Server, manage, median_ratio, print_row, serving, timed
 from tests.containers.rootfs import make_images
 from tests.engines import connect
-from tests.gateway.image import ensure_gateway_image
 
 
 def main() -> None:
@@ -48,7 +47,7 @@ def main() -> None:
     try:
         with ExitStack() as stack:
             server = stack.enter_context(serving(image=image))
-            behind = stack.enter_context(serving_gateway(raw, image)) if options.gateway else None
+            behind = stack.enter_context(serving_gateway(image)) if options.gateway else None
             stack.callback(raw.clean_up)  # before the network goes, which it shares
             raw.prepare(server)
             for others in options.others:
@@ -59,10 +58,10 @@ def main() -> None:
 
 
 @contextmanager
-def serving_gateway(raw: "Raw", image: str) -> Iterator[Server]:
+def serving_gateway(image: str) -> Iterator[Server]:
     """A second server, and its gateway."""
-    ensure_gateway_image(raw.client)
     with serving(image=image, environment={"BERTH_GATEWAY": "on"}) as server:
+        manage(server, "build_images", "gateway", "--no-pull")
         api_round(server.connect(), 0)  # which has the gateway made, unless the watcher has
         yield server
 
@@ -111,6 +110,7 @@ def api_round(client: Client, number: int) -> tuple[float, float]:
         "telegramToken": f"{uuid4().int % 10**15}:{number}",
         "apiKey": "sk-bench",
     }
+    client.connect_anew()
     deploy, (status, project) = timed(lambda: client.call("POST", "/api/projects", body))
     assert status == 201, project
     path = f"/api/projects/{project['id']}"

@@ -50,6 +50,11 @@ class Client:
         _, answer = self.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
         self._headers["Authorization"] = f"Bearer {answer['token']}"
 
+    def connect_anew(self) -> None:
+        """For one that others may have kept waiting for longer than the server keeps a connection that is idle."""
+        self._connection.close()
+        self._connection.connect()
+
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
         response = self._connection.getresponse()

@@ -1,7 +1,6 @@
 """The README's first page: from an empty folder to an agent that answers, and back. With the gateway, as shipped."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,16 +11,16 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.containers.inside import run_inside
+from tests.e2e.on_engine import gateways_of, has_virtual_credentials, used
 from tests.e2e.service import Service
 from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_from_engine
 from tests.waiting import wait_until
+from tests.without_gateway import WITHOUT_GATEWAY
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
-
 
 ALICE = 1001
 
@@ -59,40 +58,33 @@ def test_a_user_deploys_an_agent_and_it_answers(
     # Nothing on the engine gives a credential away, and the agent's container has none.
     [listed] = service.engine.containers(all=True, filters={"label": [f"berth.project={project}"]})
     name = listed["Id"]
-    for container in (name, gateway_of(service)):
+    for container in (name, *gateways_of(service)):
         assert find_canary(str(service.engine.inspect_container(container))) is None
         assert find_canary(service.engine.logs(container)) is None
-    files = run_inside(service.engine, name, "cat", "/run/secrets/telegram_bot_token", "/run/secrets/agent_api_key")
-    assert files[0] == 0
-    assert files[1].count("bvk_") == 2
-    assert find_canary(files[1]) is None
+    assert has_virtual_credentials(service, project)
 
     # A new key is in use with the next message, by the same container.
-    changed = service.call("PATCH", f"/api/projects/{project}", {"apiKey": CANARY_OTHER_API_KEY}, token)
-    assert changed.status == 200, changed.text
+    assert service.call("PATCH", f"/api/projects/{project}", {"apiKey": CANARY_OTHER_API_KEY}, token).status == 200
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With another key?")
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With another key?", timeout=GENEROUS)
     assert provider.asked()[-1].key == CANARY_OTHER_API_KEY
     assert [each["Id"] for each in service.engine.containers(filters={"label": [f"berth.project={project}"]})] == [name]
 
     # Stop: no further polls arrive.
-    stopped = service.call("POST", f"/api/projects/{project}/control", {"action": "stop"}, token)
-    assert (stopped.status, stopped.json["status"]) == (200, "stopped")
+    assert carry_out(service, token, project, "stop")["status"] == "stopped"
     polls = telegram.polls(CANARY_TELEGRAM_TOKEN).count
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Anybody there?")
     assert telegram.polls(CANARY_TELEGRAM_TOKEN).count == polls
     assert telegram.pending(CANARY_TELEGRAM_TOKEN) == 1
 
     # Start: what was said meanwhile is answered.
-    started = carry_out(service, token, project, "start")
-    assert started["status"] == "running"
+    assert carry_out(service, token, project, "start")["status"] == "running"
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Anybody there?", timeout=GENEROUS)
 
     # Restart: with what was changed.
     changed = service.call("PATCH", f"/api/projects/{project}", {"settings": {"model": "small-2"}}, token)
     assert changed.status == 200, changed.text
-    restarted = carry_out(service, token, project, "restart")
-    assert restarted["status"] == "running"
+    assert carry_out(service, token, project, "restart")["status"] == "running"
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "With the new model?")
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="With the new model?", timeout=GENEROUS)
     assert provider.asked()[-1].model == "small-2"
@@ -100,19 +92,6 @@ def test_a_user_deploys_an_agent_and_it_answers(
     # What it has used is counted.
     detail = wait_until(lambda: used(service, token, project), within=GENEROUS, every=0.5)
     assert detail["usage"]["today"]["tokens"] > 0
-
-
-def gateway_of(service: Service) -> str:
-    """The id of the gateway's container."""
-    chosen = {"label": [f"berth.gateway={service.environment['BERTH_INSTANCE']}"]}
-    [found] = service.engine.containers(filters=chosen)
-    return str(found["Id"])
-
-
-def used(service: Service, token: str, project: str) -> Any:
-    """The project's detail, as soon as the watcher has read what the agent has used."""
-    detail = service.call("GET", f"/api/projects/{project}", token=token).json
-    return detail if detail["usage"]["today"]["requests"] >= 4 else None
 
 
 def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(service: Service, token: str) -> None:
@@ -137,8 +116,7 @@ def test_a_revoked_bot_token_is_a_crash_explained_in_plain_words(
         assert restarted["status_reason"]["code"] == "telegram_token"
     finally:
         telegram.restore(CANARY_TELEGRAM_TOKEN)
-    started = carry_out(service, token, project, "start")
-    assert started["status"] == "running"
+    assert carry_out(service, token, project, "start")["status"] == "running"
 
 
 def test_agents_outlive_the_service_and_a_second_run_finds_them(
@@ -149,8 +127,27 @@ def test_agents_outlive_the_service_and_a_second_run_finds_them(
         service.call("GET", "/healthz")
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Still there?")
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Still there?", timeout=GENEROUS)
+    service.environment |= WITHOUT_GATEWAY  # for the next test
     service.start()
     assert service.call("GET", "/api/projects", token=token).json[0]["status"] == "running"
+
+
+def test_the_gateway_is_switched_off_and_on_again_and_each_agent_changes_at_its_next_start(
+    service: Service, token: str, telegram: FakeTelegram
+) -> None:
+    """Each time the service starts anew as part of another test."""
+    [project] = [each["id"] for each in service.call("GET", "/api/projects", token=token).json]
+    before = service.containers()
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Off?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Off?", timeout=GENEROUS)
+    assert service.containers() == before
+    assert has_virtual_credentials(service, project)
+    carry_out(service, token, project, "restart")
+    assert not has_virtual_credentials(service, project)
+    telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "By yourself?")
+    telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="By yourself?", timeout=GENEROUS)
+    wait_until(lambda: not gateways_of(service), within=GENEROUS, every=0.5)
+    del service.environment["BERTH_GATEWAY"]
 
 
 def test_a_backup_comes_back_on_an_empty_engine_and_on_one_whose_containers_run(
@@ -166,7 +163,9 @@ def test_a_backup_comes_back_on_an_empty_engine_and_on_one_whose_containers_run(
     service.manage("restore", archive, "--replace")
     service.start()
     wait_until(lambda: status_of(service) == "running", within=GENEROUS, every=0.5)
-    assert service.containers() == before  # it has run all the time
+    assert service.containers() == before  # it has run all the time, also where the gateway is on again
+    [project] = [each["id"] for each in service.call("GET", "/api/projects", token=sign_in(service)).json]
+    assert not has_virtual_credentials(service, project)
 
     service.interrupt()
     remove_from_engine(service.environment["BERTH_INSTANCE"])
@@ -177,6 +176,7 @@ def test_a_backup_comes_back_on_an_empty_engine_and_on_one_whose_containers_run(
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Do you remember me?")
     telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Do you remember me?", timeout=GENEROUS)
     assert "Is the tide in?" in str(provider.asked()[-1])
+    assert has_virtual_credentials(service, project)
 
 
 def test_deleting_leaves_nothing_on_the_engine(service: Service) -> None:
