@@ -1,6 +1,5 @@
 """A gateway between the fakes, and the agents of Alice and Bob. Real credentials are canaries."""
 
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -8,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import agent_contract
-from containers.docker_api.image_build import GATEWAY
+import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
@@ -19,10 +17,6 @@ from tests.gateway.process import Gateway
 from tests.gateway.unpacked import unpack_image
 
 numbers = count(1)
-
-# The gateway's rooms, for the tests of each of them. In its image this module stands beside them.
-sys.modules.setdefault("agent_contract", agent_contract)
-sys.path.append(str(GATEWAY.folder))
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,7 @@
 """A budget is never overspent: not by parallel calls, not by streams that break off, not by a kill."""
 
-import http.client
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,16 +10,12 @@ from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
 from tests.gateway.conftest import new_agent
-from tests.gateway.process import PATIENCE, Gateway
-from tests.waiting import wait_until
+from tests.gateway.long.scenes import kill_in_traffic
+from tests.gateway.process import Gateway
 
 pytestmark = pytest.mark.one_database
 
 LIMIT = 1000
-
-
-def _has_sold(provider: StreamingProvider, tokens: int) -> bool:
-    return provider.sold() > tokens
 
 
 def limit(agent: Agent, **budget: int) -> None:
@@ -140,32 +133,10 @@ def test_a_kill_in_mid_stream_counts_in_full(
     assert provider.sold() <= LIMIT
 
 
-@pytest.mark.parametrize("rounds", [3])
-def test_kills_in_the_middle_of_traffic_never_lead_above_the_budget(
-    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, rounds: int
+def test_kills_in_the_middle_of_traffic_lose_no_update_and_never_lead_above_the_budget(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
-    """The long run has 50 rounds."""
+    """The long run has 50: python -m tests.gateway.long"""
     agent = new_agent(own_gateway.start(), telegram, provider)
-    agent.gateway.apply(agent.entry(budget={"month_tokens": 4 * LIMIT}))
-    is_over = threading.Event()
-
-    def ask() -> None:
-        while not is_over.is_set():
-            try:
-                agent.chat("a few words", stream=True, max_tokens=20)
-            except (OSError, http.client.HTTPException):
-                is_over.wait(0.02)
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for _ in range(rounds):
-        enough = provider.sold() + 60
-        wait_until(partial(_has_sold, provider, enough))
-        own_gateway.kill()
-        own_gateway.start()
-    is_over.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-    costs = agent.settled()
-    assert provider.sold() <= costs["input"] + costs["output"] <= 4 * LIMIT
+    found = kill_in_traffic(own_gateway, telegram, provider, agent, kills=2, seed=1)
+    assert found["lost"] == 0

@@ -58,7 +58,7 @@ class ProviderCalls:
             most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
             size = length_of(wish.request, most)
             with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
-                body = await read_body(wish.request, most)
+                body = await self._read(wish, most)
                 with self._rates.reading(wish.entry):
                     asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
                 del body
@@ -119,7 +119,16 @@ class ProviderCalls:
             return await self._pass_look(wish, None)
         size = length_of(wish.request, LARGEST)
         with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
-            return await self._pass_look(wish, await read_body(wish.request, LARGEST))
+            return await self._pass_look(wish, await self._read(wish, LARGEST))
+
+    async def _read(self, wish: Wish, most: int) -> bytes:
+        try:
+            body = await read_body(wish.request, most)
+        except RefusedError:
+            self._rates.received(wish.entry, most)
+            raise
+        self._rates.received(wish.entry, len(body))
+        return body
 
     async def _pass_look(self, wish: Wish, body: bytes | None) -> web.StreamResponse:
         request, secret = wish.request, wish.provider.key

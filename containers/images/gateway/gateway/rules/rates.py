@@ -12,8 +12,10 @@ from gateway.rules.refusals import RefusedError, Why
 MINUTE = 60.0
 SHARE = 0.05
 """Of the gateway's one processor, which reading the requests of a project may take."""
-BURST = 20.0
+BURST = 5.0
 """Seconds of which the share may be taken at once."""
+OF_A_BYTE = 1e-9
+"""Seconds that it takes to receive one."""
 
 
 class Rates:
@@ -52,5 +54,12 @@ class Rates:
         try:
             yield
         finally:
-            taken = (time.thread_time() - began) / SHARE
-            self._busy_until[entry.project] = max(self._busy_until[entry.project], self._now() - BURST) + taken
+            self._charge(entry, time.thread_time() - began)
+
+    def received(self, entry: Entry, size: int) -> None:
+        """Counts what it takes to receive so many bytes."""
+        self._charge(entry, size * OF_A_BYTE)
+
+    def _charge(self, entry: Entry, seconds: float) -> None:
+        free_since = max(self._busy_until[entry.project], self._now() - BURST)
+        self._busy_until[entry.project] = free_since + seconds / SHARE

@@ -1,0 +1,84 @@
+"""The whole proof of the gateway as a process: budgets, midnights, kills, and agents that do their worst.
+
+    python -m tests.gateway.long [--kills 50] [--rounds 20] [--seed 1]      takes about five minutes
+
+The fuzz is a command of its own (`python -m tests.gateway.fuzz`), as is what needs an engine
+(`python -m pytest tests/gateway/long/engine_restarts.py`).
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.process import Gateway
+from tests.gateway.unpacked import unpack_image
+
+numbers = count(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    from gateway.periods import Period
+
+    from tests.gateway.long import hostile, scenes
+
+    with opened() as (gateway, _, provider, agent):
+        show("parallel streams", scenes.stream_in_parallel(gateway, provider, agent, rounds=options.rounds))
+    for period, moment in ((Period.DAY, "2026-11-22 23:59:55"), (Period.MONTH, "2026-11-30 23:59:55")):
+        with opened(moment) as (gateway, _, provider, agent):
+            show(f"the end of a {period}", scenes.stream_over_an_end(gateway, provider, agent, period=period))
+    with opened() as (gateway, telegram, provider, agent):
+        found = scenes.kill_in_traffic(gateway, telegram, provider, agent, kills=options.kills, seed=options.seed)
+        show("kills", found)
+    with opened() as (gateway, telegram, provider, agent):
+        other = new_agent(gateway, telegram, provider)
+        show("slower by", hostile.slow_others(other, agent, provider, rounds=options.rounds))
+
+
+@contextmanager
+def opened(moment: str = "") -> Iterator[tuple[Gateway, FakeTelegram, StreamingProvider, Agent]]:
+    """A gateway of its own. `moment`: what its clock shows at its start, UTC."""
+    with tempfile.TemporaryDirectory() as folder, FakeTelegram() as telegram, StreamingProvider() as provider:
+        gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder))
+        if moment:
+            (library,) = Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")
+            gateway.env |= {
+                "LD_PRELOAD": str(library),
+                "FAKETIME": f"@{moment}",
+                "TZ": "UTC",
+                "DONT_FAKE_MONOTONIC": "1",
+            }
+        try:
+            gateway.start()
+            yield gateway, telegram, provider, new_agent(gateway, telegram, provider)
+            failures = [line for line in gateway.lines if "failed" in line or "CANARY" in line]
+            assert not failures, failures
+        finally:
+            gateway.kill()
+
+
+def new_agent(gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> Agent:
+    agent = Agent(gateway, telegram, provider, number=next(numbers))
+    gateway.apply(agent.entry(limits={"requests": 10**9}))
+    return agent
+
+
+def show(title: str, figures: dict[str, float]) -> None:
+    sys.stdout.write(f"{title}\n" + "".join(f"    {name}: {value:.6g}\n" for name, value in figures.items()))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

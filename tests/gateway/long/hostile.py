@@ -1,0 +1,124 @@
+"""How much slower an agent is while another one does its worst.
+
+python -m tests.gateway.long.hostile DEED PORT ADDRESS KEY TOKEN    does one of the deeds until it is ended
+"""
+
+import http.client
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.agents import Agent
+from tests.gateway.long.scenes import Figures
+
+HEAVY = b'{"model":"m","messages":[],"a":[' + b"{}," * 49_000 + b"{}]}"
+AT_A_TIME = 4
+
+
+@dataclass(frozen=True)
+class Attacker:
+    port: int
+    address: str
+    key: str
+    token: str
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), 5, (self.address, 0))
+
+    def keep_asking(self, head: str, body: bytes = b"") -> None:
+        with self.connect() as connection:
+            while True:
+                connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                if not connection.recv(65536):
+                    return
+
+
+def _flood(who: Attacker) -> None:
+    who.keep_asking(f"GET /tg/bot1:{who.token}/getMe HTTP/1.1\r\nHost: a\r\n")
+
+
+def _guess(who: Attacker) -> None:
+    who.keep_asking("GET /llm/v1/models HTTP/1.1\r\nHost: a\r\nx-api-key: unknown\r\n")
+
+
+def _send_heavy(who: Attacker) -> None:
+    who.keep_asking(f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n", HEAVY)
+
+
+def _connect(who: Attacker) -> None:
+    with ExitStack() as stack:
+        for _ in range(1000 // AT_A_TIME):
+            stack.enter_context(who.connect())
+        time.sleep(1)
+
+
+def _send_endlessly(who: Attacker) -> None:
+    head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n"
+    with who.connect() as connection:
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        while True:
+            connection.sendall(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+
+
+DEEDS: dict[str, Callable[[Attacker], None]] = {
+    "flood": _flood, "guesses": _guess, "heavy": _send_heavy, "connections": _connect, "endless": _send_endlessly,
+}  # fmt: skip
+
+
+def slow_others(alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int) -> Figures:
+    """Ratios of the median times of Bob's streams, in pairs: beside each of Alice's deeds, and without."""
+    figures: Figures = {}
+    provider.words = 100
+    for name in DEEDS:
+        alone, beside = [], []
+        for _ in range(rounds):
+            alone.append(_stream(bob))
+            with doing(name, alice):
+                beside.append(_stream(bob))
+        figures[name] = statistics.median(beside) / statistics.median(alone)
+    return figures
+
+
+@contextmanager
+def doing(name: str, agent: Agent) -> Iterator[None]:
+    """In a process of its own, which takes only what processor time others leave."""
+    words = [name, str(agent.gateway.port), agent.address, agent.virtual_key, agent.virtual_token]
+    process = subprocess.Popen(["nice", "-n", "19", sys.executable, "-m", "tests.gateway.long.hostile", *words])
+    try:
+        time.sleep(2)  # until what may come at once has come
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _stream(agent: Agent) -> float:
+    """Seconds of a few streams, one after the other."""
+    began = time.monotonic()
+    for _ in range(10):
+        assert agent.chat("hello", stream=True).status == 200
+    return time.monotonic() - began
+
+
+def main(name: str, port: str, *rest: str) -> None:
+    who = Attacker(int(port), *rest)
+
+    def repeat() -> None:
+        while True:
+            with suppress(OSError, http.client.HTTPException):
+                DEEDS[name](who)
+
+    for _ in range(AT_A_TIME):
+        threading.Thread(target=repeat, daemon=True).start()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
