@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from django.db import connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import QuerySet
 
 _PLACE = re.compile("%[%s]")
@@ -43,28 +43,32 @@ class CompiledQuery:
         self._statements: dict[str, _Statement] = {}
 
     def rows(self, *values: UUID | str) -> Sequence[Any]:
-        statement = self._statements.get(connection.vendor)
+        # Django's `connection` looks for this thread's own at each use of it.
+        wrapper: Any = connections[DEFAULT_DB_ALIAS]
+        statement = self._statements.get(wrapper.vendor)
         if statement is None:
-            statement = self._statements[connection.vendor] = self._compile()
+            statement = self._statements[wrapper.vendor] = self._compile()
+        has_uuids = wrapper.features.has_native_uuid_field
         parameters = [
-            constant if place is None else _adapt(values[place])
+            constant if place is None else _adapt(values[place], has_uuids=has_uuids)
             for constant, place in zip(statement.constants, statement.places, strict=True)
         ]
 
         def read() -> Sequence[Any]:
-            with _cursor(statement) as (cursor, sql):
+            with _cursor(wrapper, statement) as (cursor, sql):
                 cursor.execute(sql, parameters)
                 return statement.finish(cursor.fetchall())
 
         # Our backend for PostgreSQL has it.
         run_read: Callable[[Callable[[], Sequence[Any]]], Sequence[Any]] | None
-        run_read = getattr(connections[connection.alias], "run_read", None)
+        run_read = getattr(wrapper, "run_read", None)
         return run_read(read) if run_read else read()
 
     def _compile(self) -> _Statement:
         compiler = self._write(*self._samples).query.get_compiler(using=connection.alias)
         sql, constants = compiler.as_sql()
-        samples = [_adapt(sample) for sample in self._samples]
+        has_uuids = connection.features.has_native_uuid_field
+        samples = [_adapt(sample, has_uuids=has_uuids) for sample in self._samples]
         places = tuple(samples.index(constant) if constant in samples else None for constant in constants)
         if {place for place in places if place is not None} != set(range(len(samples))):
             raise ValueError("The query does not hold each of the samples.")
@@ -85,9 +89,8 @@ def _number_places(sql: str) -> bytes:
     return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
 
 
-def _adapt(value: UUID | str) -> UUID | str:
-    native = connection.features.has_native_uuid_field
-    return value.hex if isinstance(value, UUID) and not native else value
+def _adapt(value: UUID | str, *, has_uuids: bool) -> UUID | str:
+    return value.hex if isinstance(value, UUID) and not has_uuids else value
 
 
 class _Prepared:
@@ -108,13 +111,12 @@ class _LoggedCursor(_Prepared, psycopg.Cursor[Any]):
 
 
 @contextmanager
-def _cursor(statement: _Statement) -> Iterator[tuple[Any, Any]]:
-    """A cursor of this thread's connection, and the statement as it takes it. Django's own ones read text only."""
-    if connection.vendor != "postgresql":
-        with connection.cursor() as plain:
+def _cursor(wrapper: Any, statement: _Statement) -> Iterator[tuple[Any, Any]]:
+    """A cursor of this connection, and the statement as it takes it. Django's own ones read text only."""
+    if wrapper.vendor != "postgresql":
+        with wrapper.cursor() as plain:
             yield plain, statement.sql
         return
-    wrapper = connections[connection.alias]
     is_logged = wrapper.queries_logged
     with wrapper.wrap_database_errors:
         wrapper.ensure_connection()

@@ -76,7 +76,7 @@ class TokenQuery:
             key = ApiKey.from_db(None, _KEY, columns[: len(_KEY)])
             user, rest = _split(columns[len(_KEY) :])
             if key.is_live and user.is_active:
-                _record_use(key, client_address(request))
+                _record_use(key, request)
                 granted = Credential("key", key.name, Scope(key.scope), key_id=key.pk, expires_at=key.expires_at)
                 return user, granted, rest
         raise InvalidTokenError
@@ -94,11 +94,12 @@ def _split(columns: Sequence[Any]) -> tuple[User, Sequence[Any]]:
     return User.from_db(None, _USER, columns[: len(_USER)]), columns[len(_USER) :]
 
 
-def _record_use(key: ApiKey, address: str | None) -> None:
+def _record_use(key: ApiKey, request: HttpRequest | Request) -> None:
     """Writes when and from where the key was used, at most once a minute. The request goes on if this fails."""
     now = timezone.now()
     if is_recent(key.last_used_at, within=_LAST_USE_GRAIN, now=now):
         return
+    address = client_address(request)
     stale = ApiKey.objects.filter(not_recent("last_used_at", within=_LAST_USE_GRAIN, now=now), pk=key.pk)
     with suppress(DatabaseError), transaction.atomic():
         recorded = stale.update(last_used_at=now, last_used_ip=address)
