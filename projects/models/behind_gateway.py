@@ -35,7 +35,7 @@ class BehindGateway(Budgeted, Permitted):
     seen_well = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
     """Of whom the last answer was a good one: `telegram`, `provider`, both or none, with a blank between."""
     polled_at = models.DateTimeField(null=True, editable=False)
-    """When Telegram last answered a poll of the bot, to the minute."""
+    """When Telegram last answered the bot, to the minute."""
 
     class Meta:
         abstract = True

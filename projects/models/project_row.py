@@ -40,6 +40,9 @@ class _Columns(NamedTuple):
     budget_until: datetime | None
     seen_code: str
     seen_well: str
+    is_behind_gateway: bool
+    bot_id: int | None
+    polled_at: datetime | None
     heartbeat_at: datetime | None
     watched_until: datetime | None
 
@@ -82,7 +85,7 @@ def _compiled(limit: int | None) -> CompiledQuery:
     return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
 
 
-_OF_GATEWAY = {"address", "entry_version", "is_behind_gateway", "sees_from", "polled_at", "budget_refused_at"}
+_OF_GATEWAY = {"address", "entry_version", "sees_from", "budget_refused_at"}
 _FIELDS = tuple(
     field.attname
     for field in Project._meta.concrete_fields

@@ -53,6 +53,9 @@ class RowFacts:
         budget_until: Any
         seen_code: Any
         seen_well: Any
+        is_behind_gateway: Any
+        bot_id: Any
+        polled_at: Any
 
     def operation_in_flight(self, now: datetime) -> Operation:
         if not moments.lasts(self.operation_deadline, at_most=LONGEST_CLAIM, now=now):
@@ -101,8 +104,13 @@ class RowFacts:
             unprotected=self.failure_code == UNPROTECTED,
             budget_until=self.budget_until,
             seen_code=self.seen_code,
+            awaits_poll=self.is_behind_gateway and self.bot_id is not None and self._awaits_poll(),
             is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
         )
+
+    def _awaits_poll(self) -> bool:
+        polled_at, started_at = self.polled_at, self.started_at
+        return started_at is not None and (polled_at is None or polled_at < started_at)
 
     def _is_watched(self, now: datetime) -> bool:
         """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from projects.models.project_row import ProjectRow
-from projects.rules.derivation import SETTLING
+from projects.rules.derivation import AWAITING, SETTLING
 from projects.rules.lifecycle import Desired
 
 
@@ -33,5 +33,5 @@ def find_steadiness(rows: Iterable[ProjectRow]) -> Steadiness | None:
             return None
         changed.append(row.updated_at)
         if row.started_at is not None:
-            settled.append(row.started_at + SETTLING)
+            settled.append(row.started_at + (AWAITING if row.is_behind_gateway else SETTLING))
     return Steadiness(max(changed, default=None), max(settled, default=None))

@@ -11,6 +11,10 @@ from projects.rules.statuses import TRAITS, Status
 SETTLING = timedelta(seconds=3)
 """How long a container without a health check is `starting`."""
 
+AWAITING = timedelta(seconds=100)
+"""How long one behind the gateway is, as long as that has not seen it reach Telegram. By then the gateway has said that
+it does not, or nobody can say."""
+
 WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
 """The status while an operation is in flight."""
 
@@ -72,4 +76,5 @@ def _has_settled(facts: Facts) -> bool:
     """Also where the engine's clock is ahead of ours, and nothing tells how long ago the start was."""
     if facts.started_at is None:
         return False
-    return facts.now - facts.started_at >= SETTLING or is_future(facts.started_at, now=facts.now)
+    span = AWAITING if facts.awaits_poll else SETTLING
+    return facts.now - facts.started_at >= span or is_future(facts.started_at, now=facts.now)

@@ -61,7 +61,7 @@ class Facts(NamedTuple):
     a watcher is at work, which starts again what has ended. `kept_down` is a failure after which the container must
     not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
     is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
-    contrary of what the agent says is wrong.
+    contrary of what the agent says is wrong. `awaits_poll`: it has not yet seen this run of the agent reach Telegram.
     """
 
     now: datetime
@@ -81,6 +81,7 @@ class Facts(NamedTuple):
     unprotected: bool = False
     budget_until: datetime | None = None
     seen_code: str = ""
+    awaits_poll: bool = False
     is_refuted: bool = False
 
     @property

@@ -7,6 +7,7 @@ from typing import TypedDict
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.lifecycle import UNPROTECTED, Desired, Facts
 from projects.rules.periods import name_day
+from projects.rules.sightings import UNRESPONSIVE
 from projects.rules.statuses import Status
 
 SENTENCES = {
@@ -136,7 +137,8 @@ def _code_of_trouble(facts: Facts, agent_code: str) -> str:
         return "paused"
     if facts.has_reached_budget:
         return BUDGET_REACHED
-    return facts.seen_code or _known(agent_code) or "unresponsive"
+    # That it does not reach Telegram is what is seen; why, the agent may know.
+    return _sure(facts.seen_code) or _known(agent_code) or UNRESPONSIVE
 
 
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
@@ -148,7 +150,12 @@ def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
     if code == "provider_credit" and facts.has_reached_budget:
         return BUDGET_REACHED  # which the provider's own error stands for
     # An image that knows nothing of the contract does not say what the gateway has seen.
-    return facts.seen_code or code if code in {"crash", "exited"} else code
+    return _sure(facts.seen_code) or code if code in {"crash", "exited"} else code
+
+
+def _sure(seen_code: str) -> str:
+    """What the gateway has seen, where that is a reason."""
+    return "" if seen_code == UNRESPONSIVE else seen_code
 
 
 def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:

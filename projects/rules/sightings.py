@@ -4,6 +4,7 @@ Only what is certain counts: that a credential is refused, or is not. A server t
 before anybody asks it the next time, and then the agent's own word is all there is.
 """
 
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from containers.agent_contract import ProblemCode
@@ -28,6 +29,15 @@ _REFUTED = {
 
 OK = 200
 
+UNRESPONSIVE = "unresponsive"
+"""The code of an agent that runs and does not reach Telegram."""
+
+FIRST_POLL_WITHIN = timedelta(seconds=90)
+"""How long after its start an agent may not have reached Telegram."""
+
+POLLS_WITHIN = timedelta(seconds=180)
+"""How old the last poll may be that Telegram has answered. It holds one for 50 seconds."""
+
 
 class Judgement(NamedTuple):
     """`well` names those whose last answer was a good one, with a blank between."""
@@ -48,6 +58,21 @@ def judge_sighting(
         elif status in _TROUBLE[whose] and at is not None and at >= since:
             codes.append(str(_TROUBLE[whose][status]))
     return Judgement(code=next(iter(codes), ""), well=" ".join(well))
+
+
+def has_fallen_silent(
+    *, now: datetime, since: datetime | None, reached_at: datetime | None, polled_at: datetime | None
+) -> bool:
+    """Whether an agent that was started at `since` does not reach Telegram any more, or never did.
+
+    `reached_at` is when Telegram last answered it well, and `polled_at` when it answered a poll; None: never, as far
+    as is known. One that sends messages and does not poll may be silent for as long as it likes.
+    """
+    if since is None or now - since < FIRST_POLL_WITHIN:
+        return False
+    if polled_at is not None and polled_at >= since:
+        return now - polled_at > POLLS_WITHIN
+    return reached_at is None or reached_at < since
 
 
 def is_refuted(agent_code: str, seen_well: str) -> bool:

@@ -7,6 +7,7 @@ counted and seen.
 import logging
 import threading
 from collections.abc import Callable
+from datetime import datetime
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
@@ -21,7 +22,7 @@ from projects.services.budgets import forget_past
 from projects.services.gateway_place import ensure_gateway
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.pulse import Pulse
-from projects.watcher.sightings import note_sightings
+from projects.watcher.sightings import note_absence, note_sightings
 from projects.watcher.usage import read_usage
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ def look_after_gateway() -> None:
             _retire()
     except EngineError as error:
         _note_warning(str(error)[:300])
+        note_absence(since=_last_found())
     else:
         _note_warning("")
 
@@ -122,6 +124,13 @@ def is_needed() -> bool:
 
 def _behind() -> "QuerySet[Project]":
     return Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
+
+
+def _last_found() -> datetime | None:
+    """When it last ran, as far as is known."""
+    here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
+    found: datetime | None = here.values_list("found_at", flat=True).first()
+    return found
 
 
 def _note_warning(warning: str) -> None:

@@ -5,15 +5,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
 from containers.gateway.protocol import GatewayClient, Sighting
+from containers.vocabulary import ContainerState
 from projects.models import Project
-from projects.rules.sightings import judge_sighting
+from projects.rules.lifecycle import Desired
+from projects.rules.sightings import FIRST_POLL_WITHIN, OK, UNRESPONSIVE, Judgement, has_fallen_silent, judge_sighting
 from projects.services.budgets import note_refusal
 from projects.services.quarantine import as_uuid
 from projects.watcher.failures import passing_over
+
+_NOTHING = Sighting(*[None] * len(Sighting.__slots__))
 
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
@@ -21,27 +26,42 @@ POLL_NOTED_EVERY = timedelta(minutes=1)
 def note_sightings(client: GatewayClient) -> int:
     """Returns how many rows have changed. Raises `EngineError`."""
     seen = {found: sighting for key, sighting in client.sightings().items() if (found := as_uuid(key))}
-    rows = Project.objects.filter(pk__in=seen, instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
+    behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
+    unseen = Q(container_state=ContainerState.RUNNING, desired=Desired.RUNNING) & ~Q(bot_id=None)
     changed = 0
-    for project in rows.select_related("owner", "plan"):
+    for project in behind.filter(Q(pk__in=seen) | unseen).select_related("owner", "plan"):
         with passing_over(project, doing="note what the gateway has seen of"):
-            changed += _note(project, seen[project.pk])
+            changed += _note(project, seen.get(project.pk))
     return changed
 
 
-def _note(project: Project, sighting: Sighting) -> int:
-    changed, values = 0, dict(_find_changes(project, sighting))
+def note_absence(*, since: datetime | None) -> int:
+    """Where the gateway is down for so long that no agent behind it can have reached Telegram, their rows say so."""
+    if since is None or clock.now() - since < FIRST_POLL_WITHIN:
+        return 0
+    rows = Project.objects.filter(
+        instance=settings.BERTH_INSTANCE, is_behind_gateway=True, container_state=ContainerState.RUNNING, seen_code=""
+    )
+    return rows.exclude(bot_id=None).update(seen_code=UNRESPONSIVE, updated_at=clock.now())
+
+
+def _note(project: Project, sighting: Sighting | None) -> int:
+    """Without a sighting the gateway has seen nothing of the agent since it was started itself: what the row says of
+    refusals still holds, and the agent may have fallen silent."""
+    changed, values = 0, dict(_find_changes(project, sighting or _NOTHING, is_seen=sighting is not None))
     if values:
         here = Project.objects.filter(pk=project.pk, sees_from=project.sees_from)
-        # No status follows from the moment of a poll.
-        changed = here.update(**values, **({"updated_at": clock.now()} if values.keys() - {"polled_at"} else {}))
-    refused_at = _moment(sighting.budget_reached)
+        # No status follows from the moment of a poll, but of the first one.
+        is_first = project.started_at is None or project.polled_at is None or project.polled_at < project.started_at
+        is_shown = is_first or values.keys() - {"polled_at"}
+        changed = here.update(**values, **({"updated_at": clock.now()} if is_shown else {}))
+    refused_at = _moment(sighting.budget_reached) if sighting else None
     if refused_at is not None:
         note_refusal(project, refused_at)
     return changed
 
 
-def _find_changes(project: Project, sighting: Sighting) -> Iterator[tuple[str, Any]]:
+def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Iterator[tuple[str, Any]]:
     begin = project.sees_from
     since = 0.0 if begin is None or is_future(begin, now=clock.now()) else begin.timestamp()
     judged = judge_sighting(
@@ -49,15 +69,38 @@ def _find_changes(project: Project, sighting: Sighting) -> Iterator[tuple[str, A
         provider=(sighting.provider_status, sighting.provider_at),
         since=since,
     )
-    if judged.code != project.seen_code:
-        yield "seen_code", judged.code
+    if not is_seen:
+        judged = Judgement(code=project.seen_code.replace(UNRESPONSIVE, ""), well=project.seen_well)
+    polled_at, reached_at = _moment(sighting.last_poll), _find_reached(sighting)
+    code = judged.code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at) else "")
+    if code != project.seen_code:
+        yield "seen_code", code
     if judged.well != project.seen_well:
         yield "seen_well", judged.well
-    polled_at = _moment(sighting.last_poll)
-    if polled_at is not None and polled_at.timestamp() >= since:
-        known = project.polled_at
-        if known is None or not is_recent(known, within=POLL_NOTED_EVERY, now=polled_at):
-            yield "polled_at", polled_at
+    if reached_at is not None and reached_at.timestamp() >= since and _is_news(project, reached_at):
+        yield "polled_at", reached_at
+
+
+def _is_news(project: Project, reached_at: datetime) -> bool:
+    known, begin = project.polled_at, project.started_at
+    is_first = known is not None and begin is not None and known < begin <= reached_at
+    return known is None or is_first or not is_recent(known, within=POLL_NOTED_EVERY, now=reached_at)
+
+
+def _find_reached(sighting: Sighting) -> datetime | None:
+    """When Telegram last answered well: a poll, or anything else."""
+    moments = [sighting.last_poll, sighting.telegram_at if sighting.telegram_status == OK else None]
+    return max((found for each in moments if (found := _moment(each))), default=None)
+
+
+def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetime | None) -> bool:
+    """What was seen before the gateway was started anew is in the row."""
+    if project.bot_id is None or project.container_state != ContainerState.RUNNING:
+        return False
+    known = [each for each in (reached_at, project.polled_at) if each]
+    return has_fallen_silent(
+        now=clock.now(), since=project.started_at, reached_at=max(known, default=None), polled_at=polled_at
+    )
 
 
 def _moment(seconds: float | None) -> datetime | None:

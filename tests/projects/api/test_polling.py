@@ -22,7 +22,7 @@ from projects.rules.lifecycle import LEASE, Operation
 from tests.shortcuts import without_shortcuts
 
 PATHS = ("/api/projects", "/api/projects?limit=2", "/api/projects/{id}", "/api/auth/session")
-STEPS = (0.0, 0.4, 1.0, 2.9, 3.1, 4.4, 4.6, 5.1, 16.0, 31.0, -0.5, -4.0)
+STEPS = (0.0, 0.4, 1.0, 2.9, 3.1, 4.4, 4.6, 5.1, 16.0, 31.0, 99.0, -0.5, -4.0)
 """Seconds that pass, some of them backwards."""
 
 AGES = (0.0, 1.0, 2.0, 3.1, 4.7, 6.0, 300.0, -0.5, -30.0)
@@ -35,10 +35,11 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "failure_code": ("", "crash", "firewall_missing"),
     "exit_code": (None, 0, 1, 20),
     "reconcile_failures": (0, 0, 3),
+    "is_behind_gateway": (True, False),
     "instance": (settings.BERTH_INSTANCE, settings.BERTH_INSTANCE, "another"),
 }
-MOMENTS = ("observed_at", "updated_at", "started_at", "suspended_at", "gave_up_at", "created_at")
-MAY_LACK = {"observed_at", "started_at", "suspended_at", "gave_up_at"}
+MOMENTS = ("observed_at", "updated_at", "started_at", "polled_at", "suspended_at", "gave_up_at", "created_at")
+MAY_LACK = {"observed_at", "started_at", "polled_at", "suspended_at", "gave_up_at"}
 
 
 class History:
@@ -91,6 +92,7 @@ class History:
             owner=self.owner, instance=settings.BERTH_INSTANCE, name="new", agent_type=AgentType.objects.all()[0],
             plan=Plan.objects.all()[0], desired="running", container_state="running", health="healthy",
             observed_at=quiet, started_at=quiet, uid=700_000 + self.draw.randrange(10**6),
+            bot_id=self.draw.randrange(10**12),
         )  # fmt: skip
         Project.objects.filter(name="new").update(updated_at=quiet, name="one")
 
