@@ -92,31 +92,7 @@ class Migration(migrations.Migration):
                 ('month_told', models.PositiveSmallIntegerField(default=0)),
             ],
         ),
-        migrations.AddField(
-            model_name='installation',
-            name='next_address',
-            field=models.PositiveBigIntegerField(editable=False, null=True),
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='day_money',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='Counts calls of models that have a price. Empty: no limit.', max_digits=11, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(Decimal('999999999.99'))], verbose_name='money a day'),
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='day_tokens',
-            field=models.PositiveBigIntegerField(blank=True, help_text='In and out together, by the UTC day. Empty: no limit.', null=True, validators=[django.core.validators.MaxValueValidator(1000000000000000)], verbose_name='tokens a day'),
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='month_money',
-            field=models.DecimalField(blank=True, decimal_places=2, help_text='Empty: no limit.', max_digits=11, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(Decimal('999999999.99'))], verbose_name='money a month'),
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='month_tokens',
-            field=models.PositiveBigIntegerField(blank=True, help_text='Empty: no limit.', null=True, validators=[django.core.validators.MaxValueValidator(1000000000000000)], verbose_name='tokens a month'),
-        ),
+        # In the order in which servers lock them, or one would wait for the other: projects, then what they refer to.
         migrations.AddField(
             model_name='project',
             name='address',
@@ -215,6 +191,31 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='project',
             constraint=models.UniqueConstraint(fields=('address',), name='one_project_per_address'),
+        ),
+        migrations.AddField(
+            model_name='installation',
+            name='next_address',
+            field=models.PositiveBigIntegerField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='day_money',
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='Counts calls of models that have a price. Empty: no limit.', max_digits=11, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(Decimal('999999999.99'))], verbose_name='money a day'),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='day_tokens',
+            field=models.PositiveBigIntegerField(blank=True, help_text='In and out together, by the UTC day. Empty: no limit.', null=True, validators=[django.core.validators.MaxValueValidator(1000000000000000)], verbose_name='tokens a day'),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='month_money',
+            field=models.DecimalField(blank=True, decimal_places=2, help_text='Empty: no limit.', max_digits=11, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(Decimal('999999999.99'))], verbose_name='money a month'),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='month_tokens',
+            field=models.PositiveBigIntegerField(blank=True, help_text='Empty: no limit.', null=True, validators=[django.core.validators.MaxValueValidator(1000000000000000)], verbose_name='tokens a month'),
         ),
         migrations.AddIndex(
             model_name='hourlyusage',

@@ -12,6 +12,22 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # In the order in which servers lock them, or one would wait for the other: projects, then what they refer to.
+        migrations.AddField(
+            model_name='project',
+            name='imposed_egress',
+            field=models.CharField(choices=[('internet', 'the internet'), ('gateway', 'the gateway alone')], db_default='internet', default='internet', editable=False, max_length=10),
+        ),
+        migrations.AddField(
+            model_name='project',
+            name='own_egress',
+            field=models.CharField(choices=[('internet', 'the internet'), ('gateway', 'the gateway alone')], db_default='internet', default='internet', editable=False, max_length=10),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='allowed_models',
+            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.permissions.check_models]),
+        ),
         migrations.AddField(
             model_name='agenttype',
             name='allowed_hosts',
@@ -26,20 +42,5 @@ class Migration(migrations.Migration):
             model_name='agenttype',
             name='egress',
             field=models.CharField(choices=[('internet', 'the internet'), ('gateway', 'the gateway alone')], db_default='internet', default='internet', help_text='What its agents reach, from their next start on. Owners may choose less.', max_length=10),
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='allowed_models',
-            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.permissions.check_models]),
-        ),
-        migrations.AddField(
-            model_name='project',
-            name='imposed_egress',
-            field=models.CharField(choices=[('internet', 'the internet'), ('gateway', 'the gateway alone')], db_default='internet', default='internet', editable=False, max_length=10),
-        ),
-        migrations.AddField(
-            model_name='project',
-            name='own_egress',
-            field=models.CharField(choices=[('internet', 'the internet'), ('gateway', 'the gateway alone')], db_default='internet', default='internet', editable=False, max_length=10),
         ),
     ]
