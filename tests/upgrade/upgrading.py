@@ -19,7 +19,7 @@ from tests.paths import ROOT
 from tests.upgrade.releases import Release
 from tests.waiting import wait_until
 
-WITHIN = 100.0
+WITHIN = 200.0
 ROUNDS = 3
 PACE = 0.05
 """Seconds between two requests of a thread, in which the process that migrates gets on."""
