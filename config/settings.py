@@ -261,7 +261,10 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api.openapi.complete_problems",
     ],
-    "ENUM_NAME_OVERRIDES": {"ProjectStatus": "projects.rules.statuses.Status"},
+    "ENUM_NAME_OVERRIDES": {
+        "Egress": "projects.rules.permissions.Egress",
+        "ProjectStatus": "projects.rules.statuses.Status",
+    },
 }
 
 # -- headers and cookies ----------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class ProjectFieldsSerializer(StrictSerializer):
     settings = serializers.DictField(required=False)
     budget = OwnBudgetSerializer(required=False)
     egress = StrictChoiceField(
-        choices=Egress.values,
+        choices=Egress.choices,
         required=False,
         help_text="`gateway`: its agent reaches the gateway alone, from its next start on. `internet`: as its type.",
     )
