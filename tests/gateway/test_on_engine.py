@@ -16,6 +16,15 @@ pytestmark = [
 ]
 
 
+# What the agent's user can read: programs, their environment and words, its secrets, its state, and all of /. In all of
+# the container, its volumes and the layers of its image: tests/gateway/long/canary.py.
+SEARCH = """
+cat /proc/*/environ /proc/*/cmdline /run/secrets/* | tr '\\0' '\\n'; env
+find / -xdev \\( -path /proc -o -path /sys -o -path /usr \\) -prune -o -type f -exec grep -l CANA'RY' {} +
+find /data /run /tmp -type f -exec grep -l CANA'RY' {} +
+"""
+
+
 @pytest.fixture
 def alice(deployed: DeployedAgent) -> DeployedAgent:
     return deployed
@@ -50,6 +59,16 @@ def test_a_new_key_works_with_the_next_message_in_the_same_container(harbour: Ha
     assert harbour.client.inspect_container(alice.name)["Id"] == container
 
 
+def test_so_does_a_new_token(harbour: Harbour, bob: DeployedAgent) -> None:
+    container = harbour.client.inspect_container(bob.name)["Id"]
+    bob.token += "new"
+    harbour.telegram.add_bot(bob.token)
+    harbour.tell(bob)
+    harbour.telegram.wait_for_poll(bob.token, timeout=PATIENCE)
+    assert chat(harbour, bob, "Who are you?") == "You said: Who are you?"
+    assert harbour.client.inspect_container(bob.name)["Id"] == container
+
+
 def test_no_real_credential_is_anywhere_in_the_agent_or_the_engine(harbour: Harbour, alice: DeployedAgent) -> None:
     gateway = harbour.engine.inspect_gateway()
     assert gateway
@@ -59,9 +78,9 @@ def test_no_real_credential_is_anywhere_in_the_agent_or_the_engine(harbour: Harb
         for text in (described, logged):
             assert "CANARY" not in text
             assert harbour.spec.key not in text
-    script = "cat /proc/*/environ; find /data /run /tmp /opt/agent -type f -exec grep -l CANARY {} +; env"
-    _, found = run_inside(harbour.client, alice.name, "sh", "-c", f"{script} 2>/dev/null")
-    assert "TELEGRAM_API_BASE" in found
+    _, found = run_inside(harbour.client, alice.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
+    for told in ("TELEGRAM_API_BASE", alice.virtual_key, "agent", "searched"):
+        assert told in found, told
     assert "CANARY" not in found
     _, kept = run_inside(harbour.client, gateway.container_id, "sh", "-c", "grep -r CANARY /data; echo looked")
     assert kept == "looked\n"

@@ -2,8 +2,9 @@
 
     python -m tests.gateway.long [--kills 50] [--rounds 20] [--seed 1]      takes about five minutes
 
-The fuzz is a command of its own (`python -m tests.gateway.fuzz`), as is what needs an engine
-(`python -m pytest tests/gateway/long/engine_restarts.py`).
+The fuzz is a command of its own (`python -m tests.gateway.fuzz`), as is what ends engines
+(`python -m pytest tests/gateway/long/engine_restarts.py`), and what
+searches whole images (`…/canary.py`).
 """
 
 import argparse
