@@ -104,11 +104,15 @@ class RowFacts:
             unprotected=self.failure_code == UNPROTECTED,
             budget_until=self.budget_until,
             seen_code=self.seen_code,
-            awaits_poll=self.is_behind_gateway and self.bot_id is not None and self._awaits_poll(),
+            awaits_poll=self.awaits_poll,
             is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
         )
 
-    def _awaits_poll(self) -> bool:
+    @property
+    def awaits_poll(self) -> bool:
+        """Whether the gateway would see this run of the agent reach Telegram, and has not yet."""
+        if not self.is_behind_gateway or self.bot_id is None:
+            return False
         polled_at, started_at = self.polled_at, self.started_at
         return started_at is not None and (polled_at is None or polled_at < started_at)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from containers.vocabulary import Health
 from projects.models.project_row import ProjectRow
 from projects.rules.derivation import AWAITING, SETTLING
 from projects.rules.lifecycle import Desired
@@ -33,5 +34,6 @@ def find_steadiness(rows: Iterable[ProjectRow]) -> Steadiness | None:
             return None
         changed.append(row.updated_at)
         if row.started_at is not None:
-            settled.append(row.started_at + (AWAITING if row.is_behind_gateway else SETTLING))
+            says_nothing = row.health == Health.NONE and not row.agent_state
+            settled.append(row.started_at + (AWAITING if says_nothing and row.awaits_poll else SETTLING))
     return Steadiness(max(changed, default=None), max(settled, default=None))
