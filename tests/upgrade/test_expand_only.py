@@ -25,7 +25,7 @@ ACCEPTED = {
     "projects.0016_unconfirmed_bots: RunPython mark_unconfirmed": "writes to a new column only",
     "projects.0021_disk: RunPython give_larger_plans_more": "writes to a new column only",
     "projects.0024_reserved_memory: RunPython note_memory": "writes to a new column only",
-    "projects.0025_gateway: RunPython give_shipped_plans_a_budget": "writes to new columns only",
+    "projects.0027_budgets_of_plans: RunPython give_shipped_plans_a_budget": "writes to new columns only",
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
 }
 """What an old server can go on with all the same, and why. What takes something away names the first release that does

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0025_gateway'),
+        ('projects', '0027_budgets_of_plans'),
     ]
 
     operations = [
