@@ -1,5 +1,6 @@
 """Installs the egress rules on this host, or says in one sentence why that is not possible."""
 
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -12,18 +13,11 @@ from containers.firewall.neighbours import make_room
 from containers.firewall.passage import passage_of
 from containers.firewall.path import own_rules, parse_chains, without
 from containers.firewall.resolvers import need_rules, read_resolvers
-from containers.firewall.rules import (
-    CLOSED,
-    PROGRAMS,
-    Hook,
-    RuleSet,
-    first_of_all,
-    leads_to_rules,
-    make_rules,
-)
+from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all, leads_to_rules, make_rules
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 _LIMIT = 20.0
+_PAUSES = (0.0, 0.05, 0.2, 0.5)
 _IPV6 = Path("/proc/net/if_inet6")
 _set_here: dict[tuple[str, str], tuple[RuleSet, dict[str, list[str]]]] = {}
 """What this process has set, for each program and bridge, and how the kernel has shown it since."""
@@ -132,12 +126,7 @@ def remove_rules(*bridges: str) -> None:
 
 def _apply(rules: RuleSet) -> None:
     _restore(rules.program, rules.as_restore())
-    for hook in rules.hooks:
-        _lead(rules, hook)
-    chains = list_chains(rules.program)
-    if not leads_to_rules(chains, rules):
-        raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
-    _set_here[rules.key] = rules, own_rules(chains, rules.chains)
+    _set_here[rules.key] = rules, own_rules(_lead_all(rules), rules.chains)
     show_packets(rules.bridge, rules.program)
     if not _is_open(rules):
         _run(rules.program, "-t", "raw", "-I", CLOSED, "1", *rules.opening.split())
@@ -154,6 +143,17 @@ def are_open() -> bool:
 def _is_open(rules: RuleSet) -> bool:
     closed = parse_chains(run_program(rules.program, "-w", "-t", "raw", "-S", seconds=_LIMIT)).get(CLOSED)
     return closed is None or rules.opening in closed
+
+
+def _lead_all(rules: RuleSet) -> dict[str, list[str]]:
+    """Tries again where it does not last: an engine that makes a network takes its own jumps away for a moment."""
+    for pause in _PAUSES:
+        time.sleep(pause)
+        for hook in rules.hooks:
+            _lead(rules, hook)
+        if leads_to_rules(chains := list_chains(rules.program), rules):
+            return chains
+    raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
 
 
 def _lead(rules: RuleSet, hook: Hook) -> None:
@@ -184,16 +184,10 @@ def _restore(program: str, given: str) -> None:
 def _unhook(program: str, parent: str, rule: str, *table: str) -> None:
     """Removes the rule, which may be there several times: processes that start together each insert it."""
     for _ in range(20):
-        if not _succeeds(program, *table, "-D", parent, *rule.split()):
+        try:
+            _run(program, *table, "-D", parent, *rule.split())
+        except ProgramError:
             return
-
-
-def _succeeds(program: str, *arguments: str) -> bool:
-    try:
-        _run(program, *arguments)
-    except ProgramError:
-        return False
-    return True
 
 
 def _run(program: str, *arguments: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from containers.firewall import iptables
-from containers.firewall.rules import leads_to_rules
+from containers.firewall.rules import Hook, RuleSet, leads_to_rules
 from containers.programs import is_root
 from tests.containers.firewall.losses import CLEAN, DOCKER, HARMLESS, KNOCK, LOSSES, PRIVATE, PRIVATE_6
 from tests.containers.firewall.router import Router, make_router, work_on
@@ -122,3 +122,21 @@ def test_where_docker_comes_back_the_packets_are_counted_once(place: Place) -> N
     assert chains["FORWARD"].count(rules.hooks[0].rule) == 0
     assert chains["DOCKER-USER"].count(rules.hooks[0].rule) == 1
     assert iptables.rules_hold()
+
+
+@pytest.mark.docker
+@can_filter
+def test_an_engine_that_makes_a_network_meanwhile_is_no_obstacle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the jump to its chain for others away, and puts it back first of all."""
+    real, meanwhile = iptables._lead, ["-D FORWARD -j DOCKER-USER", "-I FORWARD 1 -j DOCKER-USER"]
+
+    def lead(rules: RuleSet, hook: Hook) -> None:
+        real(rules, hook)
+        if rules.program == "iptables" and hook is rules.hooks[0] and meanwhile:
+            place.run(f"iptables -w {meanwhile.pop(0)}")
+
+    monkeypatch.setattr(iptables, "_lead", lead)
+    assert iptables.apply_rules() is None
+    assert meanwhile == []
+    assert iptables.rules_hold()
+    assert place.reached() == set()
