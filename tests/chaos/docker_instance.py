@@ -36,9 +36,13 @@ class DockerInstance:
         return {each["Names"][0].removeprefix("/"): str(each["State"]) for each in found}
 
     def states(self) -> dict[str, str]:
-        """The state of the container of each project."""
+        """The state of the container of each project.
+
+        Not as a list has it: an engine whose disk is full tells there what it could last write down.
+        """
         found = self.client.containers(all=True, filters=self._ours)
-        return {each["Labels"][PROJECT_LABEL]: str(each["State"]) for each in found}
+        told = {each["Labels"][PROJECT_LABEL]: self.state_and_restarts(each["Id"])[0] for each in found}
+        return {project: state for project, state in told.items() if state}
 
     def name_of(self, project: str) -> str:
         """The name of the project's container."""
