@@ -147,7 +147,10 @@ class Harbour:
         agent = self.new_agent(reach)
         self.tell(agent)
         self.deploy(agent)
-        self.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+        try:
+            self.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise TimeoutError(self.client.logs(agent.name, tail=30).decode(errors="replace")) from error
         return agent
 
     def void(self, agent: DeployedAgent) -> None:
