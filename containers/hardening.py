@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.gateway.words import ADDRESS_LABEL, Reach
+from containers.gateway.words import ADDRESS_LABEL, GatewaySpec, Reach
 from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
@@ -144,7 +144,7 @@ def confinement(user: int) -> dict[str, Any]:
     }
 
 
-def limits(spec: ContainerSpec) -> dict[str, Any]:
+def limits(spec: ContainerSpec | GatewaySpec) -> dict[str, Any]:
     return {
         "Memory": spec.memory,
         "MemorySwap": spec.memory,  # equal to the memory: no swap

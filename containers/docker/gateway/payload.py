@@ -10,7 +10,7 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.gateway.words import PORT, AgentsNetwork, GatewaySpec
-from containers.hardening import BY_ENGINE, MEBIBYTE, NO_TERMINAL, SECCOMP_PROFILE, data_volume, secrets_volume
+from containers.hardening import BY_ENGINE, NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
 from containers.identity import exit_network_name, gateway_name, helper_labels
 
 LABEL = "berth.gateway"
@@ -76,7 +76,9 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
         "ExposedPorts": {_DOOR: {}},
         "HostConfig": {
             **_confinement(),
-            **_limits(spec),
+            **limits(spec),
+            # No limit of files: an idle poll takes two. It has as many as the engine itself, which may not give more.
+            "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
             "Init": True,
             "Mounts": [
                 _volume(data_volume(gateway_name()), DATA_PATH),
@@ -123,23 +125,6 @@ def _confinement() -> dict[str, Any]:
         "Tmpfs": {
             "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 - a mount inside the container
             "/run/gateway": f"rw,noexec,nosuid,nodev,size=1m,mode=0700,uid={USER},gid={USER}",
-        },
-    }
-
-
-def _limits(spec: GatewaySpec) -> dict[str, Any]:
-    return {
-        "Memory": spec.memory,
-        "MemorySwap": spec.memory,  # equal to the memory: no swap
-        "NanoCpus": spec.nano_cpus,
-        "PidsLimit": spec.pids,
-        "OomKillDisable": False,
-        "ShmSize": 16 * MEBIBYTE,
-        # No limit of files: an idle poll takes two. It has as many as the engine itself, which may not give more.
-        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
-        "LogConfig": {
-            "Type": "local",
-            "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},
         },
     }
 
