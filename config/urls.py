@@ -4,9 +4,10 @@ from csp.decorators import csp_update
 from django.contrib import admin
 from django.urls import include, path
 from django.views.decorators.cache import cache_control
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from config.health import healthz, readyz
+from config.schema_view import SchemaView
 
 handler400 = "config.error_handlers.bad_request"
 handler403 = "config.error_handlers.permission_denied"
@@ -21,7 +22,7 @@ _docs = SpectacularSwaggerSplitView.as_view(template_name="config/api_docs.html"
 urlpatterns = [
     path("api/", include("accounts.api.urls")),
     path("api/", include("projects.api.urls")),
-    path("api/schema", _public(SpectacularJSONAPIView.as_view()), name="schema"),
+    path("api/schema", _public(SchemaView.as_view()), name="schema"),
     path("api/docs", _with_inline_pictures(_docs), name="docs"),
     path("healthz", healthz),
     path("readyz", readyz),

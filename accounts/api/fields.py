@@ -1,7 +1,4 @@
-"""Strict serializers and fields: unknown fields are errors, and values of another type are not converted.
-
-No message quotes what was sent: JSON can carry half a surrogate pair, for example, which no answer can be encoded with.
-"""
+"""Strict serializers and fields: unknown fields are errors, and values of another type are not converted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +7,8 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.settings import api_settings
 
+from accounts.api.unknown_names import tell_unknown
 from accounts.text import UNSEEN, has_control_characters, hides_something
-
-_MAX_UNKNOWN = 20  # unknown fields to name; a body of 64 KiB can hold thousands
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -25,7 +21,8 @@ class StrictSerializer(serializers.Serializer[Any]):
         return super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> Any:
-        errors = _unknown_fields(data, known={name for name, field in self.fields.items() if not field.read_only})
+        known = [name for name, field in self.fields.items() if not field.read_only]
+        errors = tell_unknown(data, known=known, noun="field")
         try:
             value = super().to_internal_value(data)
         except ValidationError as error:
@@ -116,13 +113,3 @@ class StrictChoiceField(serializers.ChoiceField):
 def _json_type(choice: object) -> type:
     """Returns the type that JSON gives the value. The members of enumerations are subclasses of str."""
     return str if isinstance(choice, str) else type(choice)
-
-
-def _unknown_fields(data: Any, *, known: set[str]) -> dict[str, list[ErrorDetail]]:
-    unknown = [str(name) for name in data if name not in known][:_MAX_UNKNOWN]
-    message = "There is no such field."
-    return {_encodable(name): [ErrorDetail(message, code="unknown")] for name in unknown}
-
-
-def _encodable(name: str) -> str:
-    return name[:64].encode(errors="replace").decode()

@@ -5,23 +5,17 @@ program, a log, a list.
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts.api.authentication import BearerAuthentication
+from accounts.api.parameters import StrictView
 from accounts.errors import InvalidTokenError
 from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from accounts.services import still_signed_in
-
-if TYPE_CHECKING:
-    from rest_framework.views import APIView
-
-    _Base = APIView
-else:
-    _Base = object
 
 
 class TokenRevalidation:
@@ -47,7 +41,7 @@ class TokenRevalidation:
             raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token")
 
 
-class RevalidatedView(_Base):
+class RevalidatedView(StrictView):
     """For a view that takes a token. `make_revalidation` says what is asked."""
 
     revalidation: TokenRevalidation | None = None

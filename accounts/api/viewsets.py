@@ -6,7 +6,7 @@ from uuid import UUID
 
 import orjson
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import AllowAny, BasePermission
@@ -19,6 +19,7 @@ from rest_framework.viewsets import ViewSet
 from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.fields import StrictSerializer
 from accounts.api.openapi import problems
+from accounts.api.parameters import StrictView, describe
 from accounts.api.permissions import SessionOnly
 from accounts.api.revalidation import RevalidatedView
 from accounts.api.serializers import (
@@ -36,12 +37,12 @@ from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api
 from accounts.services.sign_in import log_in, log_out
 
 
-class LoginView(APIView):
+class LoginView(StrictView, APIView):
     # Somebody who sends an expired token must still be able to get a new one.
     authentication_classes: list[type[BaseAuthentication]] = []
     permission_classes = [AllowAny]
 
-    @extend_schema(
+    @describe(
         operation_id="login",
         tags=["auth"],
         auth=[],
@@ -59,7 +60,7 @@ class LoginView(APIView):
         return Response({"token": token, "user": {"id": str(user.pk), "email": user.email}})
 
 
-class SessionView(APIView):
+class SessionView(StrictView, APIView):
     permission_classes = [AllowAny]
     throttle_classes: list[type[BaseThrottle]] = []  # always answers 200
 
@@ -68,7 +69,7 @@ class SessionView(APIView):
         with suppress(AuthenticationFailed):
             super().perform_authentication(request)
 
-    @extend_schema(
+    @describe(
         operation_id="session",
         tags=["auth"],
         parameters=[IF_NONE_MATCH],
@@ -79,11 +80,11 @@ class SessionView(APIView):
         return answer_session(request, request.user if isinstance(request.user, User) else None)
 
 
-class LogoutView(APIView):
+class LogoutView(StrictView, APIView):
     permission_classes = [SessionOnly]
     throttle_classes: list[type[BaseThrottle]] = []  # a thief of the token must not keep its owner from ending it
 
-    @extend_schema(
+    @describe(
         operation_id="logout",
         tags=["auth"],
         request=None,
@@ -99,7 +100,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
     throttle_scope = "commands"
 
-    @extend_schema(
+    @describe(
         operation_id="list_keys",
         tags=["auth"],
         responses={200: ApiKeySerializer(many=True), **problems(401, 403)},
@@ -109,7 +110,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         keys = ApiKey.objects.unrevoked().filter(user=request.user)
         return Response(ApiKeySerializer(keys, many=True).data)
 
-    @extend_schema(
+    @describe(
         operation_id="issue_key",
         tags=["auth"],
         request=NewKeySerializer,
@@ -127,7 +128,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         )
         return _issued(row, key)
 
-    @extend_schema(
+    @describe(
         operation_id="revoke_key",
         tags=["auth"],
         responses={204: OpenApiResponse(description="The key is refused from now on."), **problems(401, 403, 404)},
@@ -137,7 +138,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         revoke_api_key(key_id=_key_id(pk), owner=request.user, by=request.user)
         return Response(status=204)
 
-    @extend_schema(
+    @describe(
         operation_id="rotate_key",
         tags=["auth"],
         request=None,

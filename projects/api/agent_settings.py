@@ -15,6 +15,7 @@ from referencing.exceptions import Unresolvable
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from accounts.api.unknown_names import did_you_mean
 from projects.models import AgentType
 from projects.rules.own_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings_validator import SettingsValidator
@@ -74,9 +75,10 @@ def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
     field = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
     if error.validator == "additionalProperties":
         known = _schema(error).get("properties", {})
-        message = f"There is no such setting. Known are: {', '.join(sorted(known))}."
+        listed = f"Known are: {', '.join(sorted(known))}."
         unknown = [name for name in cast(dict[str, Any], error.instance) if name not in known]
         for name in unknown[:ERRORS_NAMED]:
+            message = f"There is no such setting{did_you_mean(name, known)} {listed}"
             yield f"{field}.{name[:64]}", ErrorDetail(message, code="unknown")
     else:
         yield field, ErrorDetail(_sentence(error), code=str(error.validator or "not_allowed"))

@@ -1,10 +1,10 @@
 """The catalogue under /api: the plans that are open to the caller, and the kinds of agent."""
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from accounts.api.openapi import problems
+from accounts.api.parameters import describe
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
 from projects.api.catalogue_serializers import AgentTypeSerializer, PlanSerializer
@@ -14,7 +14,7 @@ from projects.models import AgentType, plans_offered_to
 class PlanViewSet(RevalidatedView, ViewSet):
     throttle_scope = "commands"
 
-    @extend_schema(
+    @describe(
         operation_id="list_plans", tags=["catalogue"], responses={200: PlanSerializer(many=True), **problems(401)}
     )
     def list(self, request: AuthenticatedRequest) -> Response:
@@ -25,7 +25,7 @@ class PlanViewSet(RevalidatedView, ViewSet):
 class AgentTypeViewSet(RevalidatedView, ViewSet):
     throttle_scope = "commands"
 
-    @extend_schema(
+    @describe(
         operation_id="list_types", tags=["catalogue"], responses={200: AgentTypeSerializer(many=True), **problems(401)}
     )
     def list(self, request: AuthenticatedRequest) -> Response:

@@ -9,7 +9,6 @@ from rest_framework.viewsets import GenericViewSet
 
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
-from projects.api.pagination import LinkPagination
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import ProjectDetailSerializer
 from projects.api.wait import wait_until_settled
@@ -21,7 +20,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
 
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
-    pagination_class = LinkPagination
+    pagination_class = None  # type: ignore[assignment]  # the one list with pages reads its own
     lookup_field = "id"
     request: AuthenticatedRequest
     revalidation: Revalidation | None = None  # what `make_revalidation` has made

@@ -1,107 +1,143 @@
-"""What the API reads from queries and headers: the description and the reader of each parameter."""
+"""The parameters of the API's queries and headers: what each may be, and what to say where it is not."""
 
-from datetime import UTC, datetime
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from django.utils.dateparse import parse_datetime
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.request import Request
+
+from accounts import clock
+from accounts.api.parameters import Parameter, ParameterError
 
 MAX_WAIT = 30
 MAX_TAIL = 10_000
-WAIT = OpenApiParameter(
-    "wait",
-    {"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
-    description="Hold the answer until the status is settled, at most this many seconds. Every request is answered "
-    "within 30 seconds, the command itself included, so that the longest wait ends some 3 seconds before that.",
-)
-RESTART = OpenApiParameter(
-    "restart", {"type": "boolean", "default": False}, description="Restart the agent, so that the change applies now."
-)
-TAIL = OpenApiParameter(
-    "tail", {"type": "integer", "minimum": 0, "maximum": MAX_TAIL}, description="Only the last lines."
-)
-SINCE = OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="Only lines from then on.")
-FOLLOW = OpenApiParameter(
-    "follow", {"type": "boolean", "default": False}, description="Go on as server-sent events until the agent ends."
-)
-RUN = OpenApiParameter(
-    "run",
-    {"type": "integer", "minimum": 1},
-    description="An earlier run by its number (see `/runs`); without it the current one.",
-)
-IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-    location=OpenApiParameter.HEADER,
-    description="A retry with the same key and body gets the first answer, for 24 hours.",
-)
+
+_AGO = re.compile(r"([0-9]{1,9}[smhdw])+", re.ASCII)
+_PART = re.compile(r"([0-9]+)([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MOMENT = {"type": "string", "format": "date-time"}
+MOMENT = {"anyOf": [_MOMENT, {"type": "string", "pattern": f"^{_AGO.pattern}$"}]}
+"""A time, or how long ago: `5m`, `1h30m`, `7d`."""
 
 
-def read_wait(request: Request) -> int:
-    raw = request.query_params.get("wait", "0")
-    if not _is_number(raw, up_to=MAX_WAIT):
-        refuse_parameter("wait", f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}.")
-    return int(raw)
+def number(*, low: int = 0, high: int, otherwise: str) -> Callable[[str], int]:
+    """Reads a plain decimal number. `int()` accepts more than that, and any number of digits."""
+
+    def read(raw: str) -> int:
+        if not (raw.isascii() and raw.isdecimal() and len(raw) < 10 and low <= int(raw) <= high):
+            raise ParameterError(otherwise)
+        return int(raw)
+
+    return read
 
 
-def read_flag(request: Request, name: str) -> bool:
-    raw = request.query_params.get(name, "false")
-    if raw not in {"true", "false"}:
-        refuse_parameter(name, f"Set {name} to true or false.")
-    return raw == "true"
+def choice(name: str, *options: str, description: str = "") -> Parameter[str]:
+    """One of some words. The first is the default."""
+
+    def read(raw: str) -> str:
+        if raw not in options:
+            raise ParameterError(f"Set {name} to {', '.join(options[:-1])} or {options[-1]}.")
+        return raw
+
+    schema = {"type": "string", "enum": list(options), "default": options[0]}
+    return Parameter(name=name, schema=schema, read=read, default=options[0], description=description)
 
 
-def read_tail(request: Request) -> int | None:
-    raw = request.query_params.get("tail")
-    if raw is None:
-        return None
-    if not _is_number(raw, up_to=MAX_TAIL):
-        refuse_parameter("tail", f"Set tail to a number of lines from 0 to {MAX_TAIL}.")
-    return int(raw)
+def words(name: str, options: Sequence[str], *, description: str) -> Parameter[tuple[str, ...]]:
+    """Any of some words, with commas in between. None where nothing is sent."""
+
+    def read(raw: str) -> tuple[str, ...]:
+        chosen = tuple(raw.split(","))
+        if not set(chosen) <= set(options):
+            raise ParameterError(f"Set {name} to one or more of: {', '.join(options)}; with commas in between.")
+        return chosen
+
+    one = "|".join(options)
+    schema = {"type": "string", "pattern": f"^({one})(,({one}))*$"}
+    return Parameter(name=name, schema=schema, read=read, default=(), description=description, repeats=True)
 
 
-def read_run_number(request: Request) -> int | None:
-    raw = request.query_params.get("run")
-    if raw is None:
-        return None
-    if not _is_number(raw, up_to=10**9) or int(raw) == 0:
-        refuse_parameter("run", "Set run to the number of a run, such as 3.")
-    return int(raw)
+def flag(name: str, *, description: str) -> Parameter[bool]:
+    def read(raw: str) -> bool:
+        if raw not in {"true", "false"}:
+            raise ParameterError(f"Set {name} to true or false.")
+        return raw == "true"
+
+    schema = {"type": "boolean", "default": False}
+    return Parameter(name=name, schema=schema, read=read, default=False, description=description)
 
 
-def read_since(request: Request) -> datetime | None:
-    return read_moment(request, "since")
-
-
-def read_moment(request: Request, name: str) -> datetime | None:
+def moment(name: str, *, description: str) -> Parameter[datetime | None]:
     """In UTC, also where it was sent with another offset."""
-    raw = request.query_params.get(name)
-    if raw is None:
-        return None
-    try:
-        moment = parse_datetime(raw)
-        utc = moment and (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC))
-    except (ValueError, OverflowError):  # the first and the last day of the calendar are others elsewhere
-        utc = None
-    if utc is None:
-        refuse_parameter(name, f"Set {name} to a time such as 2026-01-31T12:00:00Z.")
-    return utc
+
+    def read(raw: str) -> datetime | None:
+        try:
+            return _read_ago(raw) if _AGO.fullmatch(raw) else _read_moment(raw)
+        except (ValueError, OverflowError):  # the first and the last day of the calendar are others elsewhere
+            raise ParameterError(
+                f"Set {name} to a time such as 2026-01-31T12:00:00Z, or to how long ago, such as 5m, 2h or 7d."
+            ) from None
+
+    return Parameter(name=name, schema=MOMENT, read=read, default=None, description=description)
 
 
-def read_idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is not None and not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
-        refuse_parameter("Idempotency-Key", "Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
+def _read_moment(raw: str) -> datetime:
+    found = parse_datetime(raw)
+    if found is None:
+        raise ValueError
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _read_ago(raw: str) -> datetime:
+    ago = sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(raw)), timedelta())
+    return clock.now() - ago
+
+
+def _read_idempotency_key(key: str) -> str:
+    if not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
+        raise ParameterError("Send 1 to 255 printable ASCII characters as the Idempotency-Key.")
     return key
 
 
-def _is_number(raw: str, *, up_to: int) -> bool:
-    """Whether the text is a plain decimal number. `int()` accepts more than that, and any number of digits."""
-    return raw.isascii() and raw.isdecimal() and len(raw) < 10 and int(raw) <= up_to
-
-
 def refuse_parameter(field: str, message: str) -> NoReturn:
-    """Raises the 400 that names this parameter."""
+    """Raises the 400 that names this parameter: one that is well-formed, and does not go with the others."""
     raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})
+
+
+WAIT = Parameter(
+    name="wait",
+    schema={"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
+    read=number(high=MAX_WAIT, otherwise=f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}."),
+    default=0,
+    description="Hold the answer until the status is settled, at most this many seconds. Every request is answered "
+    "within 30 seconds, the command itself included, so that the longest wait ends some 3 seconds before that.",
+)
+RESTART = flag("restart", description="Restart the agent, so that the change applies now.")
+TAIL: Parameter[int | None] = Parameter(
+    name="tail",
+    schema={"type": "integer", "minimum": 0, "maximum": MAX_TAIL},
+    read=number(high=MAX_TAIL, otherwise=f"Set tail to a number of lines from 0 to {MAX_TAIL}."),
+    default=None,
+    description="Only the last lines.",
+)
+SINCE = moment("since", description="Only lines from then on: a time, or how long ago (`5m`, `2h`, `7d`).")
+FOLLOW = flag("follow", description="Go on as server-sent events until the agent ends.")
+RUN: Parameter[int | None] = Parameter(
+    name="run",
+    schema={"type": "integer", "minimum": 1},
+    read=number(low=1, high=10**9 - 1, otherwise="Set run to the number of a run, such as 3."),
+    default=None,
+    description="An earlier run by its number (see `/runs`); without it the current one.",
+)
+IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
+    name="Idempotency-Key",
+    schema={"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+    location=OpenApiParameter.HEADER,
+    read=_read_idempotency_key,
+    default=None,
+    description="A retry with the same key and body gets the first answer, with the status of now and the header "
+    "`Idempotent-Replayed: true`, for 24 hours.",
+)

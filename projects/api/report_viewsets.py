@@ -1,23 +1,15 @@
 """What a project tells of itself under /api: its log, its runs, its use of the machine, and its events."""
 
 from django.http import HttpResponse, HttpResponseBase
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.response import Response
 
 from accounts.api.openapi import problems
+from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.log_stream import AnyAccept, follow
 from projects.api.own_projects import OwnProjectsViewSet
-from projects.api.parameters import (
-    FOLLOW,
-    RUN,
-    SINCE,
-    TAIL,
-    read_flag,
-    read_run_number,
-    read_since,
-    read_tail,
-)
+from projects.api.parameters import FOLLOW, RUN, SINCE, TAIL
 from projects.api.report_serializers import EventSerializer, RunSerializer, UsageSerializer
 from projects.api.revalidation import Revalidation
 from projects.models import Event
@@ -34,7 +26,7 @@ LOG_EVENT = {
 
 
 class ProjectReportsViewSet(OwnProjectsViewSet):
-    @extend_schema(
+    @describe(
         operation_id="show_project_stats",
         tags=["projects"],
         responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
@@ -44,7 +36,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         usage = read_usage(self.get_object())
         return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
 
-    @extend_schema(
+    @describe(
         operation_id="list_project_events",
         tags=["projects"],
         responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
@@ -54,7 +46,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         events = Event.objects.filter(project_id=self.get_object().id)[:200]
         return Response(EventSerializer(events, many=True).data)
 
-    @extend_schema(
+    @describe(
         operation_id="list_project_runs",
         tags=["projects"],
         responses={200: RunSerializer(many=True), **problems(401, 404, 429)},
@@ -69,7 +61,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
 class ProjectLogsView(OwnProjectsViewSet):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(
+    @describe(
         operation_id="read_project_logs",
         tags=["projects"],
         parameters=[TAIL, SINCE, FOLLOW, RUN],
@@ -81,8 +73,8 @@ class ProjectLogsView(OwnProjectsViewSet):
     )
     def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
         """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
-        project, tail, since = self.get_object(), read_tail(request), read_since(request)
-        follows, run = read_flag(request, "follow"), read_run_number(request)
+        project, tail, since = self.get_object(), self.asked[TAIL], self.asked[SINCE]
+        follows, run = self.asked[FOLLOW], self.asked[RUN]
         if run is None or run == current_number(project):
             lines = read_logs(project=project, tail=tail, since=since, follow=follows)
         else:

@@ -7,17 +7,18 @@ from uuid import UUID, uuid4
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.response import Response
 
 from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.openapi import problems
+from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_detail
 from projects.api.idempotency import answer_once
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
-from projects.api.pagination import LinkPagination
-from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT, read_flag, read_idempotency_key, read_wait
+from projects.api.pagination import CURSOR, LIMIT, LinkPagination
+from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT
 from projects.api.polled_list import PolledList
 from projects.api.serializers import (
     ControlSerializer,
@@ -41,17 +42,17 @@ class ProjectViewSet(OwnProjectsViewSet):
         """Both of these ask Telegram and the provider about a new agent."""
         return "deploys" if self.action in {"create", "validate"} else "commands"
 
-    @extend_schema(
+    @describe(
         operation_id="list_projects",
         tags=["projects"],
-        parameters=[IF_NONE_MATCH],
+        parameters=[LIMIT, CURSOR, IF_NONE_MATCH],
         responses={200: ProjectSerializer(many=True), **UNCHANGED, **problems(400, 401, 404, 429)},
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponse:
         """List your projects, newest first."""
         return PolledList(request).answer(partial(self._read_rows, request))
 
-    @extend_schema(
+    @describe(
         operation_id="create_project",
         tags=["projects"],
         request=NewProjectSerializer,
@@ -60,7 +61,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def create(self, request: AuthenticatedRequest) -> Response:
         """Deploy an agent."""
-        wait, key = read_wait(request), read_idempotency_key(request)
+        wait, key = self.asked[WAIT], self.asked[IDEMPOTENCY_KEY]
         serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
 
@@ -77,7 +78,7 @@ class ProjectViewSet(OwnProjectsViewSet):
             body = answer_once(owner=request.user, key=key, body=request.data, make=deploy)
         return Response(body, status=201, headers={"Location": reverse("project", args=[body["id"]])})
 
-    @extend_schema(
+    @describe(
         operation_id="validate_project",
         tags=["projects"],
         request=NewProjectSerializer,
@@ -91,7 +92,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         answer = {"valid": True, "bot": check.bot, "provider": check.provider, "warnings": check.warnings}
         return Response(ValidationSerializer(answer).data)
 
-    @extend_schema(
+    @describe(
         operation_id="show_project",
         tags=["projects"],
         parameters=[IF_NONE_MATCH],
@@ -105,7 +106,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         refresh([project])
         return answer_with_etag(request, render_detail(take_snapshot(project)), of=request.user.pk.bytes)
 
-    @extend_schema(
+    @describe(
         operation_id="change_project",
         tags=["projects"],
         request=ProjectChangeSerializer,
@@ -117,7 +118,7 @@ class ProjectViewSet(OwnProjectsViewSet):
 
         Behind the gateway a new token, key or budget is in force at once.
         """
-        project, restart = self.get_object(), read_flag(request, "restart")
+        project, restart = self.get_object(), self.asked[RESTART]
         serializer = ProjectChangeSerializer(project, data=request.data)
         serializer.is_valid(raise_exception=True)
         project = update_project(project=project, change=serializer.build(), actor=find_actor(request))
@@ -126,7 +127,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         refresh([project])
         return Response(show_detail(take_snapshot(project)))
 
-    @extend_schema(
+    @describe(
         operation_id="delete_project",
         tags=["projects"],
         responses={
@@ -144,7 +145,7 @@ class ProjectViewSet(OwnProjectsViewSet):
             return Response(status=204)
         return Response(show_detail(take_snapshot(project)), status=202)
 
-    @extend_schema(
+    @describe(
         operation_id="control_project",
         tags=["projects"],
         request=ControlSerializer,
@@ -160,7 +161,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def control(self, request: AuthenticatedRequest, id: str) -> Response:
         """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
-        project, wait = self.get_object(), read_wait(request)
+        project, wait = self.get_object(), self.asked[WAIT]
         serializer = ControlSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         action = Action(serializer.validated_data["action"])
@@ -172,9 +173,9 @@ class ProjectViewSet(OwnProjectsViewSet):
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """The caller's projects, or those of the page that the request asks for, and the headers of that page."""
-        pages = LinkPagination()
-        if pages.get_page_size(request) is None:
+        if self.asked[LIMIT] is None and self.asked[CURSOR] is None:
             return OwnRows(request.user.pk)[:], {}
-        source: Any = own_rows(request.user.pk) if "cursor" in request.query_params else OwnRows(request.user.pk)
+        pages = LinkPagination()
+        source: Any = OwnRows(request.user.pk) if self.asked[CURSOR] is None else own_rows(request.user.pk)
         page: Sequence[Any] = pages.paginate_queryset(source, request, view=self) or []
         return [ProjectRow._make(row) for row in page], pages.get_headers()

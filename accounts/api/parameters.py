@@ -1,0 +1,121 @@
+"""What a request may ask by its query and its headers. Each parameter is declared once: for its reader and for the
+description of the API. What a view has not declared is refused, as an unknown field of a body is.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+
+from accounts.api.unknown_names import tell_unknown
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+    _Base = APIView
+else:
+    _Base = object
+
+T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class ParameterError(ValueError):
+    """What was sent is no value of the parameter. Its sentence says what is."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parameter(Generic[T]):
+    """`read` returns the value of what was sent, or raises `ParameterError`; nothing sent is `default`.
+
+    `repeats`: it may be sent several times, which is the same as once with commas in between.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    read: Callable[[str], T]
+    default: T
+    description: str = ""
+    location: str = OpenApiParameter.QUERY
+    repeats: bool = False
+
+    def describe(self) -> OpenApiParameter:
+        return OpenApiParameter(self.name, self.schema, self.location, description=self.description)
+
+    def find(self, request: Request) -> T:
+        sent = self._sent(request)
+        if not sent:
+            return self.default
+        if len(sent) > 1 and not self.repeats:
+            raise ParameterError(f"Send {self.name} once.")
+        return self.read(",".join(sent))
+
+    def _sent(self, request: Request) -> list[str]:
+        if self.location == OpenApiParameter.QUERY:
+            return request.query_params.getlist(self.name)
+        value = request.headers.get(self.name)
+        return [] if value is None else [value]
+
+
+class Asked:
+    """The values of a request's parameters."""
+
+    def __init__(self, values: dict[Parameter[Any], Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, parameter: Parameter[T]) -> T:
+        return cast(T, self._values[parameter])
+
+
+def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Asked:
+    """Raises the REST framework's `ValidationError`, which names everything that is wrong."""
+    values: dict[Parameter[Any], Any] = {}
+    in_query = [each.name for each in declared if each.location == OpenApiParameter.QUERY]
+    errors = tell_unknown(request.query_params, known=in_query, noun="parameter")
+    for parameter in declared:
+        try:
+            values[parameter] = parameter.find(request)
+        except ParameterError as error:
+            errors[parameter.name] = [ErrorDetail(str(error), code="invalid")]
+    if errors:
+        raise ValidationError(errors)
+    return Asked(values)
+
+
+def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
+    """Declares the parameters of a view's method, which must be one of a `StrictView`."""
+
+    def declare(method: Method) -> Method:
+        method.parameters = parameters  # type: ignore[attr-defined]  # where `StrictView` looks for them
+        return method
+
+    return declare
+
+
+def describe(
+    *, parameters: Sequence[Parameter[Any] | OpenApiParameter] = (), **schema: Any
+) -> Callable[[Method], Method]:
+    """`extend_schema` and `takes` in one: what is described is what is taken."""
+    ours = [each for each in parameters if isinstance(each, Parameter)]
+    described = [each.describe() if isinstance(each, Parameter) else each for each in parameters]
+
+    def declare(method: Method) -> Method:
+        return takes(*ours)(extend_schema(parameters=described, **schema)(method))
+
+    return declare
+
+
+class StrictView(_Base):
+    """Reads the parameters before the method begins. All views of /api are such ones."""
+
+    asked: Asked
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        method = getattr(self, (request.method or "").lower(), None)
+        declared = getattr(method, "parameters", None)  # none: a method that is not allowed, or OPTIONS
+        if declared is not None:
+            self.asked = read_parameters(request, declared)

@@ -1,0 +1,14 @@
+"""The description of the API, as OpenAPI 3.1."""
+
+from typing import Any
+
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.request import Request
+
+from accounts.api.parameters import StrictView, describe
+
+
+class SchemaView(StrictView, SpectacularJSONAPIView):
+    @describe(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+        return super().get(request, *args, **kwargs)
