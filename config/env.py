@@ -98,6 +98,25 @@ def words(name: str) -> list[str]:
     return [word.strip() for word in text(name).split(",") if word.strip()]
 
 
+def origins(name: str) -> list[str]:
+    """Origins of pages, as browsers send them: `https://app.example.org`, without a path."""
+    found = words(name)
+    for origin in found:
+        if not _is_url(origin, ("http", "https")) or origin != _origin_of(origin):
+            raise ImproperlyConfigured(
+                f"{name} holds something that is no origin. Set origins such as https://app.example.org, in lower "
+                "case, without a path or a usual port, with commas in between."
+            )
+    return found
+
+
+def _origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in {None, usual} else "")
+
+
 def networks(name: str) -> list[tuple[str, int | None]]:
     """Reads comma-separated networks, each with an optional port: `10.0.0.5/32:8080`, `[fd00::5/128]:8080`."""
     return [_network(name, word) for word in words(name)]

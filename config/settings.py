@@ -111,6 +111,7 @@ INSTALLED_APPS = [
     "accounts",
     "projects",
     "containers",
+    "corsheaders",
     "accounts.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -123,6 +124,17 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 
+# Pages of others that may call the API in a browser. It takes no cookie: they send a token that they were given.
+CORS_ALLOWED_ORIGINS = env.origins("BERTH_CORS_ORIGINS")
+CORS_URLS_REGEX = r"^/api/"
+CORS_ALLOW_CREDENTIALS = False
+CORS_ALLOW_METHODS = ["GET", "POST", "PATCH", "DELETE"]
+CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
+CORS_EXPOSE_HEADERS = [
+    "ETag", "Idempotent-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"
+]  # fmt: skip
+CORS_PREFLIGHT_MAX_AGE = 600
+
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
     "config.middleware.TimeLimitMiddleware",
@@ -130,6 +142,7 @@ MIDDLEWARE = [
     "config.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.ContentSecurityPolicyMiddleware",
+    *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
     "config.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "config.middleware_of_pages.ForPages",
@@ -251,6 +264,7 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
+    "SERVERS": [{"url": BERTH_PUBLIC_URL}],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
@@ -262,6 +276,8 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api.openapi.complete_problems",
+        "accounts.api.openapi.name_ids",
+        "config.api_docs.health_checks.add_health_checks",
     ],
     "ENUM_NAME_OVERRIDES": {
         "Egress": "projects.rules.permissions.Egress",

@@ -6,8 +6,8 @@ from django.urls import include, path
 from django.views.decorators.cache import cache_control
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
+from config.api_docs.schema_view import SchemaView
 from config.health import healthz, readyz
-from config.schema_view import SchemaView
 
 handler400 = "config.error_handlers.bad_request"
 handler403 = "config.error_handlers.permission_denied"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
@@ -18,6 +18,13 @@ from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, Idempotency
 from projects.rules.lifecycle import Desired
 
 
+class Answer(NamedTuple):
+    """`is_replay`: it is that to an earlier request, as it was then."""
+
+    body: dict[str, Any]
+    is_replay: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
     """What this request has to do: send `answer`, or make the project where that is None.
@@ -30,7 +37,7 @@ class _Decision:
     answer: dict[str, Any] | None = None
 
 
-def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> dict[str, Any]:
+def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> Answer:
     """Returns the answer of `make`, which takes the id for the project, or the answer to an earlier request.
 
     Raises `IdempotencyMismatchError` for a key that came with another body, `OperationInProgressError` while the first
@@ -39,7 +46,7 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     """
     decision = _decide(owner=owner, key=key, body=body)
     if decision.answer is not None:
-        return decision.answer
+        return Answer(decision.answer, is_replay=True)
     try:
         answer = make(decision.project_id)
     except BaseException:
@@ -51,8 +58,8 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     if not record.filter(answer="").update(answer=json.dumps(answer)):
         # Another request with this key has answered since the project was there.
         stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
-        return json.loads(stored) if stored else answer
-    return answer
+        return Answer(json.loads(stored), is_replay=True) if stored else Answer(answer, is_replay=False)
+    return Answer(answer, is_replay=False)
 
 
 def _decide(*, owner: User, key: str, body: Any) -> _Decision:

@@ -141,3 +141,10 @@ IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
     description="A retry with the same key and body gets the first answer, with the status of now and the header "
     "`Idempotent-Replayed: true`, for 24 hours.",
 )
+REPLAYED = OpenApiParameter(
+    "Idempotent-Replayed",
+    {"type": "string", "enum": ["true"]},
+    OpenApiParameter.HEADER,
+    response=[201],
+    description="This is the answer to an earlier request with the same Idempotency-Key, with the status of now.",
+)

@@ -15,10 +15,10 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_detail
-from projects.api.idempotency import answer_once
+from projects.api.idempotency import Answer, answer_once
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.api.pagination import CURSOR, LIMIT, LinkPagination
-from projects.api.parameters import IDEMPOTENCY_KEY, RESTART, WAIT
+from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.polled_list import PolledList
 from projects.api.serializers import (
     ControlSerializer,
@@ -28,9 +28,11 @@ from projects.api.serializers import (
     ProjectSerializer,
     ValidationSerializer,
 )
+from projects.errors import ProjectGoneError
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
+from projects.rules.statuses import Status
 from projects.rules.traits import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
@@ -56,7 +58,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         operation_id="create_project",
         tags=["projects"],
         request=NewProjectSerializer,
-        parameters=[WAIT, IDEMPOTENCY_KEY],
+        parameters=[WAIT, IDEMPOTENCY_KEY, REPLAYED],
         responses={201: ProjectDetailSerializer, **problems(400, 401, 403, 409, 413, 415, 422, 429, 502, 503)},
     )
     def create(self, request: AuthenticatedRequest) -> Response:
@@ -73,10 +75,14 @@ class ProjectViewSet(OwnProjectsViewSet):
             return show_detail(self.settle(project, wait))
 
         if key is None:
-            body = deploy(uuid4())
+            answer = Answer(deploy(uuid4()), is_replay=False)
         else:
-            body = answer_once(owner=request.user, key=key, body=request.data, make=deploy)
-        return Response(body, status=201, headers={"Location": reverse("project", args=[body["id"]])})
+            answer = answer_once(owner=request.user, key=key, body=request.data, make=deploy)
+        headers = {"Location": reverse("project", args=[answer.body["id"]])}
+        if answer.is_replay:
+            headers[REPLAYED.name] = "true"
+            answer.body["status"] = self._status_now(UUID(answer.body["id"]), wait)
+        return Response(answer.body, status=201, headers=headers)
 
     @describe(
         operation_id="validate_project",
@@ -170,6 +176,13 @@ class ProjectViewSet(OwnProjectsViewSet):
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
             return Response(show_detail(snapshot), status=202)
         return Response(show_detail(self.settle(project, wait) if wait else snapshot))
+
+    def _status_now(self, project_id: UUID, wait: int) -> Status:
+        project = self.get_queryset().filter(id=project_id).first()
+        if project is None:
+            raise ProjectGoneError
+        refresh([project])
+        return self.settle(project, wait).status
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """The caller's projects, or those of the page that the request asks for, and the headers of that page."""

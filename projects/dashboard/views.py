@@ -143,7 +143,8 @@ def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
         return {"id": str(project_id)}
 
     key = f"page {form.cleaned_data['id']}"
-    return UUID(answer_once(owner=request.user, key=key, body=form.serializer.initial_data, make=deploy)["id"])
+    answer = answer_once(owner=request.user, key=key, body=form.serializer.initial_data, make=deploy)
+    return UUID(answer.body["id"])
 
 
 def _after_change(request: SignedInRequest, project: Project, form: ChangeProjectForm) -> HttpResponse:

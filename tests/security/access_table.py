@@ -52,6 +52,7 @@ TABLE = {
     "/api/projects/<str:id>/runs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/usage": Route({"GET": 200}, others=404),
+    "/api/me": Route({"GET": 200}),
     "/api/plans": Route({"GET": 200}),
     "/api/types": Route({"GET": 200}),
     "/api/auth/login": Route(

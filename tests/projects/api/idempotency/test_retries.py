@@ -20,7 +20,9 @@ from tests.projects.api.commands import deploys
 from tests.projects.api.idempotency.records import KEY, age
 
 
-def test_a_retry_gets_the_first_answer_byte_for_byte(create: Callable[..., Any], engine: MemoryEngine) -> None:
+def test_a_retry_gets_the_first_answer_with_the_status_of_now(
+    create: Callable[..., Any], api: APIClient, engine: MemoryEngine
+) -> None:
     settings = {
         "provider": "openai",
         "model": "small-1",
@@ -31,7 +33,10 @@ def test_a_retry_gets_the_first_answer_byte_for_byte(create: Callable[..., Any],
     engine.exit(container_name(first.json()["id"]), 1)
     second = create(settings=settings)
     assert (first.status_code, second.status_code) == (201, 201)
-    assert second.content == first.content
+    now = api.get(first["Location"]).json()["status"]
+    assert now not in {"running", "starting"}
+    assert second.content == first.content.replace(first.json()["status"].encode(), now.encode(), 1)
+    assert ("Idempotent-Replayed" in first, second["Idempotent-Replayed"]) == (False, "true")
     assert second["Location"] == first["Location"]
     assert second["Content-Type"] == first["Content-Type"]
     assert (len(engine.containers), Project.objects.count(), deploys(engine)) == (1, 1, 1)

@@ -1,0 +1,84 @@
+"""What the description of the API says of all its paths."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import validate
+
+from tests.fakes.engine import MemoryEngine
+from tests.security.access_table import ROUTES, TABLE
+
+pytestmark = pytest.mark.one_database
+
+NO_OPERATIONS = {"/api/schema", "/api/docs"}
+
+
+@cache
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # spectacular's
+    return found
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in schema()["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def test_it_describes_every_route_and_its_methods_and_no_other() -> None:
+    described = {(path, method.upper()) for path, method, _ in operations()}
+    routed = {
+        (route.replace("<str:id>", "{id}").replace("<str:pk>", "{id}"), method)
+        for route in set(ROUTES) - NO_OPERATIONS
+        for method in TABLE[route].methods
+    }
+    assert described == routed | {("/healthz", "GET"), ("/readyz", "GET")}
+
+
+def test_it_names_its_server() -> None:
+    assert schema()["servers"] == [{"url": settings.BERTH_PUBLIC_URL}]
+
+
+def test_each_id_in_a_path_is_a_uuid() -> None:
+    found = [
+        each for _, _, operation in operations() for each in operation.get("parameters", []) if each["in"] == "path"
+    ]
+    assert len(found) > 10
+    assert {tuple(each["schema"].items()) for each in found} == {(("type", "string"), ("format", "uuid"))}
+
+
+def test_the_names_of_operations_are_unique() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.django_db
+def test_the_health_checks_answer_as_described(client: Client, engine: MemoryEngine) -> None:
+    for path, silent in (("/healthz", False), ("/readyz", False), ("/readyz", True)):
+        engine.unavailable = silent
+        answer = client.get(path)
+        described = schema()["paths"][path]["get"]["responses"][str(answer.status_code)]
+        validate(answer.json(), described["content"]["application/json"]["schema"])
+        assert set(answer.json()) <= set(described["content"]["application/json"]["schema"]["properties"])
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "get")
+
+
+@pytest.mark.django_db
+def test_every_405_says_what_is_allowed(client: Client, api: Client) -> None:
+    seen = 0
+    for route in (*ROUTES, "/healthz", "/readyz"):
+        address = route.replace("<str:id>", "x").replace("<str:pk>", "x")
+        for method in METHODS:
+            answer = api.generic(method, address, b"{}", "application/json")
+            if answer.status_code == 405:
+                seen += 1
+                assert set(TABLE[route].methods if route in TABLE else {"GET"}) <= set(answer["Allow"].split(", "))
+                assert method not in answer["Allow"].split(", "), f"{method} {route}"
+    assert seen > 60
