@@ -4,7 +4,7 @@ description of the API. What a view has not declared is refused, as an unknown f
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -39,7 +39,7 @@ class Parameter(Generic[T]):
     read: Callable[[str], T]
     default: T
     description: str = ""
-    location: str = OpenApiParameter.QUERY
+    location: Literal["query", "header"] = OpenApiParameter.QUERY
     repeats: bool = False
 
     def describe(self) -> OpenApiParameter:

@@ -11,4 +11,4 @@ from accounts.api.parameters import StrictView, describe
 class SchemaView(StrictView, SpectacularJSONAPIView):
     @describe(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Any:
-        return super().get(request, *args, **kwargs)
+        return super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # spectacular's

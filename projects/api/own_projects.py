@@ -20,7 +20,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
 
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
-    pagination_class = None  # type: ignore[assignment]  # the one list with pages reads its own
+    pagination_class = None  # the one list with pages reads its own
     lookup_field = "id"
     request: AuthenticatedRequest
     revalidation: Revalidation | None = None  # what `make_revalidation` has made
