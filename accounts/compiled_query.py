@@ -15,6 +15,7 @@ from uuid import UUID
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import QuerySet
+from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 _PLACE = re.compile("%[%s]")
 
@@ -95,11 +96,29 @@ def _adapt(value: UUID | str, *, has_uuids: bool) -> UUID | str:
 
 class _Prepared:
     """Prepares each statement when it first runs on a connection, so that PostgreSQL plans it once, and reads the
-    answer in binary.
+    answer in binary. What the server knows no longer, or has planned before a migration changed a column, is prepared
+    anew; within a transaction, which such an error would end, nothing is prepared.
     """
 
+    connection: Any
+
     def execute(self, query: Any, params: Any = None, **_options: Any) -> Any:
-        return super().execute(query, params, prepare=True, binary=True)  # type: ignore[misc]  # a cursor follows
+        connection = self.connection
+        # Our backend for PostgreSQL says whether nothing stands between, such as a pooler that changes the server.
+        if not (connection.autocommit and getattr(connection, "is_direct", False)):
+            return self._run(query, params, prepare=False)
+        # Django takes the threshold away, and without one psycopg prepares nothing, not even on request.
+        connection.prepare_threshold = 0
+        try:
+            return self._run(query, params, prepare=True)
+        except (FeatureNotSupported, InvalidSqlStatementName):
+            connection.execute("DEALLOCATE ALL", prepare=False)
+            return self._run(query, params, prepare=True)
+        finally:
+            connection.prepare_threshold = None
+
+    def _run(self, query: Any, params: Any, *, prepare: bool) -> Any:
+        return super().execute(query, params, prepare=prepare, binary=True)  # type: ignore[misc]  # a cursor follows
 
 
 class _BinaryCursor(_Prepared, psycopg.RawCursor[Any]):

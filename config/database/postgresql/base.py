@@ -120,7 +120,11 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             for name, seconds in SERVER_LIMITS.items():
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
             # Prepared are the compiled queries only, each of which has one good plan for all values.
-            cursor.execute("SET plan_cache_mode = force_generic_plan")
+            cursor.execute(
+                "SELECT pg_backend_pid() = %s FROM set_config('plan_cache_mode', 'force_generic_plan', false)",
+                [connection.info.backend_pid],
+            )
+            connection.is_direct = cursor.fetchone()[0]
         return bool(changed) or not connection.autocommit
 
     @contextmanager

@@ -22,6 +22,11 @@ class HangingError(psycopg.OperationalError):
 
 
 class BoundedConnection(psycopg.Connection[Any]):
+    is_direct = False
+    """Whether the server itself has made the connection, and no pooler in its name, which has numbers of its own for
+    processes. What is prepared over a pooler may be asked of another process, or be another client's by that name.
+    """
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.made_at = self.answered_at = time.monotonic()
