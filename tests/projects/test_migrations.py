@@ -1,4 +1,7 @@
-"""What migrations do to rows that are there already, on the database in use."""
+"""What migrations do to rows that are there already, on the database in use.
+
+The way back to the tables of then takes seconds, so it is gone once for all tests of this module.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -9,11 +12,11 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from accounts.models import User
 from tests.clients import make_person
-
-pytestmark = pytest.mark.django_db(transaction=True)
+from tests.people import email_of
 
 BEFORE, AFTER = ("projects", "0015_allowances"), ("projects", "0016_unconfirmed_bots")
 Migrate = Callable[[tuple[str, str]], Any]
@@ -35,24 +38,32 @@ ROWS: dict[str, tuple[dict[str, Any], bool]] = {
 }
 
 
-@pytest.fixture
-def migrate() -> Iterator[Migrate]:
+@pytest.fixture(scope="module")
+def migrate(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Migrate]:
     """Migrates to a state and returns its models. At the end all migrations are applied again."""
+    models: dict[tuple[str, str], Any] = {}
 
     def to(state: tuple[str, str]) -> Any:
-        executor = MigrationExecutor(connection)
-        executor.migrate([state])
-        return MigrationExecutor(connection).loader.project_state([state]).apps
+        MigrationExecutor(connection).migrate([state])
+        if state not in models:
+            models[state] = MigrationExecutor(connection).loader.project_state([state]).apps
+        return models[state]
 
-    yield to
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    with django_db_blocker.unblock():
+        yield to
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+        User.objects.filter(email=email_of("alice")).delete()
+        connection.close()
 
 
 @pytest.fixture
-def old(migrate: Migrate) -> Any:
+def older_tables(migrate: Migrate) -> Iterator[Any]:
     """The models as they were before, over tables without rows of their own."""
-    return migrate(BEFORE)
+    models = migrate(BEFORE)
+    yield models
+    for name, added in (("Project", {}), ("Plan", {"slug": "p"}), ("AgentType", {"slug": "t"})):
+        models.get_model("projects", name).objects.filter(**added).delete()
 
 
 def add(models: Any, name: str, **fields: Any) -> Any:
@@ -74,8 +85,8 @@ def unconfirmed_of(models: Any) -> dict[Any, datetime | None]:
     return dict(rows.values_list("pk", "bot_unconfirmed_at"))
 
 
-def test_bots_that_were_never_checked_are_asked_about_and_no_others(old: Any, migrate: Migrate) -> None:
-    ids = {name: add(old, name, **fields) for name, (fields, _) in ROWS.items()}
+def test_bots_that_were_never_checked_are_asked_about_and_no_others(older_tables: Any, migrate: Migrate) -> None:
+    ids = {name: add(older_tables, name, **fields) for name, (fields, _) in ROWS.items()}
     began = timezone.now()
     found = unconfirmed_of(migrate(AFTER))
     assert {name for name, pk in ids.items() if found[pk] is not None} == {
@@ -84,24 +95,24 @@ def test_bots_that_were_never_checked_are_asked_about_and_no_others(old: Any, mi
     assert all(began <= at <= timezone.now() for at in found.values() if at is not None)
 
 
-def test_nothing_else_of_a_row_changes(old: Any, migrate: Migrate) -> None:
+def test_nothing_else_of_a_row_changes(older_tables: Any, migrate: Migrate) -> None:
     for name, (fields, _) in ROWS.items():
-        add(old, name, **fields)
-    before = {row["id"]: row for row in old.get_model("projects", "Project").objects.values()}
+        add(older_tables, name, **fields)
+    before = {row["id"]: row for row in older_tables.get_model("projects", "Project").objects.values()}
     after = {row["id"]: row for row in migrate(AFTER).get_model("projects", "Project").objects.values()}
     for row in after.values():
         del row["bot_unconfirmed_at"]
     assert after == before
 
 
-def test_an_empty_table_is_migrated_too(old: Any, migrate: Migrate) -> None:
+def test_an_empty_table_is_migrated_too(older_tables: Any, migrate: Migrate) -> None:
     assert unconfirmed_of(migrate(AFTER)) == {}
 
 
-def test_what_the_constraint_let_in_before_it_lets_in_after(old: Any, migrate: Migrate) -> None:
+def test_what_the_constraint_let_in_before_it_lets_in_after(older_tables: Any, migrate: Migrate) -> None:
     """A bot of a live project, and the same of one that is being deleted. Two confirmed ones are refused as before."""
-    add(old, "live", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot")
-    add(old, "going", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot", desired="deleted")
+    add(older_tables, "live", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot")
+    add(older_tables, "going", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot", desired="deleted")
     new = migrate(AFTER)
     assert len(unconfirmed_of(new)) == 2
     claim = {"bot_id": 7, "telegram_token_ciphertext": CIPHERTEXT}
@@ -110,17 +121,17 @@ def test_what_the_constraint_let_in_before_it_lets_in_after(old: Any, migrate: M
     add(new, "unconfirmed", **claim, bot_unconfirmed_at=timezone.now())
 
 
-def test_an_old_server_goes_on_while_the_new_one_migrates(old: Any, migrate: Migrate) -> None:
+def test_an_old_server_goes_on_while_the_new_one_migrates(older_tables: Any, migrate: Migrate) -> None:
     """It knows nothing of the new column, and inserts rows without it."""
     new = migrate(AFTER)
-    pk = add(old, "late", bot_id=8, telegram_token_ciphertext=CIPHERTEXT)
+    pk = add(older_tables, "late", bot_id=8, telegram_token_ciphertext=CIPHERTEXT)
     assert unconfirmed_of(new)[pk] is None
-    old.get_model("projects", "Project").objects.filter(pk=pk).update(name="changed")
+    older_tables.get_model("projects", "Project").objects.filter(pk=pk).update(name="changed")
 
 
-def test_it_can_be_run_again(old: Any, migrate: Migrate) -> None:
+def test_it_can_be_run_again(older_tables: Any, migrate: Migrate) -> None:
     """As after a migration that was interrupted on a database that keeps what was done."""
-    pk = add(old, "asked about", bot_id=9, telegram_token_ciphertext=CIPHERTEXT)
+    pk = add(older_tables, "asked about", bot_id=9, telegram_token_ciphertext=CIPHERTEXT)
     first = unconfirmed_of(migrate(AFTER))[pk]
     migrate(BEFORE)
     second = unconfirmed_of(migrate(AFTER))[pk]
