@@ -19,6 +19,7 @@ from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import Plan
 from tests import canaries
+from tests.committing import commits
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
@@ -77,9 +78,7 @@ def _catalogue(request: pytest.FixtureRequest) -> None:
 
     Django's own `serialized_rollback` puts them back only where every test that commits asks for it.
     """
-    marker = request.node.get_closest_marker("django_db")
-    commits = marker is not None and marker.kwargs.get("transaction")
-    if commits or {"transactional_db", "live_server"} & set(request.fixturenames):
+    if commits(request.node):
         request.getfixturevalue("transactional_db")
         if not Plan.objects.exists():
             import_module("projects.migrations.0002_shipped_catalogue").ship(apps, None)
@@ -102,6 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--only-database", action="store_true", help="Leave out the tests that touch no database: once is enough."
     )
     parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
+    parser.addoption("--sample-seed", type=int, default=0, help="Another number takes other cases of those families.")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,57 +6,91 @@ from typing import Any
 
 from tests.sampling import Some, pytest_collection_modifyitems
 
+MARKS: dict[str, tuple[str, SimpleNamespace]] = {
+    "left whole": ("every_case", SimpleNamespace(args=())),
+    "committing": ("django_db", SimpleNamespace(kwargs={"transaction": True})),
+    "rolled back": ("django_db", SimpleNamespace(kwargs={})),
+}
+VERBS, STATES = [f"verb {index}" for index in range(10)], [f"state {index}" for index in range(8)]
+
 
 def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
     """The cases that pytest makes of a test with these parameters."""
-    mark = one_in and SimpleNamespace(args=(one_in,))
+    marks = dict([MARKS[name]]) if name in MARKS else {}
+    if one_in:
+        marks["sampled"] = SimpleNamespace(args=(one_in,))
     return [
         SimpleNamespace(
             name=f"{name}[{'-'.join(values)}]",
             originalname=name,
             parent=None,
             callspec=SimpleNamespace(params=dict(zip(parameters, values, strict=True))),
-            get_closest_marker={"sampled": mark}.get,
+            get_closest_marker=marks.get,
         )
         for values in product(*parameters.values())
     ]
 
 
-def collected(*, whole: bool = False, lf: bool = False, args: tuple[str, ...] = ("tests",)) -> dict[str, list[str]]:
+def collected(args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, list[str]]:
     """The cases that are run, by the name of the test."""
-    verbs, states = [f"verb {index}" for index in range(10)], [f"state {index}" for index in range(8)]
     items = [
-        *family("two", 4, verb=verbs, state=states),
-        *family("one", 5, state=[*verbs, *states]),
-        *family("rare", 100, verb=verbs, state=states),
-        *family("all", None, verb=verbs),
+        *family("two", 4, verb=VERBS, state=STATES),
+        *family("one", 5, state=[*VERBS, *STATES]),
+        *family("rare", 100, verb=VERBS, state=STATES),
+        *(case for name in ("all", *MARKS) for case in family(name, None, verb=VERBS)),
     ]
+    for number, case in enumerate(cases := family("beside its name", 5, verb=VERBS)):
+        case.callspec.params["what"] = f"what is number {number}"
+    items += cases
+    names = {each.originalname: [] for each in items}
     left_out: list[Any] = []
     hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
-    options = {"whole": whole, "lf": lf}
+    options = {"whole": False, "lf": False, "sample-seed": 0, "only-database": False} | given
     config: Any = SimpleNamespace(args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-")])
     before = len(items)
     pytest_collection_modifyitems(config, items)
     assert len(items) + len(left_out) == before
-    return {name: [each.name for each in items if each.originalname == name] for name in ("two", "one", "rare", "all")}
+    return {name: [each.name for each in items if each.originalname == name] for name in names}
+
+
+def sizes(found: dict[str, list[str]]) -> list[int]:
+    return [len(cases) for name, cases in found.items() if name != "rare"]
 
 
 def test_a_sample_has_its_size_and_each_value() -> None:
     taken = collected()
-    assert {name: len(cases) for name, cases in taken.items() if name != "rare"} == {"two": 20, "one": 4, "all": 10}
+    assert sizes(taken) == [20, 4, 10, 10, 10, 10, 2]
     for name in ("two", "rare"):
-        assert {case.partition("[")[2].partition("-")[0] for case in taken[name]} == {f"verb {i}" for i in range(10)}
-        assert {case.rstrip("]").partition("-")[2] for case in taken[name]} == {f"state {i}" for i in range(8)}
+        assert {case.partition("[")[2].partition("-")[0] for case in taken[name]} == set(VERBS)
+        assert {case.rstrip("]").partition("-")[2] for case in taken[name]} == set(STATES)
     assert len(taken["rare"]) < 20
     assert collected() == taken
 
 
+def test_another_seed_takes_other_cases_and_as_many() -> None:
+    samples = [collected(**{"sample-seed": seed}) for seed in range(5)]
+    assert all(sizes(each) == sizes(samples[0]) for each in samples)
+    assert len({tuple(each["two"]) for each in samples}) == 5
+
+
+def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
+    second = collected(**{"only-database": True})
+    assert {name: len(second[name]) for name in ("all", *MARKS)} == {
+        "all": 4,
+        "left whole": 10,
+        "committing": 10,
+        "rolled back": 4,
+    }
+    assert len(second["two"]) == 20
+
+
 def test_the_whole_is_run_and_so_is_what_is_asked_for_by_name() -> None:
-    whole = collected(whole=True)
-    assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10]
+    whole = collected(whole=True, **{"only-database": True})
+    assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10, 10, 10, 10, 10]
     assert whole == collected(args=("tests/x.py::two[verb 1-state 1]",)) == collected(lf=True)
 
 
 def test_a_test_that_goes_through_its_cases_itself_takes_a_part_of_them() -> None:
     assert Some(is_whole=False)(range(10), one_in=3, first=4) == [1, 4, 7]
+    assert Some(is_whole=False, seed=1)(range(10), one_in=3, first=4) == [2, 5, 8]
     assert Some(is_whole=True)(range(10), one_in=3, first=4) == list(range(10))

@@ -92,6 +92,7 @@ def put(answer: Any, place: tuple[Any, ...], value: str) -> bytes:
 PLACES = [(kind, place) for kind, (answer, _) in READERS.items() for place in find_places(answer)]
 
 
+@pytest.mark.every_case
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "place"), PLACES, ids=[f"{kind}-{'.'.join(map(str, place))}" for kind, place in PLACES]
