@@ -3,6 +3,7 @@
 They import this module before Django is set up, so nothing that needs it is imported at the top.
 """
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -43,7 +44,10 @@ def run_child(lifeline: Connection, target: Callable[..., None], *arguments: obj
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)  # they mean something to the parent only
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    gc.disable()  # as in manage.py
     django.setup()
+    gc.freeze()
+    gc.enable()
     try:
         target(*arguments)
     except CommandError as error:
