@@ -31,7 +31,7 @@ def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
     ]
 
 
-def collected(args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, list[str]]:
+def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, list[str]]:
     """The cases that are run, by the name of the test."""
     items = [
         *family("two", 4, verb=VERBS, state=STATES),
@@ -42,11 +42,13 @@ def collected(args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, lis
     for number, case in enumerate(cases := family("beside its name", 5, verb=VERBS)):
         case.callspec.params["what"] = f"what is number {number}"
     items += cases
-    names = {each.originalname: [] for each in items}
+    names = list(dict.fromkeys(each.originalname for each in items))
     left_out: list[Any] = []
     hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
-    options = {"whole": False, "lf": False, "sample-seed": 0, "only-database": False} | given
-    config: Any = SimpleNamespace(args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-")])
+    options = {"whole": False, "lf": False, "sample_seed": 0, "only_database": False} | given
+    config: Any = SimpleNamespace(
+        args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-").replace("-", "_")]
+    )
     before = len(items)
     pytest_collection_modifyitems(config, items)
     assert len(items) + len(left_out) == before
@@ -68,13 +70,13 @@ def test_a_sample_has_its_size_and_each_value() -> None:
 
 
 def test_another_seed_takes_other_cases_and_as_many() -> None:
-    samples = [collected(**{"sample-seed": seed}) for seed in range(5)]
+    samples = [collected(sample_seed=seed) for seed in range(5)]
     assert all(sizes(each) == sizes(samples[0]) for each in samples)
     assert len({tuple(each["two"]) for each in samples}) == 5
 
 
 def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
-    second = collected(**{"only-database": True})
+    second = collected(only_database=True)
     assert {name: len(second[name]) for name in ("all", *MARKS)} == {
         "all": 4,
         "left whole": 10,
@@ -85,7 +87,7 @@ def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
 
 
 def test_the_whole_is_run_and_so_is_what_is_asked_for_by_name() -> None:
-    whole = collected(whole=True, **{"only-database": True})
+    whole = collected(whole=True, only_database=True)
     assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10, 10, 10, 10, 10]
     assert whole == collected(args=("tests/x.py::two[verb 1-state 1]",)) == collected(lf=True)
 
