@@ -47,7 +47,10 @@ class SecretFile(StrEnum):
 
 
 class Variable(StrEnum):
-    """The environment of an agent. A variable without a value is not set."""
+    """The environment of an agent. A variable without a value is not set.
+
+    `AGENT_SETTINGS` holds all settings of the project as one JSON object, those of the other variables too.
+    """
 
     TELEGRAM_API_BASE = "TELEGRAM_API_BASE"
     AGENT_API_BASE = "AGENT_API_BASE"
@@ -55,6 +58,7 @@ class Variable(StrEnum):
     AGENT_MODEL = "AGENT_MODEL"
     AGENT_INSTRUCTIONS = "AGENT_INSTRUCTIONS"
     AGENT_ALLOWED_USERS = "AGENT_ALLOWED_USERS"
+    AGENT_SETTINGS = "AGENT_SETTINGS"
 
 
 class AgentState(StrEnum):

@@ -3,27 +3,35 @@
 import re
 from dataclasses import dataclass
 
-_BASE = re.compile(r"\$(?:BASE_IMAGE\b|\{BASE_IMAGE\})")
+_AGENT_BASE = re.compile(r"\$(?:AGENT_BASE\b|\{AGENT_BASE\})")
+_BASE = re.compile(r"\$(?:BASE_IMAGE\b|\{BASE_IMAGE\})|" + _AGENT_BASE.pattern)
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?", re.IGNORECASE | re.MULTILINE)
 _PINNED = re.compile(r"\S*@sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseImages:
-    """`uses_base_image`: whether the image is built on BASE_IMAGE. `unpinned`: other images that no digest fixes."""
+    """What the FROM lines name.
+
+    `uses_base_image`: whether the image is built on BASE_IMAGE, if only through AGENT_BASE. `uses_agent_base`: whether
+    any line names AGENT_BASE. `unpinned`: other images that no digest fixes.
+    """
 
     uses_base_image: bool
+    uses_agent_base: bool
     unpinned: tuple[str, ...]
 
 
 def read_base_images(dockerfile: str) -> BaseImages:
     """Follows the FROM lines through their stages."""
     on_base, unpinned, stages = False, [], {"scratch": False}
-    for image, stage in _FROM.findall(dockerfile.replace("\\\n", " ")):
+    lines = _FROM.findall(dockerfile.replace("\\\n", " "))
+    for image, stage in lines:
         known = stages.get(image.lower())
         on_base = bool(_BASE.fullmatch(image)) if known is None else known
         if known is None and not on_base and not _PINNED.fullmatch(image):
             unpinned.append(image)
         if stage:
             stages[stage.lower()] = on_base
-    return BaseImages(uses_base_image=on_base, unpinned=tuple(unpinned))
+    uses_agent_base = any(_AGENT_BASE.fullmatch(image) for image, _ in lines)
+    return BaseImages(uses_base_image=on_base, uses_agent_base=uses_agent_base, unpinned=tuple(unpinned))

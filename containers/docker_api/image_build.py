@@ -1,23 +1,21 @@
-"""Builds the images of the agent types from `containers/images/<type>/` through the engine's own build interface."""
+"""What images are built of, such as `containers/images/<type>/` for an agent type, and whether one is up to date."""
 
 import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from docker.utils import exclude_paths
 
 from containers import agent_contract
 from containers.docker_api.client import Connection
 from containers.docker_api.dockerfile import BaseImages, read_base_images
 from containers.docker_api.errors import GARBLED
-from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError
+from containers.errors import EngineUnavailableError, ImageMissingError
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTRACT = Path(agent_contract.__file__)
@@ -37,11 +35,8 @@ CERTIFICATES = "build-ca.crt"
 PROGRESS_SIZE = 64 * 1024 * 1024
 """Bytes of what the engine reports while it builds or pulls an image, many times a second."""
 
-_BUILD_LIMIT = 1800.0
-_REMOVAL_LIMIT = 120.0
-_TAG_LENGTH = 16
-_STEP_SILENCE = 600.0
-"""Seconds that a step may take without printing anything."""
+TAG_LENGTH = 16
+"""Digits of a tag that stands for what an image was built of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +47,8 @@ class BuildContext:
     name: str = ""
     named_by_content: bool = False
     """Not the latest, but the one of exactly these files: installations on one engine then have each its own."""
+    tagged_by_content: bool = False
+    """Has a tag of its content beside that of the latest, by which a former one is still found."""
 
     @property
     def type(self) -> str:
@@ -59,7 +56,7 @@ class BuildContext:
 
     @property
     def image(self) -> str:
-        return f"{self.repository}:{self.digest('')[:_TAG_LENGTH] if self.named_by_content else 'latest'}"
+        return f"{self.repository}:{self.digest('')[:TAG_LENGTH] if self.named_by_content else 'latest'}"
 
     @property
     def repository(self) -> str:
@@ -80,19 +77,27 @@ class BuildContext:
     def digest(self, base: str) -> str:
         """A digest of everything that goes into the image, which the certificates do not. `base` is the base's own."""
         total = hashlib.sha256(base.encode())
+        if self.base_images().uses_agent_base:
+            total.update(AGENT_BASE.digest(base).encode())
         for name, path in self.files().items():
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             total.update(f"{name} {_mode(path):o} {content}\n".encode())
         return total.hexdigest()
 
-    def pack(self) -> io.BytesIO:
-        """The archive for the engine, with the certificates that downloads trust where this host has any."""
+    def pack(self, wheels: Iterable[Path] = ()) -> io.BytesIO:
+        """The archive for the engine, with the certificates that downloads trust where this host has any.
+
+        The files of Python packages come with it for images that find none in a registry. As requirements name what
+        they hold by its hash, they are none of the digest.
+        """
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for name, path in self.files().items():
                 _add(archive, name, path.read_bytes(), _mode(path))
             if certificates := find_certificates():
                 _add(archive, CERTIFICATES, certificates.read_bytes(), 0o644)
+            for wheel in wheels:
+                _add(archive, wheel.name, wheel.read_bytes(), 0o644)
         buffer.seek(0)
         return buffer
 
@@ -105,11 +110,16 @@ GATEWAY = BuildContext(folder=IMAGES / "gateway", named_by_content=True)
 
 It is replaced by itself where its image is another one, which is for its own installation to say."""
 
+AGENT_BASE = BuildContext(folder=IMAGES / "common", name="agent-base", tagged_by_content=True)
+"""Not an agent's: what agent types begin with whose Dockerfile says FROM ${AGENT_BASE}. It holds their side of the
+contract."""
+
 
 def find_contexts() -> list[BuildContext]:
     """Those of the agent types."""
     folders = (file.parent for file in sorted(IMAGES.glob("*/Dockerfile")))
-    return [BuildContext(folder=folder) for folder in folders if folder != GATEWAY.folder]
+    others = (GATEWAY.folder, AGENT_BASE.folder)
+    return [BuildContext(folder=folder, tagged_by_content=True) for folder in folders if folder not in others]
 
 
 def find_certificates() -> Path | None:
@@ -133,49 +143,6 @@ def is_current(connection: Connection, context: BuildContext, labels: Mapping[st
     """Whether the image is there with all of these labels."""
     found = inspect_image(connection, context.image)
     return bool(found) and labels.items() <= ((found or {})["Config"].get("Labels") or {}).items()
-
-
-def build_image(
-    connection: Connection, context: BuildContext, *, base: str, labels: Mapping[str, str]
-) -> Iterator[str]:
-    """Builds the image on the base of this id and yields the lines of progress.
-
-    Raises `EngineRefusedError` with the reason of a failure.
-    """
-    replaced = inspect_image(connection, context.image)
-    with connection.call(_BUILD_LIMIT, size=PROGRESS_SIZE) as client:
-        answer = client.build(
-            fileobj=context.pack(),
-            custom_context=True,
-            tag=context.image,
-            buildargs={"BASE_IMAGE": base},
-            labels={**labels, VERSION_LABEL: settings.BERTH_VERSION},
-            network_mode="host",
-            rm=True,
-            forcerm=True,
-            decode=True,
-            timeout=_STEP_SILENCE,
-        )
-        with closing(answer):  # with its socket, also where a thread keeps the error
-            for progress in answer:
-                if "error" in progress:
-                    message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
-                    raise EngineRefusedError(message)
-                yield from str(progress.get("stream", "")).splitlines()
-    if replaced:
-        _remove_replaced(connection, replaced["Id"], context.image)
-
-
-def _remove_replaced(connection: Connection, image_id: str, image: str) -> None:
-    """Removes the image that has lost its name to a new one, unless containers still use it.
-
-    A busy engine takes its time to remove one. An image that stays is no reason to call the build a failure.
-    """
-    with suppress(EngineError):
-        now = inspect_image(connection, image)
-        if now and now["Id"] != image_id:
-            with connection.call(_REMOVAL_LIMIT) as client:
-                client.remove_image(image_id)
 
 
 def _mode(path: Path) -> int:

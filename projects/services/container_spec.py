@@ -1,5 +1,6 @@
 """Builds the specification of a project's container."""
 
+import json
 from collections.abc import Mapping
 
 from django.conf import settings
@@ -75,6 +76,7 @@ def _environment(project: Project, place: Place | None) -> dict[str, str]:
         Variable.AGENT_MODEL: str(chosen.get("model", "")),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
         Variable.AGENT_ALLOWED_USERS: ",".join(str(user) for user in chosen.get("allowed_users", [])),
+        Variable.AGENT_SETTINGS: json.dumps(chosen, separators=(",", ":"), sort_keys=True) if chosen else "",
     }
     given = {variable.value: value for variable, value in environment.items() if value}
     return given | (_way_out(project, place) if place else {})

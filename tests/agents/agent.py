@@ -4,16 +4,26 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import threading
 from pathlib import Path
 from typing import Any, Self
 
 from containers.agent_contract import STATUS_FILE, STATUS_MARK
+from containers.docker_api.image_build import AGENT_BASE, IMAGES, BuildContext
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
 
 PATIENCE = 100.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
+
+
+def lay_out(folder: Path) -> Path:
+    """Fills the folder with what the images of the assistant and of its base hold in two places."""
+    for context in (AGENT_BASE, BuildContext(folder=IMAGES / "assistant")):
+        with tarfile.open(fileobj=context.pack()) as archive:
+            archive.extractall(folder, filter="data")
+    return folder
 
 
 class Agent:

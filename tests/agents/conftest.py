@@ -1,7 +1,6 @@
 """The fakes, and an agent between them. Each test has its own token and key: canaries that must show up nowhere."""
 
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api.image_build import IMAGES, BuildContext
-from tests.agents.agent import Agent
+from tests.agents.agent import Agent, lay_out
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 
@@ -19,10 +17,8 @@ numbers = count(700_000_001)
 
 @pytest.fixture(scope="session", autouse=True)
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files of the image as its build lays them out, the agent contract included; tests can import them."""
-    folder = tmp_path_factory.mktemp("image")
-    with tarfile.open(fileobj=BuildContext(folder=IMAGES / "assistant").pack()) as archive:
-        archive.extractall(folder, filter="data")
+    """The files of the image, those of its base image included; tests can import them."""
+    folder = lay_out(tmp_path_factory.mktemp("image"))
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))

@@ -44,7 +44,7 @@ def in_the_log_that_is_served(text: str) -> str:
 
 
 def in_what_an_agent_writes(text: str) -> str:
-    from assistant.redaction import Redactor
+    from berth_agent.redaction import Redactor
 
     return Redactor().clean(text)
 

@@ -23,7 +23,7 @@ VENDOR_ERRORS = [
 
 @pytest.mark.parametrize(("status", "text", "code"), VENDOR_ERRORS)
 def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> None:
-    from assistant.providers import explain_refusal
+    from berth_agent.providers import explain_refusal
 
     problem = explain_refusal(status, text)
     assert (problem.code if problem else None) == code
@@ -33,7 +33,7 @@ def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> No
     ("key", "provider"), [("sk-ant-x", "anthropic"), ("sk-or-v1-x", "openrouter"), ("sk-x", "openai"), ("x", "openai")]
 )
 def test_the_provider_is_guessed_from_the_key(key: str, provider: str) -> None:
-    from assistant.providers import guess_provider
+    from berth_agent.providers import guess_provider
 
     assert guess_provider(key) == provider
 
@@ -43,7 +43,7 @@ def test_the_provider_is_guessed_from_the_key(key: str, provider: str) -> None:
     [({"data": [{"id": "a/b"}]}, True), ({"data": [{"id": "c"}]}, False), ({"data": []}, None), ([], None), ({}, None)],
 )
 def test_only_a_real_list_proves_that_a_model_is_missing(listing: object, known: bool | None) -> None:
-    from assistant.providers import model_is_listed
+    from berth_agent.providers import model_is_listed
 
     assert model_is_listed("a/b:free", listing) is known
 

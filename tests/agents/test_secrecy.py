@@ -67,7 +67,7 @@ def test_a_crash_names_no_credential(agent: Agent, tmp_path: Path) -> None:
 
 
 def test_what_merely_looks_like_a_credential_is_redacted_too() -> None:
-    from assistant.redaction import RedactingFormatter, Redactor
+    from berth_agent.redaction import RedactingFormatter, Redactor
 
     redactor = Redactor()
     redactor.learn("123456:abc/def+gh", "my-odd-key")

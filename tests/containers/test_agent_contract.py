@@ -89,7 +89,7 @@ def test_the_readme_tells_the_author_of_an_image_all_of_it() -> None:
 
 
 def test_the_health_check_keeps_the_contract() -> None:
-    script = (IMAGES / "assistant" / "health.sh").read_text()
+    script = (IMAGES / "common" / "health.sh").read_text()
     assert f"{RUN_PATH}}}/{STATUS_FILE}" in script
     assert f"-lt {HEALTHY_FOR} ]" in script
     assert f'[ "$state" = {AgentState.RUNNING} ]' in script
@@ -99,7 +99,7 @@ def test_the_health_check_keeps_the_contract() -> None:
 
 
 def test_the_dockerfile_keeps_the_contract() -> None:
-    dockerfile = (IMAGES / "assistant" / "Dockerfile").read_text()
+    dockerfile = (IMAGES / "common" / "Dockerfile").read_text()
     assert f'LABEL berth.agent.contract="{CONTRACT_VERSION}"' in dockerfile
     assert f"USER {AGENT_USER}:{AGENT_USER}\n" in dockerfile
     assert f"mkdir -p {DATA_PATH} {RUN_PATH} {SECRETS_PATH}" in dockerfile

@@ -1,14 +1,13 @@
 """The shipped agent behind the gateway, unchanged: only its secret files hold virtual values."""
 
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from containers.docker_api.image_build import IMAGES, BuildContext
 from containers.gateway.entries import ProviderKind, new_virtual_key, new_virtual_token
 from tests.agents.agent import Agent as Assistant
+from tests.agents.agent import lay_out
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.process import PATIENCE, Gateway, digest
@@ -25,10 +24,7 @@ KEYS = {
 
 @pytest.fixture(scope="module")
 def assistant_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("assistant-image")
-    with tarfile.open(fileobj=BuildContext(folder=IMAGES / "assistant").pack()) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return lay_out(tmp_path_factory.mktemp("assistant-image"))
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from argparse import ArgumentParser
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -16,16 +17,18 @@ from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.former_images import remove_former_gateways
 from containers.docker_api.image_build import (
+    AGENT_BASE,
     FIREWALL,
     GATEWAY,
     BuildContext,
-    build_image,
     find_contexts,
     inspect_image,
     is_current,
 )
 from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
-from containers.errors import EngineError
+from containers.docker_api.run_build import Ingredients, build_image
+from containers.docker_api.wheelhouse import find_wheels
+from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine
 
@@ -41,11 +44,10 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """What is to be built: on the base image of this id, with these labels."""
+    """What is to be built, and of what."""
 
     context: BuildContext
-    base: str
-    labels: Mapping[str, str]
+    of: Ingredients
 
 
 class Command(BaseCommand):
@@ -56,6 +58,7 @@ class Command(BaseCommand):
         super().__init__(*args, **options)
         self._found_base: PinnedBase | None = None
         self._printing = Lock()
+        self._wheels: tuple[Path, ...] = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
@@ -66,13 +69,18 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
+        parser.add_argument(
+            "--wheelhouse", default="", metavar="DIR", help="take Python packages from this folder alone"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if unknown := set(options["types"]) - {context.type for context in (*find_contexts(), GATEWAY, FIREWALL)}:
-            message = f"There is no agent type {', '.join(sorted(unknown))}."
+        others = (GATEWAY, FIREWALL, AGENT_BASE)
+        if unknown := set(options["types"]) - {context.type for context in (*find_contexts(), *others)}:
+            message = f"There is no agent type {', '.join(sorted(unknown))} in containers/images."
             raise CommandError(message)
         connection = Connection()
         try:
+            self._wheels = find_wheels(options["wheelhouse"])
             chosen = self._choose(connection, options)
             contexts = _select(connection, options["types"], is_first_run=options["first_run"])
             self._build_all(connection, [self._plan(connection, each, chosen, options) for each in contexts])
@@ -113,10 +121,22 @@ class Command(BaseCommand):
             self._tell(f"{context.image} is up to date, on {pin}.")
             return None
         base = fetch_base(connection, pin, pull=pull)
+        agent_base = self._build_agent_base(connection, pin, base) if context.base_images().uses_agent_base else ""
         self._tell(f"Building {context.image} on {pin}")
         for image in context.base_images().unpinned:
             self._tell(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
-        return _Build(context, base, labels)
+        return _Build(context, Ingredients(base=base, agent_base=agent_base, labels=labels, wheels=self._wheels))
+
+    def _build_agent_base(self, connection: Connection, pin: PinnedBase, base: str) -> str:
+        """The id of the image that agent types begin with, built on this base where that is not up to date."""
+        labels = describe_build(AGENT_BASE, pin)
+        if not is_current(connection, AGENT_BASE, labels):
+            self._tell(f"Building {AGENT_BASE.image} on {pin}")
+            self._build(connection, _Build(AGENT_BASE, Ingredients(base=base, labels=labels)))
+        found = inspect_image(connection, AGENT_BASE.image)
+        if found is None:
+            raise EngineRefusedError(f"The image {AGENT_BASE.image} was removed while it was needed. Try once more.")
+        return str(found["Id"])
 
     def _build_all(self, connection: Connection, builds: Iterable[_Build | None]) -> None:
         """At the same time: each waits for downloads, and few use all cores. Raises the first error, once all ended."""
@@ -127,7 +147,7 @@ class Command(BaseCommand):
 
     def _build(self, connection: Connection, build: _Build) -> None:
         context = build.context
-        self._run(context.type, build_image(connection, context, base=build.base, labels=build.labels))
+        self._run(context.type, build_image(connection, context, build.of))
         self._tell(f"{context.image} is built.")
 
     def _run(self, name: str, lines: Iterator[str]) -> None:
@@ -161,7 +181,7 @@ def _select(connection: Connection, types: list[str], *, is_first_run: bool = Fa
     """
     contexts = find_contexts()
     if types:
-        return [each for each in (GATEWAY, *contexts, FIREWALL) if each.type in types]
+        return [each for each in (GATEWAY, AGENT_BASE, *contexts, FIREWALL) if each.type in types]
     if is_first_run:
         contexts = [each for each in contexts if each.type == DEFAULT_TYPE or inspect_image(connection, each.image)]
     return [*(_find_gateway() if settings.BERTH_GATEWAY else []), *contexts]

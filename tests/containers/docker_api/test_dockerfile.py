@@ -3,14 +3,14 @@
 import pytest
 
 from containers.docker_api.dockerfile import read_base_images
-from containers.docker_api.image_build import FIREWALL, find_contexts
+from containers.docker_api.image_build import AGENT_BASE, FIREWALL, GATEWAY, find_contexts
 
 DIGEST = "sha256:" + "a" * 64
 
 
 @pytest.mark.one_database
 def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> None:
-    for context in (*find_contexts(), FIREWALL):
+    for context in (*find_contexts(), FIREWALL, AGENT_BASE, GATEWAY):
         assert context.base_images().uses_base_image
         assert context.base_images().unpinned == ()
 
@@ -25,6 +25,9 @@ def test_the_images_that_come_with_berth_begin_with_the_fixed_base_only() -> Non
         ("FROM alpine:3 AS x\n  FROM ${BASE_IMAGE}", True, ("alpine:3",)),
         (f"FROM alpine@{DIGEST}", False, ()),
         ("FROM alpine@sha256:aa", False, ("alpine@sha256:aa",)),
+        ("FROM ${BASE_IMAGE} AS x\nFROM ${AGENT_BASE}", True, ()),
+        ("FROM $AGENT_BASE", True, ()),
+        ("FROM ${AGENT_BASE_OF_MINE}", False, ("${AGENT_BASE_OF_MINE}",)),
         ("FROM scratch", False, ()),
         ("FROM ${BASE_IMAGE_OF_MINE}", False, ("${BASE_IMAGE_OF_MINE}",)),
         ("FROM \\\n  alpine", False, ("alpine",)),

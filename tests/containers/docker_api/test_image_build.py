@@ -37,7 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trial(folder: Path, docker_under_test: DockerUnderTest) -> Iterator[str]:
     yield f"berth/{folder.name}:latest"
     try:
-        docker_under_test.client.remove_image(f"berth/{folder.name}:latest", force=True)
+        found = docker_under_test.client.inspect_image(f"berth/{folder.name}:latest")
+        docker_under_test.client.remove_image(found["Id"], force=True)  # with both of its tags
     except docker.errors.ImageNotFound:
         return
 

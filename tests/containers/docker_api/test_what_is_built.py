@@ -3,7 +3,7 @@
 import io
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from django.core.management import call_command
 from containers.docker_api import former_images, image_build
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import GATEWAY, BuildContext
+from containers.docker_api.run_build import Ingredients
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
 
@@ -63,15 +64,17 @@ def test_images_are_built_at_the_same_time_and_the_first_failure_is_told(
 ) -> None:
     both = threading.Barrier(2, timeout=60)
 
-    def build(_: Any, context: BuildContext, *, base: str, labels: Mapping[str, str]) -> Iterator[str]:
+    def build(_: Any, context: BuildContext, of: Ingredients) -> Iterator[str]:
         both.wait()
-        yield f"Step 1/1 : of {context.type} on {base}"
+        yield f"Step 1/1 : of {context.type} on {of.base}"
 
     monkeypatch.setattr(build_images, "build_image", build)
     printed = StringIO()
     contexts = [BuildContext(folder=types / name) for name in ("assistant", "built")]
     command = build_images.Command(stdout=printed)
-    command._build_all(NOBODY, [None, *(build_images._Build(context, "base", {}) for context in contexts)])
+    command._build_all(
+        NOBODY, [None, *(build_images._Build(context, Ingredients(base="base", labels={})) for context in contexts)]
+    )
     for name in ("assistant", "built"):
         assert f"  {name}: Step 1/1 : of {name} on base" in printed.getvalue()
         assert f"berth/{name}:latest is built." in printed.getvalue()

@@ -54,6 +54,7 @@ def test_the_container_gets_the_plan_the_labels_and_the_secrets(
         "AGENT_MODEL": "small-1",
         "AGENT_INSTRUCTIONS": "Be brief.\nBe kind.",
         "AGENT_ALLOWED_USERS": "7,@alice",
+        "AGENT_SETTINGS": '{"allowed_users":[7,"@alice"],"instructions":"Be brief.\\nBe kind.","model":"small-1"}',
     }
     assert credentials_of(engine, project) == {
         "telegram_bot_token": CANARY_TELEGRAM_TOKEN,

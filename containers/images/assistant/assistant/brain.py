@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from agent_contract import ProblemCode
 from assistant.config import Config
 from assistant.memory import Message
-from assistant.outcome import Problem
-from assistant.providers import Provider, explain_refusal, problem
+from berth_agent.outcome import Problem
+from berth_agent.providers import Provider, explain_refusal, problem
 
 LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound
 RETRIES = 1

@@ -14,7 +14,7 @@ from assistant.memory import Memory, Message
 from assistant.providers import CHAT_SENTENCES, REFUSED_SENTENCE
 from assistant.sending import send_text, typing
 from assistant.splitting import clean
-from assistant.status import Status
+from berth_agent.status import Status
 
 MOST_WAITING = 10  # questions of one chat
 MOST_AT_ONCE = 8  # questions to the model

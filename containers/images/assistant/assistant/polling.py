@@ -11,17 +11,16 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from agent_contract import ExitCode, ProblemCode
 from assistant.config import Config
-from assistant.outcome import FatalError, Problem
-from assistant.status import Status
+from berth_agent.outcome import FatalError, Problem
+from berth_agent.preflight import TOKEN_REJECTED, UNREACHABLE
+from berth_agent.status import Status
 
 POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the health check
 LONGEST_PAUSE = 30.0  # seconds, between tries
 BLIPS = 3  # failures in a row before they are reported as a problem
 FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
 
-TOKEN_REJECTED = "Telegram rejects the bot token."  # noqa: S105 - a sentence
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
-UNREACHABLE = "Telegram cannot be reached or answers with errors."
 
 logger = logging.getLogger(__name__)
 

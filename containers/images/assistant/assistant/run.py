@@ -15,13 +15,13 @@ from assistant.brain import Brain
 from assistant.config import Config
 from assistant.conversation import Conversation
 from assistant.memory import Memory
-from assistant.outcome import FATAL_AT_START, FatalError, Problem
-from assistant.polling import TOKEN_REJECTED, Patience, Poller, sign_in
-from assistant.probing import probe
-from assistant.providers import is_header_safe
-from assistant.redaction import log_loop_error
-from assistant.status import Status
-from assistant.watching import watch_provider
+from assistant.polling import Patience, Poller, sign_in
+from assistant.watching import probe, watch_provider
+from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
+from berth_agent.preflight import TOKEN_REJECTED
+from berth_agent.providers import is_header_safe
+from berth_agent.redaction import log_loop_error
+from berth_agent.status import Status
 
 FINISH_SECONDS = 1.2  # for answers under way when told to stop; the contract gives 5 s for all of it
 CLOSE_SECONDS = 0.7

@@ -6,13 +6,27 @@ from agent_contract import ProblemCode
 from assistant.brain import Brain, RefusedError
 from assistant.config import Config
 from assistant.memory import Message
-from assistant.outcome import Problem
-from assistant.probing import probe
-from assistant.status import Status
+from berth_agent.outcome import Problem
+from berth_agent.preflight import LONGEST_PROBE, check_provider
+from berth_agent.providers import problem
+from berth_agent.status import Status
 
 RELAXED = 10  # times less often while nothing is wrong
 # Free requests succeed in spite of these problems. Only a question to the model shows whether they are over.
 ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
+
+
+async def probe(config: Config) -> Problem | None:
+    """The problem with the provider, found without a question to the model.
+
+    In a thread, with the standard library: importing a provider's SDK takes half a second of CPU, so at a quarter of a
+    core the agent would start two seconds later.
+    """
+    asked = asyncio.to_thread(check_provider, config.provider, config.api_base, config.key, config.model)
+    try:
+        return await asyncio.wait_for(asked, LONGEST_PROBE)
+    except TimeoutError:  # a name that nobody resolves takes longer
+        return problem(ProblemCode.PROVIDER_DOWN)
 
 
 async def watch_provider(config: Config, brain: Brain, status: Status) -> None:

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from agent_contract import CONTRACT_VERSION, LONGEST_DETAIL, STATUS_FILE, STATUS_MARK, AgentState
-from assistant.outcome import Problem
-from assistant.redaction import redactor
+from berth_agent.outcome import Problem
+from berth_agent.redaction import redactor
 
 
 class Status:
