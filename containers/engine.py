@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import Protocol
 
 from containers.engine_gateway import RunsGateway
+from containers.engine_lists import ListsContainers
 from containers.engine_names import LimitsNames
 from containers.engine_reports import ReportStreams
 from containers.engine_states import KeepsStates
 from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class Engine(KeepsStates, RunsGateway, LimitsNames, Protocol):
+class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,
@@ -136,20 +137,6 @@ class Engine(KeepsStates, RunsGateway, LimitsNames, Protocol):
         can still be read.
         The state stays: a container that cannot start by itself, has no network and carries `QUARANTINE_LABEL` holds on
         to it. What is in quarantine already stays as it is.
-        """
-
-    def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
-    ) -> list[Observation]:
-        """Every container of this installation with these labels, in any state.
-
-        One list call, and one more call for each container that is not running and healthy. A container that disappears
-        in between is left out. An empty list means that the engine answered and has none; where it does not answer,
-        this raises `EngineUnavailableError`. One for which alone it does not answer is there, and `is_silent`: it costs
-        the others three seconds the first time, and half of what is left of a `read_deadline`.
-
-        With `others` the containers of other installations of this instance are among them, as the list has them: for
-        looking only, where somebody has to know that they exist. So are containers with a key in `briefly`.
         """
 
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:

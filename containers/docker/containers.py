@@ -54,8 +54,12 @@ class Containers:
 
     def stop_key(self, key: str, *, timeout: int) -> Observation | None:
         """Stops our containers of this key. Returns as what the only one has ended."""
-        ended = [self.stop_found(found, timeout=timeout) for found in self._lookup.find_all(key)]
+        ended = [self.stop_found(self._exactly(found), timeout=timeout) for found in self._lookup.find_all(key)]
         return ended[0] if len(ended) == 1 else None
+
+    def _exactly(self, listed: Observation) -> Observation:
+        """As it is now. A list calls it what the engine could last write down, and what is called down may be up."""
+        return listed if listed.is_up else self._lookup.look_up(listed.container_id) or listed
 
     def stop_found(self, found: Observation, *, timeout: int) -> Observation | None:
         """Stops the container. Raises where processes of it may still run after that.
@@ -121,7 +125,7 @@ class Containers:
 
     def quarantine_key(self, key: str, *, timeout: int, retire: Callable[[Observation], None]) -> None:
         """Puts a container that holds the state only in the place of each container of this key with our id."""
-        for found in self._lookup.list_key(key):
+        for found in map(self._exactly, self._lookup.list_key(key)):
             if not is_labelled(found.labels):
                 continue
             self.stop_found(found, timeout=timeout)

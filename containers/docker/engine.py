@@ -105,8 +105,7 @@ class DockerEngine(GatewayVerbs):
         except MissingError:
             if not self._restore_network(spec):
                 raise
-            # The network was removed since this process last saw it. A bridge of the same name takes its place, so that
-            # the rules still hold.
+            # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
             return self._begin(spec, retire).run(confirm)
 
     def _begin(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> Deployment:
@@ -124,6 +123,10 @@ class DockerEngine(GatewayVerbs):
     def inspect(self, key: str) -> Observation | None:
         found = self._lookup.find(key)
         return self._logs.complete(found) if found else None
+
+    def look_up(self, container_id: str) -> Observation | None:
+        found = self._lookup.read_now(container_id)
+        return found.observation if found and is_ours(found.observation.labels) else None
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
@@ -180,9 +183,9 @@ class DockerEngine(GatewayVerbs):
         return self._disks.measure(keys, images=images)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        labels = self._of_instance(within)
+        params = event_params(self._of_instance(within))
         with self._connection.call() as client:
-            response = client.open_stream("/events", params=event_params(labels), silence=timeout)
+            response = client.open_stream("/events", params=params, silence=timeout)
         return read_events(response)
 
     def report_streams(self) -> ReportStreams:

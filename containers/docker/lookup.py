@@ -82,14 +82,14 @@ class Lookup:
     def find(self, key: str) -> Details | None:
         """Our container of this key, or None where there is none. Of several, the one that tells the state."""
         for listed in self.list_key(key):
-            if is_ours(listed.labels) and (details := self.read_listed(listed)):
+            if is_ours(listed.labels) and (details := self.read_now(listed.container_id)):
                 return details
         return self.find_by_name(key)
 
-    def read_listed(self, listed: Observation) -> Details | None:
-        """As `read`. Raises `ContainerSilentError` where the engine, which has just answered, does not answer this."""
+    def read_now(self, container_id: str) -> Details | None:
+        """As `read`. Raises `ContainerSilentError` where the engine, which may answer for others, does not for this."""
         try:
-            return self.read(listed.container_id)
+            return self.read(container_id)
         except EngineUnavailableError as error:
             if is_timeout(error.__cause__ or error):
                 raise ContainerSilentError(SILENT) from error

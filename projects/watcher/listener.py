@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from django.conf import settings
 
@@ -17,10 +18,16 @@ AGAIN = 2.0
 """Seconds until the next try where the engine does not answer."""
 
 
+class Miss(Protocol):
+    def __call__(self, *, is_broken: bool) -> None:
+        """`is_broken`: the engine has ended the stream, or could not be asked for one. Else there was long no event,
+        and what was missed can only have happened in the moment before the next stream."""
+
+
 class Listener:
     """`hear` gets each event, in that thread. `miss` is called where some may have been missed."""
 
-    def __init__(self, hear: Callable[[EngineEvent], None], miss: Callable[[], None], pulse: Pulse) -> None:
+    def __init__(self, hear: Callable[[EngineEvent], None], miss: Miss, pulse: Pulse) -> None:
         self._hear = hear
         self._miss = miss
         self._beat = pulse.thread("events of the engine")
@@ -39,6 +46,7 @@ class Listener:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
         while not self._stopped.is_set():
             self._beat.expect(LISTENING)
+            is_broken = False
             try:
                 for event in get_engine().events(within, timeout=SILENCE):
                     self._beat.expect(LISTENING)
@@ -46,5 +54,6 @@ class Listener:
                     if self._stopped.is_set():
                         return
             except EngineError:
+                is_broken = True
                 self._stopped.wait(AGAIN)
-            self._miss()
+            self._miss(is_broken=is_broken)

@@ -24,6 +24,7 @@ from projects.watcher.failures import Confinement, concerns_all, locked_rows
 from projects.watcher.orphans import find_orphans, put_away
 from projects.watcher.reconcile_some import HandOver, Options, reconcile_some
 from projects.watcher.round import Round
+from projects.watcher.second_looks import Correct
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ ROWS_AT_ONCE = 500
 """Rows that are read whole at a time."""
 
 
-def reconcile(
+def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     *,
     changed_keys: Collection[str] = (),
     repair: bool = True,
@@ -41,6 +42,7 @@ def reconcile(
     before_each: Callable[[], object] = lambda: None,
     find_end: FindEnd = lambda _: None,
     narrow: bool = False,
+    correct: Correct = list,
 ) -> Round:
     """Looks at every container of this instance once.
 
@@ -54,11 +56,11 @@ def reconcile(
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row. `before_each` is called before each
     project is looked at, and before what belongs to none. `find_end` tells how runs ended whose container says so no
-    longer.
+    longer. `correct` takes what the engine lists, and gives what is to be believed of it.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
-    listed = _list_containers(changed_keys, result, narrow=narrow)
+    listed = _list_containers(changed_keys, result, correct, narrow=narrow)
     hold(listed.conflicts)
     may_repair = repair and not listed.conflicts
     options = Options(repair=may_repair, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
@@ -105,10 +107,10 @@ class _Listed:
     conflicts: Conflicts
 
 
-def _list_containers(changed_keys: Collection[str], result: Round, *, narrow: bool) -> _Listed:
+def _list_containers(changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool) -> _Listed:
     """Asks the engine for its list, then reads the rows, and notes in the round what was seen."""
     forget_installation_id()  # an operator may have adopted another one
-    observed = observe_instance(unless_busy=True, briefly=changed_keys)
+    observed = correct(observe_instance(unless_busy=True, briefly=changed_keys))
     keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
     rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
     conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})

@@ -10,8 +10,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 from django.db import close_old_connections
@@ -21,6 +20,7 @@ from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
+from projects.watcher.changed_keys import ChangedKeys
 from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
 from projects.watcher.gateway import Gateways
@@ -36,6 +36,7 @@ from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
 from projects.watcher.round import Round
+from projects.watcher.second_looks import SecondLooks
 
 log = logging.getLogger(__name__)
 
@@ -58,30 +59,32 @@ class Watcher:
         """`pulse` shows the process that has started this one that it lives."""
         self._pulse = pulse or Pulse()
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-        self._wake = threading.Event()
         self._stopped = threading.Event()
-        self._changed_keys: set[str] = set()
+        self._changed = ChangedKeys()
         self._failing = self._hung = False
         self._ends = Ends()
         self._volumes_again_at = self._compare_again_at = 0.0
         self._may_look = self._may_repair = False  # as the last round found
-        self._listener = Listener(self._hear, self._ends.note_gap, self._pulse)
+        self._listener = Listener(self._hear, self._miss, self._pulse)
         self._protection = Protection(self._pulse)
         self._retention = Retention()
         self._background = Background(self._pulse)
         self._bot_claims = BotClaims(self._pulse)
         self._outbox = Outbox(self._pulse)
-        self._reports = Reports(self._look_soon_at, self._pulse)
-        self._disks = Disks(lambda: is_leader(self.name), self._look_soon_at)
+        self._reports = Reports(self._changed.add, self._pulse)
+        self._second_looks = SecondLooks(self._changed.add, self._pulse)
+        self._disks = Disks(lambda: is_leader(self.name), self._changed.add)
         self._gateways = Gateways(lambda: is_leader(self.name), self._pulse)
         self._names = Names(lambda: is_leader(self.name), self._pulse)
+        watching = (self._reports, self._second_looks, self._disks, self._gateways, self._names)
+        self._threads = (self._outbox, *watching)
 
     def stop(self) -> None:
         self._stopped.set()
-        self._wake.set()
+        self._changed.wake.set()
 
     def run(self) -> None:
-        for thread in (self._listener, self._outbox, self._reports, self._disks, self._gateways, self._names):
+        for thread in (self._listener, *self._threads):
             thread.start()
         while not self._stopped.is_set():
             self._confine(self._look)
@@ -90,8 +93,7 @@ class Watcher:
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
         self._step_down()
-        claims, protection = self._bot_claims, self._protection
-        for each in (claims, protection, self._outbox, self._reports, self._disks, self._gateways, self._names):
+        for each in (self._bot_claims, self._protection, *self._threads):
             each.stop()
 
     def _step_down(self) -> None:
@@ -109,6 +111,7 @@ class Watcher:
             if not self._failing:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
+            self._second_looks.doubt_all()
         except Exception:
             log.exception("The watcher's round broke; the next one tries again.")
 
@@ -117,31 +120,32 @@ class Watcher:
         until = time.monotonic() + LOOK_EVERY
         while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
             self._pulse.expect(IDLE)
-            if self._wake.wait(left) and not self._stopped.is_set():
-                self._wake.clear()
-                if not self._may_look or len(self._changed_keys) > AT_ONCE:
+            if self._changed.wake.wait(left) and not self._stopped.is_set():
+                self._changed.wake.clear()
+                if not self._may_look or len(self._changed) > AT_ONCE:
                     return  # one list tells more of many containers than as many inspections
                 self._confine(self._look_at_changed)
                 self._stopped.wait(SETTLE)
 
     def _look_at_changed(self) -> None:
         close_old_connections()
-        with self._taking_changed() as changed_keys:
+        with self._changed.taking() as changed_keys:
             barred, hand_over = self._protection.barred, self._background.hand_over
             result = look_at(
                 changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=self._ends.find
             )
-        self._look_soon_at(*result.put_off)
+        self._changed.add(*result.put_off)
 
     def _look(self) -> None:
         close_old_connections()
         self._may_look = False
         if not become_leader(self.name):
+            self._second_looks.correct([])  # another watcher sees to that
             return
         self._protection.step()
         now = time.monotonic()
         include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
-        with self._taking_changed() as changed_keys:
+        with self._changed.taking() as changed_keys:
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_repair = True, not result.held
         if not narrow:
@@ -151,7 +155,7 @@ class Watcher:
         self._names.follow(result.running)
         if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
-        self._look_soon_at(*result.put_off)
+        self._changed.add(*result.put_off)
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
             remind()
@@ -167,17 +171,8 @@ class Watcher:
             before_each=partial(self._pulse.expect, STEP),
             find_end=self._ends.find,
             narrow=narrow,
+            correct=self._second_looks.correct,
         )
-
-    @contextmanager
-    def _taking_changed(self) -> Iterator[set[str]]:
-        """The keys of what events were about. They are kept for later where the look fails."""
-        changed_keys, self._changed_keys = self._changed_keys, set()
-        try:
-            yield changed_keys
-        except (EngineError, DatabaseError):
-            self._changed_keys |= changed_keys
-            raise
 
     def _has_hung(self) -> bool:
         """Whether another thread hangs. Then no heartbeat is written, which the staff and `/readyz` see."""
@@ -187,13 +182,14 @@ class Watcher:
         self._hung = bool(names)
         return self._hung
 
-    def _look_soon_at(self, *keys: str) -> None:
-        self._changed_keys.update(keys)
-        if keys:
-            self._wake.set()
+    def _miss(self, *, is_broken: bool) -> None:
+        self._ends.note_gap()
+        if is_broken:
+            self._second_looks.doubt_all()
 
     def _hear(self, event: EngineEvent) -> None:
         self._ends.note(event)
         self._names.hear(event)
+        self._second_looks.hear(event)
         if event.action not in IGNORED_EVENTS:
-            self._look_soon_at(event.key)
+            self._changed.add(event.key)

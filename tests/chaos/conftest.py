@@ -15,6 +15,8 @@ from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site
 from tests.watchers import watchers_in_threads
 
+LONG_ONLY = {"test_engine_restart.py", "test_engine_disk.py", "test_old_server.py"}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chaos", choices=["short", "long"], default="short", help="Size of the tests in tests/chaos.")
@@ -24,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A second Docker engine takes its time to start, and so does a second Berth: that is for the long version only."""
     is_short = config.getoption("--chaos", "short") == "short"
-    return True if is_short and collection_path.name in {"test_engine_restart.py", "test_old_server.py"} else None
+    return True if is_short and collection_path.name in LONG_ONLY else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

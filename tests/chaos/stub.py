@@ -8,7 +8,7 @@ REPOSITORY = "berth-test/chaos"
 STUB_PROJECT = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
 """A good request for a project of the stub (see `tests.chaos.inside.prepare.add_offers`)."""
 
-_APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test", "rm")
+APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test", "rm")
 
 # What to do is read from a file: one in /tmp is forgotten when the container starts again, one in /data is not.
 SCRIPT = r"""#!/bin/sh
@@ -40,6 +40,6 @@ def make_image(client: docker.APIClient, tag: str) -> str:
     """Import the image; returns its name."""
     changes = ['CMD ["/agent"]', "ENV PATH=/bin"]
     client.import_image_from_data(
-        pack_root({"agent": SCRIPT}, applets=_APPLETS), repository=REPOSITORY, tag=tag, changes=changes
+        pack_root({"agent": SCRIPT}, applets=APPLETS), repository=REPOSITORY, tag=tag, changes=changes
     )
     return f"{REPOSITORY}:{tag}"

@@ -1,5 +1,7 @@
 """Observe and inspect, on every engine."""
 
+from dataclasses import replace
+
 from django.conf import settings
 
 from containers.vocabulary import ContainerState, Health
@@ -72,3 +74,15 @@ def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUn
     stopped = inspect(under_test).report
     assert stopped
     assert stopped.state == "stopped"
+
+
+def test_a_look_at_one_container_tells_what_an_inspection_does_but_for_reports(under_test: EngineUnderTest) -> None:
+    under_test.deploy_healthy()
+    seen = inspect(under_test)
+    assert under_test.engine.look_up(seen.container_id) == replace(seen, report=None)
+    under_test.engine.stop(under_test.key, timeout=5)
+    assert under_test.engine.look_up(seen.container_id) == replace(inspect(under_test), report=None)
+    foreign = under_test.foreign(f"{under_test.name}-foreign", {})
+    assert under_test.engine.look_up(foreign) is None
+    under_test.engine.remove(under_test.key)
+    assert under_test.engine.look_up(seen.container_id) is None

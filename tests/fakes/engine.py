@@ -156,7 +156,7 @@ class MemoryEngine(RunsMemoryGateway):
             wanted = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
             return [
                 container.briefly if container.key in briefly else container.listed
-                for container in self.containers.values()
+                for container in self._listed()
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
 

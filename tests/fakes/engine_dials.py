@@ -2,9 +2,9 @@
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
 limit_names, host_memory, image_exists, image_base, deploy, deploy.create, deploy.confirm, deploy.start, stop, remove,
-inspect, realign, observe, highest_user, list_volumes, measure_disks, read_state, write_state, write_state.fill, logs,
-read_secrets, quarantine, stats, events, agents_network, ensure_gateway, gateway (each line to it), inspect_gateway,
-remove_gateway.
+inspect, look_up, realign, observe, highest_user, list_volumes, measure_disks, read_state, write_state,
+write_state.fill, logs, read_secrets, quarantine, stats, events, agents_network, ensure_gateway, gateway (each line to
+it), inspect_gateway, remove_gateway.
 """
 
 import threading

@@ -42,6 +42,8 @@ class MemoryContainer:
     has_drifted: bool = False
     listed_as: ContainerState | None = None
     """What the list goes on to say while the engine takes the container down."""
+    written: Observation | None = None
+    """What the list says of it for as long as the engine cannot write down what has changed since."""
 
     @property
     def is_ours(self) -> bool:
@@ -62,16 +64,19 @@ class MemoryContainer:
 
     @property
     def observation(self) -> Observation:
-        found = self._without_report
+        found = self.without_report
         if not self.has_reported or self.report is None:
             return found
         return replace(found, health=health_after(self.report, before=found))
 
     @property
-    def _without_report(self) -> Observation:
+    def without_report(self) -> Observation:
+        """As it is, without what the report says of its health."""
         return replace(
             self.briefly,
             state=self.state,
+            health=self.health,
+            has_drifted=self.has_drifted,
             exit_code=self.exit_code,
             oom_killed=self.oom_killed,
             restart_count=self.restart_count,
@@ -83,7 +88,7 @@ class MemoryContainer:
     @property
     def briefly(self) -> Observation:
         """What a list call says: nothing beyond state and health."""
-        return Observation(
+        return self.written or Observation(
             name=self.name,
             container_id=self.container_id,
             labels=dict(self.labels),
@@ -101,5 +106,6 @@ class MemoryContainer:
         """
         if self.is_silent:
             return replace(self.observation, is_silent=True)
-        is_plain = self.state is ContainerState.RUNNING and self.health is Health.HEALTHY
+        brief = self.written or self.without_report
+        is_plain = brief.state is ContainerState.RUNNING and brief.health is Health.HEALTHY
         return self.briefly if is_plain else self.observation

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from containers.errors import EngineRefusedError, ImageMissingError
 from containers.identity import is_ours
-from tests.fakes.memory_streams import MemoryStreams
+from tests.fakes.memory_lists import MemoryLists
 from tests.fakes.states import pack_state
 
 
-class MemoryStates(MemoryStreams):
+class MemoryStates(MemoryLists):
     def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
         self._enter("read_state", key)
         with self._changed:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +26,7 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
-from containers.errors import EngineError, EngineRefusedError, NameTakenError
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.gateway.protocol import GatewayClient
 from containers.hardening import secrets_volume
 from containers.identity import exit_network_name, gateway_network_name, is_our_helper
@@ -34,12 +34,15 @@ from containers.identity import exit_network_name, gateway_network_name, is_our_
 ANSWERS_WITHIN = 20.0
 """Seconds that a gateway may take to start."""
 
+LOOK = 2.0
+"""Seconds for the engine to say whether it runs."""
+
 _ASK_EVERY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A container of the gateway as the engine's list has it."""
+    """A container of the gateway."""
 
     container_id: str
     name: str
@@ -61,7 +64,10 @@ class GatewayContainers:
         self._connection = connection
 
     def list(self) -> list[Row]:
-        """Those of this installation, one that runs first."""
+        """Those of this installation, one that runs first.
+
+        Each is asked whether it runs: the list says of a container what the engine could last write down.
+        """
         filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
             found = [
@@ -69,7 +75,18 @@ class GatewayContainers:
                 for row in client.containers(all=True, filters=filters)
                 if is_our_helper(row["Labels"] or {}, LABEL)
             ]
+        found = [replace(row, is_running=self._runs(row)) for row in found]
         return sorted(found, key=lambda row: not row.is_running)
+
+    def _runs(self, row: Row) -> bool:
+        """Where the engine does not answer for it, the list has to do."""
+        try:
+            with self._connection.call(LOOK, about_one=True) as client, understand_answer():
+                return bool(client.inspect_container(row.container_id)["State"]["Running"])
+        except MissingError:
+            return False
+        except EngineUnavailableError:
+            return row.is_running
 
     def read_image(self, image: str) -> str:
         with understand_answer():

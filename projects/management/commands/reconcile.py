@@ -1,8 +1,10 @@
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.errors import EngineUnavailableError
+from projects.models import Project
 from projects.services.key_rotation import check_keys
 from projects.watcher.reconcile import reconcile
 
@@ -14,7 +16,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()
         try:
-            result = reconcile()
+            result = reconcile(changed_keys=_find_keys())
         except EngineUnavailableError as error:
             raise CommandError(str(error)) from error
         for line in result.repaired:
@@ -27,3 +29,9 @@ class Command(BaseCommand):
             f"{result.seen} containers seen, {result.changed} rows updated, "
             f"{len(result.repaired)} repaired, {len(result.failed)} could not be repaired."
         )
+
+
+def _find_keys() -> set[str]:
+    """Of all projects that are known to have a container: each is inspected, for a list may be older than it seems."""
+    known = Project.objects.filter(instance=settings.BERTH_INSTANCE).exclude(container_state="")
+    return {str(pk) for pk in known.values_list("pk", flat=True)}

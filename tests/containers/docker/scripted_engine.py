@@ -55,10 +55,12 @@ def container(state: str) -> Answer:
         "Id": ID,
         "Name": f"/{NAME}",
         "Created": began,
+        "Image": "sha256:" + "1" * 64,
         "RestartCount": 0,
         "Config": {"Labels": {**LABELS, "berth.generation": "1"}},
         "State": {
             "Status": state,
+            "Running": state in {"running", "paused", "restarting"},
             "ExitCode": 0,
             "OOMKilled": False,
             "StartedAt": never if state == "created" else began,

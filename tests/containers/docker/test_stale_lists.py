@@ -1,0 +1,94 @@
+"""The engine's list says of a container what it could last write down. No verb takes it for what is."""
+
+import itertools
+import json
+
+import pytest
+
+from containers.docker.engine import DockerEngine
+from containers.docker.gateway.containers import GatewayContainers
+from containers.docker.gateway.payload import LABEL
+from containers.docker_api.client import Connection
+from containers.errors import ContainerSilentError
+from containers.vocabulary import ContainerState, Observation
+from tests.containers.docker.scripted_engine import FAILED, GONE, ID, KEY, LABELS, LOST, NAME, Answer, container
+from tests.fakes.docker_socket import FaultySocket
+
+pytestmark = pytest.mark.one_database
+
+
+def list_with(state: ContainerState, **labels: str) -> Answer:
+    row = {
+        "Id": ID,
+        "Names": [f"/{NAME}"],
+        "Labels": {**LABELS, "berth.generation": "1", **labels},
+        "State": state,
+        "Status": "Up 3 seconds (healthy)",
+        "Created": 1_790_000_000,
+        "NetworkSettings": {"Networks": {}},
+    }
+    return "answer", 200, json.dumps([row]).encode()
+
+
+def was_stopped(daemon: FaultySocket) -> bool:
+    return any(request.startswith(f"POST /v1.41/containers/{ID}/stop") for request in daemon.requests)
+
+
+def test_what_runs_is_stopped_whatever_the_list_calls_it(daemon: FaultySocket) -> None:
+    """Every state that a list may tell, of an agent in every state."""
+    for listed, real in itertools.product(ContainerState, ContainerState):
+        daemon.requests.clear()
+        daemon.script["GET /containers/json"] = [list_with(listed)]
+        is_up = real in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
+        before, after = container(real), container("exited" if is_up else real)
+        lists_down = listed not in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
+        daemon.script[f"GET /containers/{ID}/json"] = [before, after] if lists_down else [after]
+        DockerEngine().stop(KEY, timeout=1)
+        assert was_stopped(daemon) >= is_up, (listed, real)
+
+
+def test_what_is_in_the_way_of_a_quarantine_is_stopped_whatever_the_list_calls_it(daemon: FaultySocket) -> None:
+    for listed in (ContainerState.CREATED, ContainerState.EXITED, ContainerState.DEAD):
+        daemon.requests.clear()
+        daemon.script["GET /containers/json"] = [list_with(listed)]
+        daemon.script[f"GET /containers/{ID}/json"] = [container("running"), container("exited")]
+        retired: list[Observation] = []
+        DockerEngine().quarantine(KEY, timeout=1, retire=retired.append)
+        assert was_stopped(daemon)
+        assert [each.container_id for each in retired] == [ID]  # its log is kept, as it has run
+
+
+def test_a_look_at_one_container_believes_no_list(daemon: FaultySocket) -> None:
+    engine = DockerEngine()
+    for state in ContainerState:
+        daemon.requests.clear()
+        daemon.script[f"GET /containers/{ID}/json"] = [container(state)]
+        found = engine.look_up(ID)
+        assert found
+        assert (found.state, found.container_id) == (state, ID)
+        assert not any("/containers/json" in request for request in daemon.requests)
+    daemon.script[f"GET /containers/{ID}/json"] = [GONE]
+    assert engine.look_up(ID) is None
+
+
+def test_a_look_at_one_of_which_nothing_is_told_says_so(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.2)
+    daemon.script[f"GET /containers/{ID}/json"] = [("hang", 0, b"")]
+    with pytest.raises(ContainerSilentError):
+        DockerEngine().look_up(ID)
+
+
+@pytest.mark.parametrize("listed", ["running", "exited"])
+@pytest.mark.parametrize(
+    ("answer", "runs"),
+    [(container("running"), True), (container("exited"), False), (GONE, False), (LOST, None), (FAILED, None)],
+    ids=["running", "exited", "gone", "lost", "failed"],
+)
+def test_the_gateway_runs_where_an_inspection_says_so(
+    daemon: FaultySocket, listed: str, answer: Answer, *, runs: bool | None
+) -> None:
+    """Where there is none, the list has to do."""
+    daemon.script["GET /containers/json"] = [list_with(ContainerState(listed), **{LABEL: "berth"})]
+    daemon.script[f"GET /containers/{ID}/json"] = [answer]
+    [row] = GatewayContainers(Connection()).list()
+    assert row.is_running is ((listed == "running") if runs is None else runs)
