@@ -4,7 +4,7 @@ The serializers describe the same shapes for the API's document, and a test hold
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import orjson
@@ -33,6 +33,27 @@ def render_list(projects: Iterable[tuple[ProjectRow | Project, Facts]]) -> bytes
             for project, facts in projects
         ]
     )
+
+
+def render_with(snapshots: Iterable[Snapshot], include: Collection[str]) -> bytes:
+    """What `ListedProjectSerializer` makes of each: the five fields, and of the others those that are asked for."""
+    return _dump([_row_with(snapshot, include) for snapshot in snapshots])
+
+
+def _row_with(snapshot: Snapshot, include: Collection[str]) -> dict[str, Any]:
+    project = snapshot.project
+    row = {
+        "id": project.id,
+        "name": project.name,
+        "status": snapshot.status,
+        "plan": project.plan_id,
+        "created_at": project.created_at,
+    }
+    if "status_reason" in include:
+        row["status_reason"] = snapshot.reason
+    if "bot" in include:
+        row["bot"] = project.bot
+    return row
 
 
 def render_detail(snapshot: Snapshot) -> bytes:

@@ -12,9 +12,11 @@ from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 
 from accounts.api.parameters import Parameter, ParameterError
-from projects.api.parameters import number
+from projects.api.parameters import number, refuse_parameter
+from projects.api.sorted_pages import Position
 
 MAX_LIMIT = 200
+WRONG_CURSOR = "Take the cursor from the Link header of the page before."
 
 LIMIT: Parameter[int | None] = Parameter(
     name="limit",
@@ -36,19 +38,28 @@ class LinkPagination(CursorPagination):
     def get_page_size(self, request: Request) -> int:
         return int(request.query_params.get("limit", self.page_size))
 
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """Refuses a cursor of a list in another order, which `read_cursor` takes for well-formed."""
+        raw = request.query_params.get(self.cursor_query_param)
+        if raw is not None and Position.read(raw) is not None:
+            refuse_parameter(self.cursor_query_param, WRONG_CURSOR)
+        return super().decode_cursor(request)
+
     def read_cursor(self, raw: str) -> str:
         """Raises `ParameterError` for a cursor that is not ours.
 
         The base class answers 404 to what it cannot read, accepts any text as a position, and also decodes other
         spellings.
         """
+        if Position.read(raw) is not None:
+            return raw  # of a list that is sorted in another way
         try:
             asked = SimpleNamespace(query_params={self.cursor_query_param: raw})
             cursor = self.decode_cursor(cast(Request, asked))
         except NotFound:
             cursor = None
         if not (raw and cursor and _is_moment(cursor.position) and self._spell(cursor) == raw):
-            raise ParameterError("Take the cursor from the Link header of the page before.")
+            raise ParameterError(WRONG_CURSOR)
         return raw
 
     def _spell(self, cursor: Cursor) -> str:

@@ -50,6 +50,13 @@ class StatusReasonSerializer(serializers.Serializer[Any]):
     log_tail = serializers.ListField(child=serializers.CharField())
 
 
+class ListedProjectSerializer(ProjectSerializer):
+    """A row of the list, with what `include` asks for."""
+
+    status_reason = StatusReasonSerializer(source="reason", required=False, allow_null=True)
+    bot = BotSerializer(source="project.bot", required=False, allow_null=True)
+
+
 class ProjectDetailSerializer(ProjectSerializer):
     type = serializers.CharField(source="project.agent_type_id", read_only=True)
     settings = serializers.DictField(source="project.settings", read_only=True)

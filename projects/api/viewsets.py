@@ -20,12 +20,13 @@ from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detai
 from projects.api.pagination import CURSOR, LIMIT, LinkPagination
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.polled_list import PolledList
+from projects.api.queried_list import PARAMETERS, answer_query, is_queried
 from projects.api.serializers import (
     ControlSerializer,
+    ListedProjectSerializer,
     NewProjectSerializer,
     ProjectChangeSerializer,
     ProjectDetailSerializer,
-    ProjectSerializer,
     ValidationSerializer,
 )
 from projects.errors import ProjectGoneError
@@ -47,11 +48,13 @@ class ProjectViewSet(OwnProjectsViewSet):
     @describe(
         operation_id="list_projects",
         tags=["projects"],
-        parameters=[LIMIT, CURSOR, IF_NONE_MATCH],
-        responses={200: ProjectSerializer(many=True), **UNCHANGED, **problems(400, 401, 404, 429)},
+        parameters=[*PARAMETERS, IF_NONE_MATCH],
+        responses={200: ListedProjectSerializer(many=True), **UNCHANGED, **problems(400, 401, 404, 429)},
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponse:
-        """List your projects, newest first."""
+        """List your projects, newest first: all of them, or those that you ask for."""
+        if is_queried(self.asked):
+            return answer_query(request, self.asked)
         return PolledList(request).answer(partial(self._read_rows, request))
 
     @describe(

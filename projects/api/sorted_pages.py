@@ -1,0 +1,67 @@
+"""Pages of rows that are sorted by a text. A cursor holds the place in the order, not a number of rows to skip, so that
+rows that come and go between two pages move no other one past their edge.
+"""
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as Base64Error
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, Self, TypeVar
+
+Row = TypeVar("Row")
+Key = tuple[str, str]
+
+
+class Position(NamedTuple):
+    """Between two rows: right behind the one of `key`, or right before it where `is_before`."""
+
+    sort: str
+    is_before: bool
+    key: Key
+
+    def spell(self) -> str:
+        text = json.dumps([self.sort, self.is_before, *self.key], separators=(",", ":"))
+        return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, cursor: str) -> Self | None:
+        """None for what `spell` has not written."""
+        try:
+            sent = json.loads(urlsafe_b64decode(f"{cursor}{'=' * (-len(cursor) % 4)}"))
+            sort, is_before, key, row_id = sent
+        except (Base64Error, ValueError, TypeError, RecursionError):
+            return None
+        if not (isinstance(is_before, bool) and all(isinstance(each, str) for each in (sort, key, row_id))):
+            return None
+        found = cls(sort, is_before, (key, row_id))
+        return found if found.spell() == cursor else None
+
+
+class Page(NamedTuple, Generic[Row]):
+    """`others` are the names and places of the neighbours: `next`, `prev`."""
+
+    rows: Sequence[Row]
+    others: Sequence[tuple[str, Position]]
+
+
+def cut_page(rows: Sequence[tuple[Key, Row]], *, sort: str, position: Position | None, size: int | None) -> Page[Row]:
+    """A part of the rows, which are sorted already, the other way round where `sort` begins with a minus."""
+    start, end = 0, len(rows)
+    if position is not None:
+        place = _find(rows, position, turned=sort.startswith("-"))
+        start, end = (max(0, place - (size or place)), place) if position.is_before else (place, end)
+    end = end if size is None else min(end, start + size)
+    others = []
+    if start < end < len(rows):
+        others.append(("next", Position(sort, is_before=False, key=rows[end - 1][0])))
+    if 0 < start < end:
+        others.append(("prev", Position(sort, is_before=True, key=rows[start][0])))
+    return Page([row for _, row in rows[start:end]], others)
+
+
+def _find(rows: Sequence[tuple[Key, Row]], position: Position, *, turned: bool) -> int:
+    """How many rows stand before the position."""
+    at = position.key
+    if position.is_before:
+        return sum(key > at if turned else key < at for key, _ in rows)
+    return sum(key >= at if turned else key <= at for key, _ in rows)
