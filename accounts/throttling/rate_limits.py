@@ -154,6 +154,12 @@ def count_request(meta: dict[str, object], *, user: User, scope: str) -> RateLim
     return state
 
 
+def count_again(meta: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
+    """Counts one more of the things that a request does, where it does several of a kind."""
+    meta.pop(_META_KEY, None)
+    return count_request(meta, user=user, scope=scope)
+
+
 class RateLimitHeadersMiddleware:
     """Adds the headers of draft-ietf-httpapi-ratelimit-headers to the answer of every counted request."""
 

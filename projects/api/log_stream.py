@@ -1,7 +1,8 @@
 """Logs on the wire: as plain text, or followed as server-sent events (WHATWG HTML, section 9.2)."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 from django.db.utils import Error
 from django.http import HttpResponseBase, StreamingHttpResponse
@@ -11,12 +12,17 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from accounts.api.revalidation import TokenRevalidation
+from accounts.models import User
 from containers.errors import EngineError
 from projects.api.long_requests import acquire_lease, renew
 from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectError
 from projects.models import Project
 from projects.services.places import STREAMS
+
+_SILENCE = b": still here\n\n"
+"""A comment, which shows each side that the other is still connected."""
 
 
 class AnyAccept(BaseContentNegotiation):
@@ -37,10 +43,12 @@ def follow(project: Project, lines: Generator[str, None, None], *, revalidation:
 
     Raises `TooManyStreamsError`, `EngineError` or `AuthenticationFailed` before it begins.
     """
-    response = StreamingHttpResponse(
-        EventStream(project, lines, revalidation=revalidation),
-        content_type="text/event-stream; charset=utf-8",
-    )
+    checks = partial(revalidation.check_project, project)
+    return send_stream(EventStream(project.owner, lines, revalidation=revalidation, write=_event, check=checks))
+
+
+def send_stream(events: "EventStream") -> HttpResponseBase:
+    response = StreamingHttpResponse(events, content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response
@@ -49,14 +57,25 @@ def follow(project: Project, lines: Generator[str, None, None], *, revalidation:
 class EventStream:
     """The events for one client. Not a generator, because one that was never started does not clean up.
 
+    `write` makes an event of a line; an empty line is a moment in which there is nothing to tell. `check` raises where
+    the stream has to end although its token has not.
+
     It holds no database connection: it takes one for a moment, when it checks the token again.
     """
 
-    def __init__(self, project: Project, lines: Generator[str, None, None], *, revalidation: Revalidation) -> None:
-        self._project = project
+    def __init__(
+        self,
+        owner: User,
+        lines: Generator[str, None, None],
+        *,
+        revalidation: TokenRevalidation,
+        write: Callable[[str], bytes],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self._revalidation = revalidation
+        self._write, self._check_more = write, check
         with ExitStack() as stack:
-            self._lease = stack.enter_context(acquire_lease(project.owner, STREAMS))
+            self._lease = stack.enter_context(acquire_lease(owner, STREAMS))
             self._lines = lines
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)  # opens the log, and waits for no line of the agent
@@ -84,7 +103,7 @@ class EventStream:
                 line = next(self._lines, None)
             while line is not None:
                 self._check()
-                yield _event(line)
+                yield self._write(line) if line else _SILENCE
                 line = next(self._lines, None)
             yield b"event: end\ndata: the log has ended\n\n"
         except (EngineError, ProjectError, AuthenticationFailed) as error:
@@ -97,11 +116,10 @@ class EventStream:
         if not self._revalidation.is_due:
             return
         self._revalidation.check_token()
-        self._revalidation.check_project(self._project)
+        self._check_more()
         renew(self._lease)
         release_connection()
 
 
 def _event(line: str) -> bytes:
-    """An event for the line. For an empty line, a comment that shows each side that the other is still connected."""
-    return f"data: {line}\n\n".encode() if line else b": still here\n\n"
+    return f"data: {line}\n\n".encode()

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from projects.api.event_pages import show_id
 from projects.models import Event
 
 
@@ -13,9 +15,24 @@ class EventSerializer(serializers.ModelSerializer[Event]):
     actor = serializers.CharField(source="actor_for_owner", read_only=True, help_text="An email, `staff` or `system`.")
     address = serializers.IPAddressField(source="address_for_owner", read_only=True, allow_null=True)
 
+    id = serializers.SerializerMethodField()
+
     class Meta:
         model = Event
-        fields = ["at", "actor", "source", "address", "action", "outcome", "detail"]
+        fields = ["id", "at", "actor", "source", "address", "action", "outcome", "detail"]
+
+    @extend_schema_field({"type": "string", "format": "uuid"})
+    def get_id(self, event: Event) -> str:
+        return str(show_id(event.pk))
+
+
+class OwnEventSerializer(EventSerializer):
+    """An event of any project of the owner's; `project` may be one that is gone."""
+
+    project = serializers.UUIDField(source="project_id", read_only=True)
+
+    class Meta(EventSerializer.Meta):
+        fields = ["id", "project", *EventSerializer.Meta.fields[1:]]
 
 
 class UsageSerializer(serializers.Serializer[Any]):

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
+from projects.api.event_pages import CURSOR, LIMIT, link_to_next, read_page
 from projects.api.log_stream import AnyAccept, follow
 from projects.api.own_projects import OwnProjectsViewSet
 from projects.api.parameters import FOLLOW, RUN, SINCE, TAIL
@@ -39,12 +40,15 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
     @describe(
         operation_id="list_project_events",
         tags=["projects"],
-        responses={200: EventSerializer(many=True), **problems(401, 404, 429)},
+        parameters=[LIMIT, CURSOR],
+        responses={200: EventSerializer(many=True), **problems(400, 401, 404, 429)},
     )
     def events(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell who did what to the project, when and from where: the newest 200."""
-        events = Event.objects.filter(project_id=self.get_object().id)[:200]
-        return Response(EventSerializer(events, many=True).data)
+        """Tell who did what to the project, when and from where, newest first."""
+        events = Event.objects.filter(project_id=self.get_object().id)
+        page, more = read_page(events, limit=self.asked[LIMIT], cursor=self.asked[CURSOR])
+        headers = link_to_next(request, page, more=more)
+        return Response(EventSerializer(page, many=True).data, headers=headers)
 
     @describe(
         operation_id="list_project_runs",

@@ -3,7 +3,9 @@
 from django.urls import path
 
 from accounts.api.shortcuts import shortened
+from projects.api.bulk_control import BulkControlView
 from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
+from projects.api.event_viewsets import EventsView
 from projects.api.memory_viewsets import ProjectMemoryViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
 from projects.api.shortcuts import detail_shortcut, list_shortcut
@@ -16,6 +18,7 @@ _project = ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update",
 urlpatterns = [
     path("projects", shortened(_projects, list_shortcut), name="projects"),
     path("projects/validate", ProjectViewSet.as_view({"post": "validate"}), name="project-validate"),
+    path("projects/control", BulkControlView.as_view({"post": "control_all"}), name="projects-control"),
     path("projects/<str:id>", shortened(_project, detail_shortcut), name="project"),
     path("projects/<str:id>/control", ProjectViewSet.as_view({"post": "control"}), name="project-control"),
     path("projects/<str:id>/events", ProjectReportsViewSet.as_view({"get": "events"}), name="project-events"),
@@ -24,6 +27,7 @@ urlpatterns = [
     path("projects/<str:id>/runs", ProjectReportsViewSet.as_view({"get": "runs"}), name="project-runs"),
     path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("projects/<str:id>/usage", ProjectUsageView.as_view({"get": "usage"}), name="project-usage"),
+    path("events", EventsView.as_view({"get": "list"}), name="events"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
     path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),
 ]

@@ -49,6 +49,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["project_id", "-at", "-id"], name="event_by_project"),
             models.Index(fields=["owner_id"], name="event_by_owner"),
+            models.Index(fields=["owner_id", "-at", "-id"], name="event_by_owner_and_time"),
             models.Index(fields=["at"], name="event_by_time"),
         ]
 

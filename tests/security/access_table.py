@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -44,6 +45,7 @@ class Route:
 TABLE = {
     "/api/projects": Route({"GET": 200, "POST": 201}, body=ANOTHER),
     "/api/projects/validate": Route({"POST": 200}, body=ANOTHER),
+    "/api/projects/control": Route({"POST": 200}, body={"ids": [str(UUID(int=7))], "action": "stop"}),
     "/api/projects/<str:id>": Route({"GET": 200, "PATCH": 200, "DELETE": 204}, others=404, body={"name": "Renamed"}),
     "/api/projects/<str:id>/control": Route({"POST": 200}, others=404, body={"action": "stop"}),
     "/api/projects/<str:id>/events": Route({"GET": 200}, others=404),
@@ -52,6 +54,7 @@ TABLE = {
     "/api/projects/<str:id>/runs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/usage": Route({"GET": 200}, others=404),
+    "/api/events": Route({"GET": 200}),
     "/api/me": Route({"GET": 200}),
     "/api/plans": Route({"GET": 200}),
     "/api/types": Route({"GET": 200}),

@@ -27,6 +27,7 @@ ACCEPTED = {
     "projects.0024_reserved_memory: RunPython note_memory": "writes to a new column only",
     "projects.0027_budgets_of_plans: RunPython give_shipped_plans_a_budget": "writes to new columns only",
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
+    "projects.0032_events_of_owners_in_order: AddIndex event_by_owner_and_time": "the same",
 }
 """What an old server can go on with all the same, and why. What takes something away names the first release that does
 without: only when servers from before it are no longer upgraded from, it may be listed."""

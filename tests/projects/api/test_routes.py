@@ -7,6 +7,8 @@ from projects.api.urls import urlpatterns
 
 EXPECTED = {
     "AgentTypeViewSet": {"list"},
+    "BulkControlView": {"control_all"},
+    "EventsView": {"list"},
     "PlanViewSet": {"list"},
     "ProjectLogsView": {"logs"},
     "ProjectMemoryViewSet": {"destroy"},

@@ -1,0 +1,155 @@
+"""One command for many projects, one after the other, with a result for each."""
+
+import json
+import time
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from accounts.api.fields import StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.openapi import problems
+from accounts.api.parameters import describe
+from accounts.http import AuthenticatedRequest
+from accounts.throttling.rate_limits import count_again
+from projects.api.idempotency import Answer, answer_once
+from projects.api.own_projects import OwnProjectsViewSet, find_actor, read_id
+from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED
+from projects.models.snapshot import take_snapshot
+from projects.rules.lifecycle import Action
+from projects.rules.statuses import Status
+from projects.services import control_project
+from projects.services.observation import refresh
+
+MOST = 50
+"""Projects of one request."""
+
+BEGIN_WITHIN = 8.0
+"""Seconds within which a request goes on to a next project. The last one may take as long as any other command."""
+
+DONE, NOT_DONE, LEFT = "done", "refused", "left"
+_LATER = "The time of this request is over. Send the rest in another one."
+_THROTTLED = "You have given as many commands as a minute has. Send the rest as soon as `retry_after` says."
+
+
+@extend_schema_field({"type": "string", "format": "uuid"})
+class _IdField(StrictCharField):
+    default_error_messages = {"no_id": "Must be the id of a project."}
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return str(read_id(super().to_internal_value(data)))
+        except Http404:
+            self.fail("no_id")
+
+
+class BulkControlSerializer(StrictSerializer):
+    ids = serializers.ListField(child=_IdField(max_length=36), min_length=1, max_length=MOST)
+    action = StrictChoiceField(choices=Action.values)
+
+    def validate_ids(self, ids: list[str]) -> list[str]:
+        if len(set(ids)) < len(ids):
+            raise serializers.ValidationError("Name each project once.", code="repeated")
+        return ids
+
+
+class RefusalSerializer(serializers.Serializer[Any]):
+    """As the command for this project alone would have been refused."""
+
+    status = serializers.IntegerField()
+    code = serializers.CharField()
+    detail = serializers.CharField()
+    retry_after = serializers.IntegerField(allow_null=True, help_text="Seconds.")
+
+
+class BulkResultSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    outcome = serializers.ChoiceField(
+        [DONE, NOT_DONE, LEFT],
+        help_text="`done`: as 200 or 202 for this project alone. `refused`: `problem` says why. `left`: send it again.",
+    )
+    status = serializers.ChoiceField(Status.choices, allow_null=True, help_text="Null: it is not yours, or gone.")
+    problem = RefusalSerializer(allow_null=True)
+
+
+class BulkAnswerSerializer(serializers.Serializer[Any]):
+    results = BulkResultSerializer(many=True)
+
+
+class BulkControlView(OwnProjectsViewSet):
+    @describe(
+        operation_id="control_projects",
+        tags=["projects"],
+        request=BulkControlSerializer,
+        parameters=[IDEMPOTENCY_KEY, REPLAYED],
+        responses={200: BulkAnswerSerializer, **problems(400, 401, 403, 409, 413, 415, 422, 429)},
+    )
+    def control_all(self, request: AuthenticatedRequest) -> Response:
+        """Start, stop or restart many agents, at most 50, one after the other. Each counts as one command."""
+        serializer = BulkControlSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        ids, action = serializer.validated_data["ids"], Action(serializer.validated_data["action"])
+        act, key = partial(self._act_on_each, ids, action), self.asked[IDEMPOTENCY_KEY]
+        if key is None:
+            answer = Answer({"results": act()}, is_replay=False)
+        else:
+            answer = answer_once(owner=request.user, key=key, body=request.data, make=lambda _: {"results": act()})
+        self._tell_status_of_now(answer.body["results"])
+        return Response(answer.body, headers={REPLAYED.name: "true"} if answer.is_replay else {})
+
+    def _act_on_each(self, ids: list[str], action: Action) -> list[dict[str, Any]]:
+        until = time.monotonic() + BEGIN_WITHIN
+        results: list[dict[str, Any]] = []
+        for project_id in ids:
+            if results and (left := self._why_stop(until)):
+                return results + [_result(each, LEFT, left) for each in ids[len(results) :]]
+            results.append(self._act_on(project_id, action))
+        return results
+
+    def _why_stop(self, until: float) -> dict[str, Any] | None:
+        """Why no other project is begun with; None if one is. Raises `AuthenticationFailed` for a token that ended."""
+        if self.revalidation is not None and self.revalidation.is_due:
+            self.revalidation.check_token()
+        if time.monotonic() >= until:
+            return _problem(503, "time_over", _LATER, retry_after=1)
+        state = count_again(self.request.META, user=self.request.user, scope="commands")
+        if state is not None and not state.allowed:
+            return _problem(429, "throttled", _THROTTLED, retry_after=max(1, int(state.reset)))
+        return None
+
+    def _act_on(self, project_id: str, action: Action) -> dict[str, Any]:
+        self.kwargs["id"] = project_id
+        name = ""
+        try:
+            project = self.get_object()
+            name = project.name
+            control_project(project=project, action=action, actor=find_actor(self.request))
+        except Exception as error:  # noqa: BLE001 - as every view: the next line raises what it has no answer for
+            # The very answer that the command for this project alone would have. An unknown error is raised again.
+            refused = self.handle_exception(error)
+            told = json.loads(refused.content)
+            # The name is nobody's any more once the project is deleted, and answers are kept for a day.
+            detail = told["detail"].replace(f"“{name}”", "The project") if name else told["detail"]
+            wait = refused.headers.get("Retry-After")
+            return _result(project_id, NOT_DONE, _problem(told["status"], told["code"], detail, retry_after=wait))
+        return _result(project_id, DONE, None)
+
+    def _tell_status_of_now(self, results: list[dict[str, Any]]) -> None:
+        found = list(self.get_queryset().filter(id__in=[UUID(result["id"]) for result in results]))
+        refresh(found)
+        statuses = {str(project.id): take_snapshot(project).status for project in found}
+        for result in results:
+            result["status"] = statuses.get(result["id"])
+
+
+def _result(project_id: str, outcome: str, problem: dict[str, Any] | None) -> dict[str, Any]:
+    return {"id": project_id, "outcome": outcome, "status": None, "problem": problem}
+
+
+def _problem(status: int, code: str, detail: str, *, retry_after: Any) -> dict[str, Any]:
+    wait = None if retry_after is None else int(retry_after)
+    return {"status": status, "code": code, "detail": detail, "retry_after": wait}

@@ -1,0 +1,82 @@
+"""What happens to somebody's projects, as it happens: their statuses, as often as one is another, and their events."""
+
+import json
+import time
+from collections.abc import Generator, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from accounts import clock
+from accounts.models import User
+from projects.api.event_pages import MOST, show_id
+from projects.api.fast_json import render_list
+from projects.api.report_serializers import OwnEventSerializer
+from projects.api.revalidation import release_connection
+from projects.models import Event
+from projects.models.event_cursor import GAP_CLOSES_WITHIN
+from projects.models.project_row import OwnRows
+from projects.services.observation import refresh_rows
+
+POLL_SECONDS = 1.0
+"""Between two looks. A status is told within this and what the watcher takes."""
+
+
+class NewEvents:
+    """The events of an owner from a moment on, each once, oldest first.
+
+    On PostgreSQL an event may become visible after a younger one. What is as old as that takes is read again therefore,
+    and passed over where it has been told.
+    """
+
+    def __init__(self, owner_id: UUID, *, since: datetime, told: int | None = None) -> None:
+        self._owner_id = owner_id
+        self._since = since
+        self._told: dict[int, datetime] = {} if told is None else {told: since}
+
+    def read(self) -> list[Event]:
+        events = Event.objects.filter(owner_id=self._owner_id, at__gte=self._since).exclude(pk__in=list(self._told))
+        found = list(events.order_by("at", "pk")[:MOST])
+        self._told |= {event.pk: event.at for event in found}
+        if len(found) < MOST:
+            self._forget(clock.now() - GAP_CLOSES_WITHIN)
+        return found
+
+    def _forget(self, before: datetime) -> None:
+        self._since = max(self._since, before)
+        self._told = {number: at for number, at in self._told.items() if at >= self._since}
+
+
+def tell_what_happens(owner: User, *, after: Event | None) -> Generator[str, None, None]:
+    """Blocks of server-sent events: first each project as it is, and the events after the given one.
+
+    An empty one tells that all of a look is told. It takes a database connection for each look only.
+    """
+    since = after.at if after else clock.now()
+    events = NewEvents(owner.pk, since=since, told=after.pk if after else None)
+    told: dict[str, dict[str, Any]] = {}
+    while True:
+        rows = json.loads(render_list(refresh_rows(OwnRows(owner.pk)[:])))
+        happened = events.read()
+        release_connection()
+        current = {row["id"]: row for row in rows}
+        yield from _tell_changes(told, current)
+        yield from (_block("event", _show(event), event_id=show_id(event.pk)) for event in happened)
+        told = current
+        yield ""
+        time.sleep(POLL_SECONDS)
+
+
+def _tell_changes(told: dict[str, dict[str, Any]], current: dict[str, dict[str, Any]]) -> Iterator[str]:
+    yield from (_block("status", row) for project_id, row in current.items() if row != told.get(project_id))
+    yield from (_block("gone", {"id": project_id}) for project_id in told.keys() - current.keys())
+
+
+def _show(event: Event) -> dict[str, Any]:
+    return dict(OwnEventSerializer(event).data)
+
+
+def _block(name: str, data: dict[str, Any], *, event_id: UUID | None = None) -> str:
+    """JSON has no line end outside of its strings, and escapes those inside."""
+    named = f"id: {event_id}\n" if event_id else ""
+    return f"{named}event: {name}\ndata: {json.dumps(data)}"

@@ -1,0 +1,168 @@
+"""GET /api/events?follow=true: statuses as they change, and events as they happen."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from projects.api import status_stream
+from projects.api.event_pages import show_id
+from projects.api.long_requests import PER_USER
+from projects.api.status_stream import NewEvents
+from projects.models import Actor, Event, LongRequest, Project
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+from tests.projects.api.following import hang_up
+
+Follow = Callable[..., Iterator[tuple[str, Any, str]]]
+
+
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_stream, "POLL_SECONDS", 0.01)
+
+
+@pytest.fixture
+def follow(api: APIClient) -> Iterator[Follow]:
+    """Follows, and yields name, data and id of each event; the name `silence` for a comment."""
+    opened: list[Any] = []
+
+    def read(answer: Any) -> Iterator[tuple[str, Any, str]]:
+        for chunk in answer.streaming_content:
+            lines = dict(line.split(": ", 1) for line in chunk.decode().strip().splitlines() if line[0] != ":")
+            name, data = lines.get("event", "silence"), lines.get("data", "null")
+            yield name, json.loads(data) if name != "error" else data, lines.get("id", "")
+
+    def open_stream(client: APIClient = api, **headers: str) -> Iterator[tuple[str, Any, str]]:
+        answer = client.get("/api/events?follow=true", headers=headers)
+        assert answer["Content-Type"].startswith("text/event-stream"), answer.content
+        opened.append(answer)
+        return read(answer)
+
+    yield open_stream
+    for answer in opened:
+        hang_up(answer)
+
+
+def until(stream: Any, name: str) -> tuple[Any, str]:
+    return next((data, event_id) for found, data, event_id in stream if found == name)
+
+
+def test_each_project_is_told_first_and_then_what_changes(api: APIClient, follow: Follow, project: Project) -> None:
+    stream = follow()
+    assert next(stream) == ("status", api.get("/api/projects").json()[0], "")
+    assert next(stream)[0] == "silence"
+    assert api.post(f"/api/projects/{project.pk}/control", {"action": "stop"}).status_code == 200
+    told, _ = until(stream, "status")
+    assert (told["id"], told["status"]) == (str(project.pk), "stopped")
+    event, event_id = until(stream, "event")
+    assert (event["project"], event["action"], event["id"]) == (str(project.pk), "stop", event_id)
+    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    assert until(stream, "gone")[0] == {"id": str(project.pk)}
+
+
+def test_what_only_the_engine_knows_is_told_too(follow: Follow, project: Project, engine: MemoryEngine) -> None:
+    stream = follow()
+    assert until(stream, "status")[0]["status"] == "running"
+    engine.unavailable = True
+    Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))
+    assert until(stream, "status")[0]["status"] == "unknown"
+
+
+def test_a_reader_goes_on_after_the_last_event_that_it_has(
+    api: APIClient, follow: Follow, alice: User, project: Project
+) -> None:
+    for action in ("one", "two", "three"):
+        project.event(_actor(alice), action, "ok").save()
+    listed = [(each["action"], each["id"]) for each in api.get("/api/events?limit=3").json()][::-1]
+    stream = follow(**{"last-event-id": listed[0][1]})
+    assert [until(stream, "event")[1] for _ in range(2)] == [event_id for _, event_id in listed[1:]]
+    assert next(stream)[0] == "silence"
+
+
+def _actor(user: User) -> Any:
+    return Actor(label=user.email, source="session")
+
+
+def test_nobody_is_told_of_another(follow: Follow, bobs_api: APIClient, bob: User, project: Project) -> None:
+    stream = follow(bobs_api)
+    assert next(stream)[0] == "silence"
+    project.event(_actor(bob), "start", "ok").save()
+    Project.objects.update(name="Renamed")
+    assert [next(stream)[0] for _ in range(3)] == ["silence"] * 3
+    newest = show_id(Event.objects.order_by("-pk")[0].pk)
+    answer = bobs_api.get("/api/events?follow=true", headers={"last-event-id": str(newest)})
+    assert_problem(answer, 400, "invalid", field="Last-Event-ID")
+
+
+def test_it_ends_with_the_token(follow: Follow, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accounts.services.still_signed_in.ASK_AGAIN_AFTER", 0.0)
+    stream = follow()
+    assert next(stream)[0] == "silence"
+    User.objects.filter(pk=alice.pk).update(session_version=99)
+    assert [name for name, _, _ in stream][-1] == "error"
+    assert not LongRequest.objects.exists()
+
+
+def test_places_are_bounded_and_given_back(api: APIClient, follow: Follow) -> None:
+    streams = [follow() for _ in range(PER_USER)]
+    assert_problem(api.get("/api/events?follow=true"), 429, "throttled")
+    assert LongRequest.objects.count() == len(streams)
+
+
+def test_no_connection_is_held_while_it_waits(
+    follow: Follow, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[int] = []
+    monkeypatch.setattr(status_stream, "release_connection", lambda: released.append(1))
+    stream = follow()
+    next(stream)
+    assert released == [1]  # before the first word is sent, whose reader may be slow
+    with connection.execute_wrapper(_no_query):
+        assert next(stream)[0] == "silence"
+
+
+def _no_query(*_: Any) -> Any:
+    raise AssertionError("Asked the database between two looks.")
+
+
+def test_a_name_breaks_no_line(api: APIClient, follow: Follow, project: Project) -> None:
+    Project.objects.update(name="a\u2028\u0085b\r\nevent: forged\n\ndata: x")
+    (told, _) = until(follow(), "status")
+    assert told["name"] == "a\u2028\u0085b\r\nevent: forged\n\ndata: x"
+
+
+def test_an_event_that_becomes_visible_late_is_told_once(alice: User) -> None:
+    now = timezone.now()
+    reader = NewEvents(alice.pk, since=now - timedelta(seconds=1))
+    one, two, late = (
+        Event(owner_id=alice.pk, project_id=uuid4(), at=now, actor="x", source="x", action=name, outcome="ok")
+        for name in ("one", "two", "late")
+    )
+    one.save()
+    assert [event.action for event in reader.read()] == ["one"]
+    two.save()
+    assert [event.action for event in reader.read()] == ["two"]
+    late.at = now - timedelta(milliseconds=500)
+    late.save()
+    assert [event.action for event in reader.read()] == ["late"]
+    assert reader.read() == []
+
+
+def test_many_events_at_once_come_in_parts_and_none_is_lost(alice: User) -> None:
+    now = timezone.now() - timedelta(minutes=5)
+    Event.objects.bulk_create(
+        Event(owner_id=alice.pk, project_id=uuid4(), at=now, actor="x", source="x", action=str(n), outcome="ok")
+        for n in range(450)
+    )
+    reader = NewEvents(alice.pk, since=now)
+    parts = [reader.read() for _ in range(4)]
+    assert [len(part) for part in parts] == [200, 200, 50, 0]
+    assert len({event.pk for part in parts for event in part}) == 450
