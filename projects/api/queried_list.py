@@ -102,7 +102,7 @@ def _page_size(asked: Asked) -> int | None:
     return asked[LIMIT] or (MAX_LIMIT if asked[CURSOR] is not None else None)
 
 
-def _of_status(known: Sequence[_Known], statuses: Sequence[str]) -> Sequence[_Known]:
+def _of_status(known: Sequence[_Known], statuses: tuple[str, ...]) -> Sequence[_Known]:
     return [each for each in known if each.status in statuses] if statuses else known
 
 
@@ -132,7 +132,7 @@ def _key(known: _Known, sort: str) -> tuple[str, str]:
     return key, str(row.id)
 
 
-def _render(known: Sequence[_Known], owner: UUID, include: Sequence[str]) -> bytes:
+def _render(known: Sequence[_Known], owner: UUID, include: tuple[str, ...]) -> bytes:
     if not include:
         return render_list((each.row, each.facts) for each in known)
     rows = Project.objects.filter(owner_id=owner, pk__in=[each.row.id for each in known])

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -14,53 +13,12 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from projects.api.queried_list import SORT
 from projects.models import Project, Watch
-from projects.rules.lifecycle import LEASE
 from projects.rules.statuses import TRAITS, Status
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
+from tests.projects.api.queried.rows import twin
 
 pytestmark = pytest.mark.one_database
-
-KINDS: dict[str, dict[str, Any]] = {
-    "well": {},
-    "stopped": {"desired": "stopped", "container_state": "exited", "exit_code": 0},
-    "crashed": {"container_state": "exited", "exit_code": 20, "gave_up_at": timezone.now()},
-    "failed": {"container_state": "", "failure_code": "image_missing"},
-    "suspended": {"container_state": "exited", "suspended_at": timezone.now()},
-    "starting": {"health": "starting", "agent_state": "starting"},
-    "degraded": {"health": "unhealthy"},
-    "deploying": {"operation": "deploy", "container_state": ""},
-    "deleting": {"desired": "deleted", "operation": "delete"},
-}
-NAMES = ("Zoe", "ärger", "Ärger 2", "100%", "a_b", "STRASSE", "straße", "x", "X")
-
-
-@pytest.fixture
-def rows(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Project]:
-    """Projects of many statuses, names and times, and the usual list of them. The clock stands still."""
-    now = timezone.now()
-    monkeypatch.setattr("accounts.clock.now", lambda: now)
-    Watch.objects.update_or_create(instance="berth", defaults={"heartbeat_at": now, "lease_until": now + LEASE})
-    twins = [twin(project, now, number, kind) for number, kind in enumerate([*KINDS, *KINDS])]
-    Project.objects.bulk_create(twins)
-    Project.objects.filter(pk=project.pk).update(observed_at=now)
-    return twins
-
-
-def twin(project: Project, now: Any, number: int, kind: str) -> Project:
-    values = {
-        "pk": uuid4(), "bot_id": None, "uid": None, "address": None, "name": NAMES[number % len(NAMES)],
-        "bot_username": f"Pilot{number}_bot", "observed_at": now, "health": "healthy", "container_state": "running",
-        "agent_state": "running", "created_at": now - timedelta(minutes=number // 2), "is_behind_gateway": False,
-        "updated_at": now - timedelta(seconds=number * 7 % 5), "operation_id": None, "operation_deadline": None,
-    } | KINDS[kind]  # fmt: skip
-    if values.get("operation"):
-        values |= {"operation_id": uuid4(), "operation_deadline": now + timedelta(seconds=30)}
-    found = Project.objects.get(pk=project.pk)
-    for name, value in values.items():
-        setattr(found, name, value)
-    found._state.adding = True
-    return found
 
 
 def ids(listed: list[dict[str, Any]]) -> list[str]:
