@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
 
 from accounts.models import Scope, User
@@ -43,6 +44,7 @@ class SignedInRequest(HttpRequest):
     """The request of a page behind `login_required`."""
 
     user: User
+    htmx: HtmxDetails
 
 
 def client_address(request: HttpRequest | Request) -> str | None:

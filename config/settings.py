@@ -155,6 +155,7 @@ MIDDLEWARE = [
     "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
     "accounts.dashboard.middleware.PageLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "config.middleware_of_pages.ForAll",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.request_bodies.BodyLimitMiddleware",

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from projects.dashboard import memory_views, usage_views, views
+from projects.dashboard import list_views, memory_views, usage_views, views
 
 app_name = "projects"
 urlpatterns = [
-    path("", views.list_projects, name="list"),
+    path("", list_views.list_projects, name="list"),
+    path("projects/changes", list_views.list_changes, name="changes"),
+    path("projects/bulk", list_views.act_on_many, name="bulk"),
     path("projects/new", views.new_project, name="new"),
     path("projects/<uuid:project_id>", views.show_project, name="show"),
     path("projects/<uuid:project_id>/control", views.control, name="control"),

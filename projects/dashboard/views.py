@@ -1,4 +1,4 @@
-"""The dashboard: what an owner sees of their projects, and does with them."""
+"""The pages of one project, and of a new one."""
 
 from uuid import UUID
 
@@ -9,22 +9,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts import clock
 from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
-from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
+from projects.dashboard.own_projects import actor, find_project, own_project
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.errors import UnknownRunError
 from projects.models import Event, Project
-from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.traits import Condition
 from projects.services import control_project, create_project, delete_project, update_project
 from projects.services.deletion import check_may_be_deleted
-from projects.services.observation import refresh
 from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
@@ -32,16 +29,6 @@ LONG = 10
 """Digits of a number that is no run's."""
 
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
-
-
-@login_required
-@require_safe
-def list_projects(request: SignedInRequest) -> HttpResponse:
-    projects = list(own_projects(request))
-    refresh(projects)
-    now = clock.now()
-    snapshots = [take_snapshot(project, now=now) for project in projects]
-    return render(request, "projects/list.html", {"snapshots": snapshots})
 
 
 @counts_as("deploys")

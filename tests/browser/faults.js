@@ -6,7 +6,7 @@
   const all = selector => [...document.querySelectorAll(selector)].filter(visible);
 
   for (const field of all("input:not([type=hidden]), select, textarea"))
-    if (!field.labels.length) faults.push(`no label: ${name(field)}`);
+    if (!field.labels.length && !field.ariaLabel?.trim()) faults.push(`no label: ${name(field)}`);
   for (const node of all("a, button"))
     if (!node.textContent.trim()) faults.push(`no name: ${name(node)}`);
 

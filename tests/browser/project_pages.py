@@ -1,9 +1,16 @@
 """Deploying by the form, and letting a page refresh itself."""
 
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
-from projects.models import Project
+from accounts.models import User
+from projects.models import Actor, AgentType, Plan, Project
+from projects.services import NewProject, create_project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.deploying import token_of_bot
+
+BOT = 4_000_000_000
 
 MOMENT = 5000
 """More milliseconds than lie between two refreshes."""
@@ -27,3 +34,22 @@ def let_pass(page: Page) -> None:
     """Let the page refresh itself, with reads that ask the engine."""
     Project.objects.update(observed_at=None)
     page.clock.run_for(MOMENT)
+
+
+def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Project:
+    wanted = NewProject(
+        name=name,
+        agent_type=AgentType.objects.get(slug="assistant"),
+        plan=Plan.objects.get(slug="pro"),
+        settings=settings,
+        telegram_token=token_of_bot(BOT + number),
+        api_key=CANARY_API_KEY,
+    )
+    project = create_project(
+        owner=owner,
+        wanted=wanted,
+        actor=Actor(label=owner.email, source="key deploy script", address="2001:db8:85a3::8a2e:370:7334"),
+    )
+    project.bot_username = f"{name[:8].strip().replace(' ', '_')}_bot"
+    project.save(update_fields=["bot_username"])
+    return project

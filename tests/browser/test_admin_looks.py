@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from accounts.models import User
 from projects.models import Project, Quarantined
-from tests.browser.test_project_looks import deploy_named
+from tests.browser.project_pages import deploy_named
 
 LISTS = ("accounts/user", "projects/project", "projects/quarantined", "projects/plan", "projects/agenttype")
 

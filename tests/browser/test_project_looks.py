@@ -5,7 +5,6 @@ The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -13,13 +12,10 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from containers.vocabulary import Health
-from projects.models import Actor, AgentType, HourlyUsage, Plan, Project
-from projects.services import NewProject, create_project
+from projects.models import HourlyUsage, Plan, Project
+from tests.browser.project_pages import deploy_named
 from tests.canaries import CANARY_API_KEY
-from tests.deploying import token_of_bot
 from tests.fakes.engine import MemoryEngine
-
-BOT = 4_000_000_000
 
 
 @pytest.fixture
@@ -28,25 +24,6 @@ def fleet(alice: User) -> dict[str, Project]:
     Plan.objects.filter(slug="pro").update(max_projects=20)
     names = ["Harbour pilot", "Night watch", "Tide tables", "x" * 64, "Lost at sea", "Under repair"]
     return {name: deploy_named(alice, name, number) for number, name in enumerate(names)}
-
-
-def deploy_named(owner: User, name: str, number: int, **settings: Any) -> Project:
-    wanted = NewProject(
-        name=name,
-        agent_type=AgentType.objects.get(slug="assistant"),
-        plan=Plan.objects.get(slug="pro"),
-        settings=settings,
-        telegram_token=token_of_bot(BOT + number),
-        api_key=CANARY_API_KEY,
-    )
-    project = create_project(
-        owner=owner,
-        wanted=wanted,
-        actor=Actor(label=owner.email, source="key deploy script", address="2001:db8:85a3::8a2e:370:7334"),
-    )
-    project.bot_username = f"{name[:8].strip().replace(' ', '_')}_bot"
-    project.save(update_fields=["bot_username"])
-    return project
 
 
 def spend(project: Project) -> None:
@@ -129,6 +106,30 @@ def test_every_page_fits_its_screen(
     Project.objects.filter(owner=alice).delete()
     page.goto("/")
     look("empty")
+
+
+def test_commands_to_many_look_right_everywhere(
+    page: Page,
+    alice: User,
+    sign_in: Callable[[User], None],
+    engine: MemoryEngine,
+    fleet: dict[str, Project],
+    look: Callable[[str], None],
+) -> None:
+    stir(fleet, engine)
+    sign_in(alice)
+    page.goto("/?q=nowhere")
+    look("list-nothing")
+    page.goto("/?sort=name")
+    page.get_by_label("All on this page").check()
+    look("list-chosen")
+    page.get_by_role("button", name="Delete").click()
+    look("bulk-delete")
+    page.get_by_role("link", name="Keep them").click()
+    page.get_by_label("All on this page").check()
+    page.get_by_role("button", name="Restart").click()
+    expect(page.get_by_text("Nothing is left to be done.")).to_be_visible()
+    look("bulk")
 
 
 def test_usage_and_budget_look_right_everywhere(

@@ -7,15 +7,20 @@ from tests.browser.project_pages import MOMENT, deploy_by_form, let_pass
 from tests.fakes.engine import MemoryEngine
 
 
-def test_the_list_follows_and_leaves_the_focus_where_it_is(home: Page, engine: MemoryEngine) -> None:
+def test_the_list_follows_and_leaves_focus_and_choice_where_they_are(home: Page, engine: MemoryEngine) -> None:
     project = deploy_by_form(home)
     home.goto("/")
+    pick = home.get_by_label("Choose Harbour pilot")
+    pick.check()
     link = home.get_by_role("link", name="Harbour pilot")
     link.focus()
     engine.crash(project.container_name, exit_code=31)
     let_pass(home)
     expect(home.get_by_text("The provider account has no credit left.")).to_be_visible()
+    expect(home.get_by_role("navigation", name="By status")).to_contain_text("Crashed 1")
     expect(link).to_be_focused()
+    expect(pick).to_be_checked()
+    expect(home.get_by_text("1 chosen:")).to_be_visible()
 
 
 def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
@@ -28,7 +33,7 @@ def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
     assert requests == []
 
     home.evaluate(look_away % "false")
-    with home.expect_request("**/"):
+    with home.expect_request("**/projects/changes*"):
         home.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 

@@ -1,0 +1,42 @@
+// Keeps the list of projects up to date: pauses in a hidden tab, says when it cannot, and leaves alone what is being
+// read. The element #live asks by itself, every few seconds and at the event `look` (htmx).
+"use strict";
+
+const stale = document.querySelector("[data-stale]");
+const isLive = event => event.detail.elt?.id === "live";
+
+function reads(part) {
+  const selection = getSelection();
+  return !selection.isCollapsed && part.contains(selection.anchorNode);
+}
+
+// A session that has ended answers with another page: that of signing in.
+function isElsewhere({ xhr, pathInfo }) {
+  return new URL(xhr.responseURL).pathname !== new URL(pathInfo.requestPath, location.href).pathname;
+}
+
+document.addEventListener("htmx:beforeRequest", event => {
+  if (isLive(event) && document.hidden) event.preventDefault();
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) htmx.trigger("#live", "look");
+});
+
+document.addEventListener("htmx:beforeSwap", event => {
+  const { elt, xhr } = event.detail;
+  if (isElsewhere(event.detail)) {
+    event.detail.shouldSwap = false;
+    if (!isLive(event)) location.assign(xhr.responseURL);
+  } else if (!document.contains(elt)) {
+    event.detail.shouldSwap = false; // asked by a list that another has taken the place of
+  }
+});
+
+document.addEventListener("htmx:oobBeforeSwap", event => {
+  if (reads(event.detail.target)) event.detail.shouldSwap = false;
+});
+
+document.addEventListener("htmx:afterRequest", event => {
+  if (isLive(event)) stale.hidden = event.detail.successful && !isElsewhere(event.detail);
+});

@@ -1,0 +1,100 @@
+"""A command on many projects, one after the other, as far as the time of one request goes."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from accounts.http import SignedInRequest
+from accounts.throttling.rate_limits import count_again
+from projects.dashboard.own_projects import actor, own_projects
+from projects.dashboard.refusals import REFUSALS
+from projects.models import Actor, Project
+from projects.rules.lifecycle import Action
+from projects.rules.traits import Condition
+from projects.services import control_project, delete_project
+from projects.services.observation import refresh
+
+DELETE = "delete"
+LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
+
+BATCH_SECONDS = 3.0
+"""For how long a request goes on to a next project. The last one may take as long as any other command."""
+
+GONE = "It is gone."
+LATER = "You have given as many commands as a minute has."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """`action` is a key of `LABELS`."""
+
+    action: str
+    ids: Sequence[UUID]
+
+    @property
+    def label(self) -> str:
+        return LABELS[self.action]
+
+    @property
+    def deletes(self) -> bool:
+        return self.action == DELETE
+
+
+class Result(NamedTuple):
+    """`level` is the class of a message: success, warning or error."""
+
+    project_id: UUID
+    name: str
+    sentence: str
+    level: str
+    is_gone: bool = False
+
+
+def act_on_each(request: SignedInRequest, batch: Batch) -> dict[str, Any]:
+    """The results, and what is left to be done: `wait` are the seconds until it may go on.
+
+    Each project counts as one command of the user's minute; the request itself counts as the first.
+    """
+    until = time.monotonic() + BATCH_SECONDS
+    by, results, wait = actor(request), list[Result](), 0
+    for number, project_id in enumerate(batch.ids):
+        if number:
+            if time.monotonic() >= until:
+                break
+            state = count_again(request.META, user=request.user, scope="commands")
+            if state is not None and not state.allowed:
+                wait = state.reset
+                break
+        results.append(_act_on(own_projects(request).filter(pk=project_id).first(), project_id, batch, by))
+    rest = batch.ids[len(results) :]
+    return {"batch": batch, "results": results, "rest": rest, "wait": wait, "later": LATER if wait else ""}
+
+
+def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) -> Result:
+    if project is None:
+        return Result(project_id, "", GONE, "success" if batch.deletes else "warning", is_gone=True)
+    try:
+        return _delete(project, by) if batch.deletes else _control(project, Action(batch.action), by)
+    except REFUSALS as error:
+        return Result(project_id, project.name, str(error), "error")
+
+
+def _delete(project: Project, by: Actor) -> Result:
+    project_id = project.pk
+    if delete_project(project=project, actor=by):
+        return Result(project_id, project.name, "Deleted.", "success", is_gone=True)
+    return Result(project_id, project.name, "It is gone when the engine has confirmed it.", "warning")
+
+
+DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Restarted."}
+
+
+def _control(project: Project, action: Action, by: Actor) -> Result:
+    refresh([project])
+    ran_already = action == Action.START and project.status.traits.condition == Condition.UP
+    project = control_project(project=project, action=action, actor=by)
+    if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
+        return Result(project.pk, project.name, "It is being stopped. That may take a while.", "warning")
+    return Result(project.pk, project.name, "It ran already." if ran_already else DONE[action], "success")

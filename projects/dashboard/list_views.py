@@ -1,0 +1,78 @@
+"""The list of projects, what has changed of it, and commands to many of them."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.http import SignedInRequest
+from projects.dashboard.bulk import Batch, act_on_each
+from projects.dashboard.bulk_form import BulkForm, ConfirmDeletionForm
+from projects.dashboard.list_query import ListQuery, Order
+from projects.dashboard.own_projects import own_projects
+from projects.dashboard.project_list import ProjectList, read_list
+
+MOST_SEEN = 100
+"""Marks of what a page shows that are read; it has one for each row and two more."""
+
+
+def _read(request: SignedInRequest) -> ProjectList:
+    return read_list(own_projects(request), ListQuery.read(request.GET))
+
+
+@login_required
+@require_safe
+def list_projects(request: SignedInRequest) -> HttpResponse:
+    """The page, or only its list where that is to take the place of the one that the page shows."""
+    page = {"list": _read(request), "orders": Order}
+    # htmx asks for the whole page where somebody goes back to it.
+    is_part = bool(request.htmx) and not request.htmx.history_restore_request
+    return render(request, "projects/list_part.html" if is_part else "projects/list.html", page)
+
+
+@login_required
+@require_safe
+def list_changes(request: SignedInRequest) -> HttpResponse:
+    """What differs from what the page shows, each piece to be put in its place; 204 where nothing does."""
+    shown = _read(request)
+    order, counts, *rows = [*request.GET.getlist("seen")[:MOST_SEEN], "", ""]
+    if shown.seen_order != order:
+        return render(request, "projects/list_part.html", {"list": shown, "out_of_band": True})
+    changed = [row for row, seen in zip(shown.rows, rows, strict=False) if row.seen != seen]
+    counts_changed = shown.seen_counts != counts
+    if not (changed or counts_changed):
+        return HttpResponse(status=204)
+    return render(request, "projects/changes.html", {"list": shown, "changed": changed, "counts": counts_changed})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def act_on_many(request: SignedInRequest) -> HttpResponse:
+    """Carries out a command on each chosen project, with a result for each.
+
+    It takes as many as there is time for. The page goes on with the rest by itself, or by a button without scripts. A
+    GET, such as after signing in again, leads back to the list.
+    """
+    if request.method != "POST":
+        return redirect("projects:list")
+    form = BulkForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
+        return redirect("projects:list")
+    batch = Batch(action=form.cleaned_data["action"], ids=form.cleaned_data["project"])
+    if batch.deletes and not form.cleaned_data["confirmed"]:
+        return _ask(request, batch)
+    page = act_on_each(request, batch)
+    return render(request, "projects/bulk_part.html" if request.htmx else "projects/bulk.html", page)
+
+
+def _ask(request: SignedInRequest, batch: Batch) -> HttpResponse:
+    """The question before a deletion, and where it is answered, the deletion."""
+    chosen = list(own_projects(request).filter(pk__in=batch.ids))
+    form = ConfirmDeletionForm(len(chosen), request.POST if "number" in request.POST else None)
+    if not form.is_valid():
+        page = {"form": form, "projects": chosen}
+        return render(request, "projects/bulk_delete.html", page, status=400 if form.is_bound else 200)
+    asked = Batch(action=batch.action, ids=[project.pk for project in chosen])
+    return render(request, "projects/bulk.html", act_on_each(request, asked))

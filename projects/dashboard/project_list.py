@@ -1,0 +1,134 @@
+"""The list of somebody's projects: which rows a page of it has, in which order, and how many there are of each status.
+
+A status is derived and never stored, so that all rows of the owner are read for any filter: a few columns of each, in
+one query. Another one reads the last event of each row that is shown.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from accounts import clock
+from projects.dashboard.list_query import ListQuery, Order
+from projects.dashboard.project_rows import Known, Row, make_digest, show_rows
+from projects.models import Project
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Facts
+from projects.rules.statuses import TRAITS, Status
+from projects.rules.urgency import ORDER, find_rank, needs_attention
+from projects.services.observation import refresh
+
+PAGE = 25
+"""Rows of a page."""
+
+UNSHOWN = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
+
+
+class Chip(NamedTuple):
+    """A filter by status. `status` is None for all."""
+
+    status: Status | None
+    label: str
+    look: str
+    number: int
+    address: str
+    is_current: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectList:
+    """One page of the list, as of one moment. `total` are the projects that the query finds, `trouble` those of all
+    that need attention."""
+
+    query: ListQuery
+    page: int
+    pages: int
+    rows: Sequence[Row]
+    chips: Sequence[Chip]
+    total: int
+    owned: int
+    trouble: int
+
+    @property
+    def earlier(self) -> str | None:
+        return self.query.change(page=self.page - 1) if self.page > 1 else None
+
+    @property
+    def later(self) -> str | None:
+        return self.query.change(page=self.page + 1) if self.page < self.pages else None
+
+    @cached_property
+    def seen_order(self) -> str:
+        """Differs where the page has other rows, has them in another order, or has other neighbours."""
+        return make_digest([self.page, self.pages, *(row.id for row in self.rows)])
+
+    @cached_property
+    def seen_counts(self) -> str:
+        return make_digest([self.chips, self.total, self.owned, self.trouble])
+
+    @property
+    def seen(self) -> list[str]:
+        """What a page that shows this sends when it asks what has changed."""
+        return [self.seen_order, self.seen_counts, *(row.seen for row in self.rows)]
+
+
+def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
+    """The page that the query asks for, or the last one where it asks for one beyond. Asks the engine about rows that
+    nobody watches."""
+    read = list(projects.defer(*UNSHOWN))
+    refresh(read)
+    now = clock.now()
+    known = [_know(project, project.facts(now)) for project in read]
+    matching = [each for each in known if _matches(each.project, query.text.casefold())]
+    chosen = sort([each for each in matching if query.status in {None, each.status}], query.order)
+    pages = max(1, -(-len(chosen) // PAGE))
+    page = min(max(query.page, 1), pages)
+    return ProjectList(
+        query=query,
+        page=page,
+        pages=pages,
+        rows=show_rows(chosen[(page - 1) * PAGE : page * PAGE]),
+        chips=_make_chips(matching, query),
+        total=len(chosen),
+        owned=len(known),
+        trouble=sum(needs_attention(each.rank) for each in known),
+    )
+
+
+def sort(known: list[Known], order: Order) -> list[Known]:
+    """Of rows that are equal to the order, the newest come first, as they were read."""
+    match order:
+        case Order.OLDEST:
+            return known[::-1]
+        case Order.NAME:
+            return sorted(known, key=lambda each: each.project.name.casefold())
+        case Order.TROUBLE:
+            return sorted(known, key=lambda each: each.rank)
+        case Order.NEWEST:
+            return known
+
+
+def _know(project: Project, facts: Facts) -> Known:
+    status = derive_status(facts)
+    return Known(project, facts, status, find_rank(status, facts))
+
+
+def _matches(project: Project, text: str) -> bool:
+    found_in = (project.name, f"@{project.bot_username}" if project.bot_username else "", str(project.pk))
+    return any(text in each.casefold() for each in found_in)
+
+
+def _make_chips(matching: Sequence[Known], query: ListQuery) -> list[Chip]:
+    """All, then each status that there is, in the order of urgency; and the one that is asked for, if none has it."""
+    numbers = Counter(each.status for each in matching)
+    looks = {status: ORDER.index(TRAITS[status].look) for status in Status}
+    shown = sorted((status for status in Status if numbers[status] or status is query.status), key=looks.__getitem__)
+    chips = [Chip(None, "All", "", len(matching), query.change(status=None), query.status is None)]
+    return chips + [
+        Chip(each, each.label, each.traits.look, numbers[each], query.change(status=each), query.status is each)
+        for each in shown
+    ]

@@ -1,0 +1,78 @@
+"""Events told as sentences. Their words for machines stay as the API has them."""
+
+from projects.rules.reasons import SENTENCES
+
+_OF = {
+    ("deploy", "done"): "Deployed",
+    ("start", "done"): "Started",
+    ("start", "failed"): "Could not be started",
+    ("start", "nothing to do"): "Was to be started, and ran already",
+    ("stop", "done"): "Stopped",
+    ("stop", "recorded"): "Is to stop as soon as the engine can stop it",
+    ("stop", "failed"): "Could not be stopped",
+    ("restart", "done"): "Restarted",
+    ("restart", "failed"): "Could not be restarted",
+    ("restart", "nothing to do"): "Was to be restarted, and there was nothing to do",
+    ("delete", "recorded"): "Is to be deleted as soon as the engine can delete it",
+    ("delete", "failed"): "Could not be deleted",
+    ("delete", "done"): "Deleted",
+    ("suspend", "done"): "Suspended",
+    ("suspend", "recorded"): "Suspended; it stops as soon as the engine can stop it",
+    ("suspend", "failed"): "Suspended, and could not be stopped",
+    ("lift suspension", "done"): "Suspension lifted",
+    ("clear memory", "done"): "Memory cleared",
+    ("clear memory", "failed"): "The memory could not be cleared",
+    ("adopt", "done"): "Taken over by this installation",
+    ("verify bot", "done"): "Telegram confirmed the bot token",
+    ("verify bot", "failed"): "Telegram did not confirm the bot token",
+    ("budget", "warning"): "Most of the budget is spent",
+    ("budget", "reached"): "The budget is reached",
+    ("budget", "granted"): "The staff granted another budget",
+    ("egress", "gateway"): "May reach the gateway alone from the next start on",
+    ("egress", "internet"): "May reach the internet again from the next start on",
+    ("disk", "warning"): "Its memory on the disk is nearly full",
+    ("disk", "full"): "Its memory on the disk is full",
+    ("disk", "room"): "There is room on the disk again",
+    ("gateway", "not told"): "The gateway could not be told of a change",
+    ("give up", "done"): "Given up after too many crashes",
+    ("bring back", "done"): "Started again",
+    ("bring back", "failed"): "Could not be started again",
+    ("recreate", "done"): "Its container was gone, and was made again",
+    ("recreate", "failed"): "Its container was gone, and could not be made again",
+    ("take down", "done"): "Stopped",
+    ("take down", "failed"): "Could not be stopped",
+    ("finish deletion", "done"): "Deleted",
+    ("finish deletion", "failed"): "Could not be deleted yet",
+    ("realign", "done"): "Its container's network was set right",
+    ("stop without firewall", "done"): "Stopped, because the agents' firewall does not hold",
+    ("stop without firewall", "failed"): "Could not be stopped, although the agents' firewall does not hold",
+    ("declare failed", "done"): "Its container disappeared for good",
+}
+
+
+def tell_event(action: str, outcome: str, detail: str = "") -> str:
+    """A sentence without its full stop, such as `Restarted` or `Crashed: Telegram refused the bot token`."""
+    match action, outcome:
+        case "crash", "crash":
+            return "Crashed"
+        case "crash", code:
+            return _join("Crashed", _reason(code))
+        case "update", "done":
+            return _join("Changed", detail.removeprefix("changed: "))
+        case "verify bot", "failed":
+            detail = _reason(detail)
+        case "deploy" | "update", "warning":
+            return _join("A warning", detail)
+        case "deploy", code if (action, outcome) not in _OF:
+            return _join("Could not be deployed", _reason(code))
+    return _join(_OF.get((action, outcome)) or f"{action.capitalize()}: {outcome.replace('_', ' ')}", detail)
+
+
+def _reason(code: str) -> str:
+    """What it was, without what to do. Of a sentence with a figure that the event does not hold, nothing."""
+    first = SENTENCES.get(code, "").partition(". ")[0].replace(" (exit code {exit_code})", "")
+    return "" if "{" in first else first
+
+
+def _join(sentence: str, detail: str) -> str:
+    return f"{sentence}: {detail.rstrip('.')}" if detail else sentence

@@ -1,0 +1,54 @@
+"""Events are told as sentences: every one that the service writes."""
+
+import re
+
+import pytest
+
+from containers.agent_contract import ProblemCode
+from projects.rules.event_sentences import _OF, tell_event
+from projects.rules.permissions import Egress
+from projects.rules.reasons import SENTENCES
+from projects.rules.remedies import Remedy
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+WRITTEN = re.compile(r"\.event\(\s*\w+,\s*\"([\w ]+)\",\s*\"([\w ]+)\"")
+"""Events whose action and outcome stand in the source as they are."""
+
+
+def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "projects").rglob("*.py"))
+    written = set(WRITTEN.findall(source))
+    assert len(written) >= 8
+    for action, outcome in written - {("deploy", "warning"), ("update", "done"), ("update", "warning")}:
+        assert (action, outcome) in _OF, (action, outcome)
+
+
+def test_every_remedy_and_permission_has_its_sentence() -> None:
+    assert {("egress", egress.value) for egress in Egress} <= set(_OF)
+    assert {(remedy.value, "done") for remedy in Remedy} <= set(_OF)
+    assert {(action, word) for action in ("start", "stop", "restart") for word in ("done", "failed")} <= set(_OF)
+
+
+@pytest.mark.parametrize("action", ["crash", "deploy"])
+def test_every_reason_is_told_without_what_to_do(action: str) -> None:
+    for code in (*SENTENCES, *map(str, ProblemCode), "", "x{y}"):
+        sentence = tell_event(action, code)
+        assert sentence.startswith(("Crashed", "Could not be deployed")), code
+        assert not re.search(r"[{}]|\.$|: $|start\b|paste", sentence.partition(": ")[2] + sentence[-1:]), sentence
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        (("crash", "telegram_token"), "Crashed: Telegram refused the bot token"),
+        (("crash", "crash"), "Crashed"),
+        (("crash", "disk_full"), "Crashed"),
+        (("update", "done", "changed: name, settings.model"), "Changed: name, settings.model"),
+        (("update", "warning", "The provider does not answer."), "A warning: The provider does not answer"),
+        (("budget", "reached", "of the day"), "The budget is reached: of the day"),
+        (("new thing", "half_done"), "New thing: half done"),
+    ],
+)
+def test_examples(event: tuple[str, ...], sentence: str) -> None:
+    assert tell_event(*event) == sentence
