@@ -20,6 +20,10 @@ LATELY = 60.0
 """Seconds after an end for which it tells how the container is. Where many end at once, the engine takes them down one
 after the other, and answers for none of them before it is done with it."""
 
+STARTED_LATELY = 15.0
+"""Seconds after a start by the engine for which it tells that the container runs: a busy engine answers nothing about
+it before it is done with the start."""
+
 KILLED = 137
 """The exit code of what the kernel has killed."""
 
@@ -32,7 +36,8 @@ start a container again tells it behind the start."""
 class End:
     """The last end of a container. `began_at` is None where its start was not heard.
 
-    `is_present`: no start was heard since, so that the container is down.
+    `is_present`: no start was heard since, so that the container is down. `started_at` is that of the run after it,
+    where it has begun just now.
     """
 
     began_at: datetime | None
@@ -40,6 +45,7 @@ class End:
     exit_code: int | None
     oom_killed: bool
     is_present: bool = False
+    started_at: datetime | None = None
 
     @property
     def is_unexplained(self) -> bool:
@@ -59,10 +65,20 @@ class _Heard:
     late_news_at: datetime | None = None
     end: End | None = None
     down_since: float | None = None
+    up_since: float | None = None
 
     @property
     def is_down(self) -> bool:
         return self.down_since is not None and time.monotonic() - self.down_since < LATELY
+
+    @property
+    def is_up_again(self) -> bool:
+        return self.up_since is not None and time.monotonic() - self.up_since < STARTED_LATELY
+
+    def tell(self) -> End | None:
+        if self.end is None:
+            return None
+        return replace(self.end, is_present=self.is_down, started_at=self.began_at if self.is_up_again else None)
 
 
 class Ends:
@@ -75,18 +91,21 @@ class Ends:
     def find(self, container_id: str) -> End | None:
         with self._lock:
             heard = self._heard.get(container_id)
-            return replace(heard.end, is_present=heard.is_down) if heard and heard.end else None
+            return heard.tell() if heard else None
 
     def keys_of_ended(self) -> set[str]:
-        """The keys of containers that have ended lately and were not started since."""
+        """The keys of containers that have ended lately, and were not started since or only just now.
+
+        The engine may be busy with each of them, and has answered for none.
+        """
         with self._lock:
-            return {heard.key for heard in self._heard.values() if heard.is_down}
+            return {heard.key for heard in self._heard.values() if heard.is_down or heard.is_up_again}
 
     def note_gap(self) -> None:
         """Some events may have been missed. What has ended may have been started since."""
         with self._lock:
             for heard in self._heard.values():
-                heard.down_since = None
+                heard.down_since = heard.up_since = None
 
     def note(self, event: EngineEvent) -> None:
         if not event.container_id:
@@ -107,6 +126,7 @@ def _take(heard: _Heard, event: EngineEvent) -> None:
     match event.action:
         case "start":
             heard.began_at, heard.ran_out_of_memory, heard.late_news_at = event.at, False, None
+            heard.up_since = time.monotonic() if heard.down_since is not None else None
             heard.down_since = None
         case "oom" if heard.end is not None and (has_ended or _is_late(heard, heard.end, event)):
             heard.end = replace(heard.end, oom_killed=True)
@@ -118,7 +138,7 @@ def _take(heard: _Heard, event: EngineEvent) -> None:
             oom_killed = heard.ran_out_of_memory or _was_of_this_run(heard, event)
             heard.end = End(began_at=began_at, at=event.at, exit_code=event.exit_code, oom_killed=oom_killed)
             heard.ran_out_of_memory, heard.late_news_at = False, None
-            heard.down_since = time.monotonic()
+            heard.down_since, heard.up_since = time.monotonic(), None
 
 
 def _is_late(heard: _Heard, end: End, event: EngineEvent) -> bool:

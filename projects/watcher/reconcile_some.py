@@ -23,9 +23,9 @@ from projects.watcher.reconcile_project import (
 )
 from projects.watcher.round import Round
 
-CRASHES_WITHIN = 1.0
+CRASHES_WITHIN = 0.5
 """Seconds of a round for telling how agents ended. Of the others it is told at once that they have, so that the
-heartbeat vouches for all; the next look tells how."""
+heartbeat vouches for all; the next look tells how. What somebody waits to be told meanwhile waits as long."""
 
 HandOver = Callable[[Project, Repair], None]
 """Does something with a project in another thread, soon or never."""

@@ -41,6 +41,11 @@ from projects.watcher.second_looks import SecondLooks
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
+"""Seconds from one round's beginning to the next one's. A heartbeat is of a beginning, and is believed for five."""
+
+REST = 0.5
+"""Seconds after a round, however long it took."""
+
 VOLUMES_EVERY = 30.0
 COMPARE_EVERY = 60.0
 """Seconds between two rounds that go through the whole table, and trust no row."""
@@ -76,8 +81,7 @@ class Watcher:
         self._disks = Disks(lambda: is_leader(self.name), self._changed.add)
         self._gateways = Gateways(lambda: is_leader(self.name), self._pulse)
         self._names = Names(lambda: is_leader(self.name), self._pulse)
-        watching = (self._reports, self._second_looks, self._disks, self._gateways, self._names)
-        self._threads = (self._outbox, *watching)
+        self._threads = self._outbox, self._reports, self._second_looks, self._disks, self._gateways, self._names
 
     def stop(self) -> None:
         self._stopped.set()
@@ -87,8 +91,9 @@ class Watcher:
         for thread in (self._listener, *self._threads):
             thread.start()
         while not self._stopped.is_set():
+            began = time.monotonic()
             self._confine(self._look)
-            self._wait()
+            self._wait(until=max(began + LOOK_EVERY, time.monotonic() + min(REST, LOOK_EVERY)))
         self._listener.stop()
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
@@ -115,9 +120,8 @@ class Watcher:
         except Exception:
             log.exception("The watcher's round broke; the next one tries again.")
 
-    def _wait(self) -> None:
+    def _wait(self, *, until: float) -> None:
         """Until the next round is due. Meanwhile looks at what events are about."""
-        until = time.monotonic() + LOOK_EVERY
         while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
             self._pulse.expect(IDLE)
             if self._changed.wake.wait(left) and not self._stopped.is_set():

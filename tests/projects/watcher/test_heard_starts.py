@@ -1,0 +1,99 @@
+"""Agents that the engine starts again while it answers nothing about them: that they have started, its events tell."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from containers.vocabulary import ContainerState, Health
+from projects.models import Event, Project
+from projects.watcher.ends import STARTED_LATELY, Ends
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.looking import look, statuses
+from tests.projects.watcher.rows import later
+from tests.projects.watcher.slow_ends import be_down, go_down
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+def look_at_ended(ends: Ends, **options: object) -> list[str]:
+    """A round as the watcher begins it, and its heartbeat."""
+    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
+
+
+def start_again(engine: MemoryEngine, project: Project) -> None:
+    """The engine starts it, and is not done with it."""
+    engine.restart_once_more(project.container_name)
+    engine.containers[project.container_name].restart_count += 1
+    engine.set_health(project.container_name, Health.STARTING)
+
+
+@pytest.mark.parametrize("looks_between", [0, 1])
+@pytest.mark.parametrize("listed", ["running", "restarting"])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_what_the_engine_starts_again_is_starting_and_never_unknown_until_the_engine_answers(
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    api: APIClient,
+    looks_between: int,
+    listed: str,
+    narrow: bool,
+) -> None:
+    for each in (victim, *others):
+        engine.set_health(each.container_name, Health.HEALTHY)
+        later(each, health=Health.HEALTHY, agent_state="running")
+        go_down(engine, each)
+    listen()
+    for _ in range(looks_between):
+        look_at_ended(ends, narrow=narrow)
+    for each in (victim, *others):
+        start_again(engine, each)
+        engine.containers[each.container_name].listed_as = ContainerState(listed)
+    listen()
+    for _ in range(3):
+        assert look_at_ended(ends, narrow=narrow) == []
+        assert set(statuses(api).values()) == {"starting"}
+    assert not Event.objects.filter(action="crash").exists()  # the engine has not said yet that it was restarted
+    for each in (victim, *others):
+        be_down(engine, each.container_name)
+        engine.set_health(each.container_name, Health.HEALTHY)
+    for _ in range(2):
+        assert look_at_ended(ends, narrow=narrow) == []
+    assert set(statuses(api).values()) == {"running"}
+    assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == ["crash"] * 3
+    assert set(Project.objects.values_list("crash_count", "restarts", "brought_back")) == {(1, 1, 0)}
+
+
+@pytest.mark.parametrize("seconds", [0.0, STARTED_LATELY])
+def test_a_start_tells_for_some_seconds_that_it_runs(
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
+    api: APIClient, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:  # fmt: skip
+    """After that, or where events were missed, the engine has to say how it is."""
+    go_down(engine, victim)
+    listen()
+    start_again(engine, victim)
+    listen()
+    if seconds:
+        monkeypatch.setattr("projects.watcher.ends.STARTED_LATELY", 0.0)
+    else:
+        ends.note_gap()
+    assert ends.keys_of_ended() == set()
+    assert len(look(changed_keys=[victim.container_key], find_end=ends.find)) == 1
+    known = statuses(api)
+    assert known.pop(str(victim.pk)) == "unknown"
+    assert set(known.values()) == {"running"}
+
+
+def test_one_that_the_list_calls_down_is_not_taken_for_started(
+    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    go_down(engine, project)
+    start_again(engine, project)
+    listen()
+    engine.containers[project.container_name].listed_as = ContainerState.EXITED
+    assert len(look_at_ended(ends)) == 1
+    assert statuses(api) == {str(project.pk): "unknown"}
