@@ -4,6 +4,7 @@ So the gateway is reached wherever its engine is, and listens on no network for 
 """
 
 import json
+import select
 import socket
 import struct
 import time
@@ -21,8 +22,79 @@ _STDOUT = 1
 _PIECE = 65536
 
 
+class ExecLine:
+    """A program that runs in a container, and our ends of its streams. One thread uses it at a time.
+
+    `until` is a moment of the monotonic clock. Every method that talks raises `EngineError`.
+    """
+
+    def __init__(self, stream: socket.socket, container: str) -> None:
+        self._stream = stream
+        self._rest = bytearray()
+        self.container = container
+        self.used_at = time.monotonic()
+
+    @property
+    def is_local(self) -> bool:
+        return self._stream.family == socket.AF_UNIX
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has come that nobody asked for. When the program ends, its end comes."""
+        ready = select.poll()
+        try:
+            ready.register(self._stream, select.POLLIN)
+        except (OSError, ValueError):
+            return False
+        return not self._rest and not ready.poll(0)
+
+    def begin(self, exec_id: str, until: float) -> None:
+        body = json.dumps({"Detach": False, "Tty": False}).encode()
+        head = (
+            f"POST /v{OLDEST_API}/exec/{exec_id}/start HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+        )
+        try:
+            self._send(head.encode() + body, until)
+            # What follows the head is no message of HTTP but the program's streams.
+            self._rest = _read_head(self._stream, until)
+        except OSError as error:
+            raise EngineUnavailableError(NOT_THERE) from error
+
+    def exchange(self, line: bytes, until: float) -> bytes:
+        try:
+            self._send(line, until)
+            answer = _read_answer(self._stream, self._rest, until)
+        except OSError as error:
+            raise EngineUnavailableError(NOT_THERE) from error
+        self.used_at = time.monotonic()
+        return answer
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _send(self, data: bytes, until: float) -> None:
+        _wait_until(self._stream, until)
+        self._stream.sendall(data)
+
+
+def open_line(connection: Connection, container: str, until: float) -> ExecLine:
+    """Runs the program. Raises `EngineError`."""
+    with connection.call(until - time.monotonic(), about_one=True) as client:
+        with understand_answer():
+            created = client.exec_create(container, list(TALK), stdin=True, stdout=True, stderr=False)
+            exec_id = str(created["Id"])
+        line = ExecLine(client.open_socket(), container)
+    try:
+        line.begin(exec_id, until)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
 class ExecTransport:
-    """A `containers.gateway.transport.Transport` to the gateway in this container."""
+    """A `containers.gateway.transport.Transport` to the gateway in this container, by a program of its own each time."""
 
     def __init__(self, connection: Connection, container: str) -> None:
         self._connection = connection
@@ -30,31 +102,14 @@ class ExecTransport:
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         until = time.monotonic() + within
-        with self._connection.call(within, about_one=True) as client:
-            with understand_answer():
-                created = client.exec_create(self._container, list(TALK), stdin=True, stdout=True, stderr=False)
-                exec_id = str(created["Id"])
-            stream = client.open_socket()
+        opened = open_line(self._connection, self._container, until)
         try:
-            with stream:
-                return _converse(stream, exec_id, line, until)
-        except OSError as error:
-            raise EngineUnavailableError(NOT_THERE) from error
+            return opened.exchange(line, until)
+        finally:
+            opened.close()
 
-
-def _converse(stream: socket.socket, exec_id: str, line: bytes, until: float) -> bytes:
-    body = json.dumps({"Detach": False, "Tty": False}).encode()
-    head = (
-        f"POST /v{OLDEST_API}/exec/{exec_id}/start HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
-    )
-    _wait_until(stream, until)
-    stream.sendall(head.encode() + body)
-    rest = _read_head(stream, until)
-    # What follows the head is no message of HTTP but the program's streams.
-    _wait_until(stream, until)
-    stream.sendall(line)
-    return _read_answer(stream, rest, until)
+    def prepare(self, *, within: float) -> None:
+        """Nothing is kept between two exchanges."""
 
 
 def _read_head(stream: socket.socket, until: float) -> bytearray:

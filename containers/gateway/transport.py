@@ -14,7 +14,13 @@ NOT_THERE = "The gateway does not answer."
 
 class Transport(Protocol):
     def exchange(self, line: bytes, *, within: float) -> bytes:
-        """The answer to a line, both with their end of line, after at most `within` seconds. Raises `EngineError`."""
+        """The answer to a line, both with their end of line, after at most `within` seconds. Raises `EngineError`.
+
+        The line may come to be sent twice.
+        """
+
+    def prepare(self, *, within: float) -> None:
+        """Does before an exchange what can be done before it, in at most `within` seconds. What fails, fails then."""
 
 
 class SocketTransport:
@@ -33,6 +39,9 @@ class SocketTransport:
                     return read_line(answers.readline(LARGEST_ANSWER + 1))
         except OSError as error:
             raise EngineUnavailableError(NOT_THERE) from error
+
+    def prepare(self, *, within: float) -> None:
+        """To open the socket takes no time."""
 
 
 def read_line(line: bytes) -> bytes:

@@ -10,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.call_limits import seconds_left
 from containers.errors import EngineError, FirewallMissingError
 from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
 from containers.gateway.protocol import WITHIN, GatewayClient
@@ -23,9 +22,10 @@ from projects.models.agent_address import ensure_address
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
-from projects.services.gateway_entry import Word, make_word, read_prices
+from projects.services.gateway_entry import Word, is_in_force, make_word, read_prices
 from projects.services.gateway_place import Place, ensure_gateway, find_gateway, knows_sources
 from projects.services.gateway_spent import read_spent
+from projects.services.gateway_way import time_for_it
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +112,7 @@ class Telling:
         self._project = project
         self._word = _read_word(project)
         self._trouble = UNREADABLE if self._word is None else BROKE
-        left = seconds_left()
-        self._within = WITHIN if left is None else min(WITHIN, left)
+        self._within = time_for_it(WITHIN)
         self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
         self._thread.start()
 
@@ -142,6 +141,8 @@ def tell(project: Project) -> bool:
 
 def _read_word(project: Project) -> Word | None:
     """None where its credentials cannot be read."""
+    if not is_in_force(project):
+        return Word(project=project.container_key, version=project.entry_version, entry=None)
     try:
         spent = read_spent([project]).get(project.pk, ())
         return make_word(project, prices=read_prices(), knows_sources=knows_sources(), spent=spent)

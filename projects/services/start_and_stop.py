@@ -27,6 +27,7 @@ from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
 from projects.services.gateway import Telling, leave_gateway, prepare, tell
 from projects.services.gateway_place import Place
+from projects.services.gateway_way import about_to_tell
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.runs import keep_run
 
@@ -102,7 +103,8 @@ def take_down(project: Project, claim: Claim) -> Outcome:
         if telling is not None:
             telling.finish()
         return outcome
-    outcome = _take_down(project, claim)
+    with about_to_tell(project):
+        outcome = _take_down(project, claim)
     tell(project)
     return outcome
 

@@ -24,6 +24,9 @@ class MemoryTransport:
     def exchange(self, line: bytes, *, within: float) -> bytes:
         return self.answer(line)
 
+    def prepare(self, *, within: float) -> None:
+        """There is nothing to be done before."""
+
 
 @dataclass
 class GatewayContainer:

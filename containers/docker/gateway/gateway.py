@@ -14,7 +14,7 @@ from containers.docker.gateway.payload import Plan, Way, make_plan
 from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
-from containers.docker_api.exec_transport import ExecTransport
+from containers.docker_api.exec_lines import ExecLines
 from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError
 from containers.gateway.transport import NOT_THERE
@@ -41,6 +41,7 @@ class Gateway:
         self._connection = connection
         self._containers = GatewayContainers(connection)
         self._image = GATEWAY.image  # of the files that this process was started with
+        self._lines = ExecLines(connection)
         self._known_id = ""
 
     def ensure(self, spec: GatewaySpec, *, has_rules: bool) -> GatewayAddress:
@@ -109,12 +110,17 @@ class Gateway:
         until = time.monotonic() + within
         if self._known_id:
             with suppress(MissingError, ConflictError):
-                return ExecTransport(self._connection, self._known_id).exchange(line, within=within)
+                return self._lines.exchange(self._known_id, line, until=until)
         container = self._find()
         try:
-            return ExecTransport(self._connection, container).exchange(line, within=until - time.monotonic())
+            return self._lines.exchange(container, line, until=until)
         except (MissingError, ConflictError) as error:
             raise EngineUnavailableError(NOT_THERE) from error
+
+    def prepare(self, *, within: float) -> None:
+        until = time.monotonic() + within
+        with suppress(EngineError):
+            self._lines.prepare(self._known_id or self._find(), until=until)
 
     def _replace(self, plan: Plan) -> None:
         """Everything is ready before the former one ends. Where the new one does not answer, the former one goes on."""

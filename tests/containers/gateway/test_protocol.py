@@ -94,6 +94,9 @@ def test_junk_for_an_answer_is_an_error_of_the_engine(answer: object) -> None:
         def exchange(self, line: bytes, *, within: float) -> bytes:
             return json.dumps(answer).encode() + b"\n"
 
+        def prepare(self, *, within: float) -> None:
+            raise NotImplementedError
+
     with pytest.raises(EngineError):
         GatewayClient(Junk()).versions()
 

@@ -11,6 +11,9 @@ import sys
 SOCKET = "/run/gateway/control.sock"
 PIECE = 65536
 PING = b'{"do":"ping"}\n'
+IDLE_FOR = 900
+"""Seconds without a line, after which whoever keeps this program has gone without a word. The service keeps it for
+less."""
 UNREACHABLE = 3
 """Exit code: no gateway listens."""
 
@@ -37,12 +40,12 @@ def _ping(connection: socket.socket) -> int:
 
 
 def _carry(connection: socket.socket) -> int:
-    """Ends when the gateway hangs up: after our end of input, when it has answered everything."""
+    """Ends when the gateway hangs up: after our end of input, when it has answered everything. Also when nobody speaks."""
     with selectors.DefaultSelector() as ready:
         ready.register(0, selectors.EVENT_READ)
         ready.register(connection, selectors.EVENT_READ)
-        while True:
-            for key, _ in ready.select():
+        while came := ready.select(IDLE_FOR):
+            for key, _ in came:
                 if key.fileobj == 0:
                     piece = os.read(0, PIECE)
                     if piece:
@@ -55,6 +58,7 @@ def _carry(connection: socket.socket) -> int:
                     if not piece:
                         return 0
                     _write(piece)
+    return 0
 
 
 def _write(piece: bytes) -> None:
