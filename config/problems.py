@@ -80,6 +80,7 @@ TABLE: Mapping[type[Exception], Row] = {
     containers.StillStoppingError: Row(503, "still_stopping", retry_after=10),
     containers.EngineRefusedError: Row(502, "engine_error"),
     containers.AddressUnusableError: Row(502, "engine_error"),
+    containers.GatewaySilentError: Row(502, "engine_error"),
     containers.ImageMissingError: Row(502, "engine_error"),
     containers.AddressUnusableError: Row(502, "engine_error"),
     containers.NameTakenError: Row(502, "engine_error"),

@@ -23,8 +23,9 @@ class RunsGateway(Protocol):
 
         Costs two short calls where it does. Otherwise makes it, starts it, or puts a new one in the place of one that
         was made from another image, settings or key: what the gateway keeps stays, and agents miss it for as long as
-        it takes to start. On return it answers. The one that runs goes on where there is no image, or where another one
-        does not start. Raises `ImageMissingError` where none runs and there is no image.
+        it takes to hand over. On return it answers. The one that runs goes on where there is no image, or where another
+        one does not start (`GatewayAddress.warning`). Raises `ImageMissingError` where none runs and there is no image,
+        and `GatewaySilentError` where none comes to answer.
         """
 
     def gateway(self) -> Transport:

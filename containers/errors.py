@@ -40,6 +40,10 @@ class EngineRefusedError(EngineError):
     """The engine answered that it will not or cannot do it."""
 
 
+class GatewaySilentError(EngineRefusedError):
+    """The gateway was started and does not answer. To learn that takes many seconds."""
+
+
 class ImageMissingError(EngineRefusedError):
     """The image of the agent type is not on the engine. Images are never pulled inside a request."""
 

@@ -52,7 +52,8 @@ class ExecLine:
         body = json.dumps({"Detach": False, "Tty": False}).encode()
         head = (
             f"POST /v{OLDEST_API}/exec/{exec_id}/start HTTP/1.1\r\nHost: localhost\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
         )
         try:
             self._send(head.encode() + body, until)
@@ -71,6 +72,10 @@ class ExecLine:
         return answer
 
     def close(self) -> None:
+        self._stream.close()
+
+    def __del__(self) -> None:
+        """One that is kept has no owner who could close it when its engine is given up."""
         self._stream.close()
 
     def _send(self, data: bytes, until: float) -> None:
@@ -94,7 +99,7 @@ def open_line(connection: Connection, container: str, until: float) -> ExecLine:
 
 
 class ExecTransport:
-    """A `containers.gateway.transport.Transport` to the gateway in this container, by a program of its own each time."""
+    """A `containers.gateway.transport.Transport` to the gateway in this container. Nothing is kept open."""
 
     def __init__(self, connection: Connection, container: str) -> None:
         self._connection = connection

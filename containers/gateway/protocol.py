@@ -114,6 +114,10 @@ class GatewayClient:
         """The version of the protocol that the gateway speaks."""
         return _whole(self._ask("ping").get("protocol"))
 
+    def is_ready(self) -> bool:
+        """Whether it is at work. One that is not waits until its predecessor has ended."""
+        return self._ask("ping").get("ready", True) is True
+
     def _ask(self, do: str, **message: Any) -> dict[str, Any]:
         line = json.dumps({"do": do, **message}, separators=(",", ":")).encode() + b"\n"
         try:

@@ -42,6 +42,8 @@ class GatewaySpec:
 class GatewayAddress:
     """Where agents reach the gateway.
 
+    `warning`: why not the one that was asked for is at work but the one before it; empty where it is.
+
     `knows_sources`: it sees from which agent's address a request comes. Where the engine's firewall cannot be set it
     does not: then entries have no address, and the credential alone counts.
     """
@@ -49,6 +51,7 @@ class GatewayAddress:
     host: str
     port: int = PORT
     knows_sources: bool = True
+    warning: str = ""
 
     @property
     def url(self) -> str:

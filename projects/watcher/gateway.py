@@ -84,19 +84,17 @@ class Gateways:
 def look_after_gateway() -> None:
     """One look. What goes wrong at the engine is kept where staff see it, and tried again."""
     try:
-        if is_needed():
-            _look()
-        else:
-            _retire()
+        warning = _look() if is_needed() else _retire()
     except EngineError as error:
         _note_warning(str(error)[:300])
         note_absence(since=_last_found())
     else:
-        _note_warning("")
+        _note_warning(warning[:300])
 
 
-def _look() -> None:
-    ensure_gateway()
+def _look() -> str:
+    """What is wrong, although it is at work."""
+    place = ensure_gateway()
     client = GatewayClient(get_engine().gateway())
     try:
         read_usage(client)
@@ -104,9 +102,10 @@ def _look() -> None:
         reconcile_entries(client)  # after it, since it tells what was spent
     note_sightings(client)
     forget_past()
+    return place.address.warning
 
 
-def _retire() -> None:
+def _retire() -> str:
     """Takes the gateway away when nobody needs it any more. What it keeps stays, for the day on which it is needed."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
     if here.exists():
@@ -115,6 +114,7 @@ def _retire() -> None:
         read_usage(client)
         get_engine().remove_gateway()
         here.update(host=None, found_at=None)
+    return ""
 
 
 def is_needed() -> bool:

@@ -7,7 +7,8 @@ import pytest
 from cryptography.fernet import Fernet
 from django.conf import settings
 
-from containers.errors import AddressUnusableError, EngineUnavailableError, ImageMissingError
+from containers.docker.gateway import containers as docker_gateways
+from containers.errors import AddressUnusableError, EngineUnavailableError, GatewaySilentError, ImageMissingError
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.words import GatewaySpec, Reach
@@ -108,6 +109,31 @@ def test_without_its_image_the_one_that_runs_goes_on(
     with_gateway.engine.ensure_gateway(spec)
     with_gateway.engine.ensure_gateway(missing)
     assert client.ping() == 1
+
+
+def test_the_one_that_runs_goes_on_untouched_where_another_does_not_start(
+    with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_gateways, "ANSWERS_WITHIN", 0.5)
+    engine, broken = with_gateway.engine, replace(spec, environment=(("GATEWAY_GRACE", "never"),))
+    with pytest.raises(GatewaySilentError):
+        engine.ensure_gateway(broken)
+    engine.remove_gateway()
+    monkeypatch.undo()
+    address = engine.ensure_gateway(spec)
+    before = engine.inspect_gateway()
+    monkeypatch.setattr(docker_gateways, "ANSWERS_WITHIN", 0.5)
+    for _ in range(2):
+        found = engine.ensure_gateway(broken)
+        assert (replace(found, warning=""), "goes on" in found.warning) == (address, True)
+    after = engine.inspect_gateway()
+    assert before is not None
+    assert after is not None
+    assert (after.container_id, after.started_at) == (before.container_id, before.started_at)
+    assert client.ping() == 1
+    monkeypatch.undo()
+    assert engine.ensure_gateway(spec) == address
+    assert with_gateway.gateways() == [before.container_id]
 
 
 def test_what_it_keeps_stays_until_that_is_removed_too(

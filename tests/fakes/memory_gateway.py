@@ -6,7 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 
-from containers.errors import AddressUnusableError, EngineUnavailableError, FirewallMissingError, ImageMissingError
+from containers.errors import (
+    AddressUnusableError,
+    EngineUnavailableError,
+    FirewallMissingError,
+    GatewaySilentError,
+    ImageMissingError,
+)
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
@@ -68,19 +74,29 @@ class RunsMemoryGateway(MemoryNames):
     def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
         self._enter("ensure_gateway")
         with self._changed:
-            there = self.gateway_container
             self.has_network = True
-            is_running = there is not None and there.is_up
-            has_image = (spec.image or GATEWAY_IMAGE) in self.images
-            if not is_running or (has_image and there is not None and there.spec != spec):
-                if not has_image:
-                    raise ImageMissingError("The gateway's image is not on the engine.")
-                self.gateway_container = GatewayContainer(spec)
-                self.gateway_program.restart()
+            warning = self._ensure_container(spec)
         self._answer("ensure_gateway")
         network = AgentsNetwork(subnet=self.subnet)
         host = network.gateway if self.knows_sources else network.host
-        return GatewayAddress(host=str(host), knows_sources=self.knows_sources)
+        return GatewayAddress(host=str(host), knows_sources=self.knows_sources, warning=warning)
+
+    def _ensure_container(self, spec: GatewaySpec) -> str:
+        """What is wrong where the one that runs goes on in the place of another."""
+        there = self.gateway_container
+        is_running = there is not None and there.is_up
+        has_image = (spec.image or GATEWAY_IMAGE) in self.images
+        if is_running and there is not None and (there.spec == spec or not has_image):
+            return ""
+        if not has_image:
+            raise ImageMissingError("The gateway's image is not on the engine.")
+        if not dict(spec.environment).get("GATEWAY_GRACE", "1").isdecimal():  # which its program cannot read
+            if is_running:
+                return "The new one does not start. The one before it goes on."
+            raise GatewaySilentError("The gateway was started and does not answer.")
+        self.gateway_container = GatewayContainer(spec)
+        self.gateway_program.restart()
+        return ""
 
     def gateway(self) -> Transport:
         return MemoryTransport(self._ask_gateway)

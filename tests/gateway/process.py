@@ -54,12 +54,17 @@ class Gateway:
 
     def start(self) -> Self:
         """Start it, also again: its state stays."""
+        self.begin()
+        wait_until(self._answers, within=PATIENCE, what=lambda: "\n".join(self.lines))
+        return self
+
+    def begin(self) -> Self:
+        """Start it without waiting until it is at work."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gateway"],
             env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
-        wait_until(self._answers, within=PATIENCE, what=lambda: "\n".join(self.lines))
         return self
 
     def stop(self) -> int:

@@ -68,16 +68,18 @@ def test_a_remote_engine_carries_the_control_side_as_one_that_is_near_does(
         client.apply(version=2, void=[entry.project for entry in entries])
 
 
-def only_child(pid: int) -> int:
-    """Of the container's first process, which does nothing but start it."""
-    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return int(child)
+def last_child(pid: int) -> int:
+    """Below the container's first process, and below the one that starts the gateway anew."""
+    while found := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        (child,) = found
+        pid = int(child)
+    return pid
 
 
 def test_a_gateway_that_stands_still_is_not_waited_for_and_takes_no_other_call_with_it(harbour: Harbour) -> None:
     found = harbour.engine.inspect_gateway()
     assert found
-    pid = only_child(harbour.client.inspect_container(found.container_id)["State"]["Pid"])
+    pid = last_child(harbour.client.inspect_container(found.container_id)["State"]["Pid"])
     os.kill(pid, signal.SIGSTOP)
     try:
         began = time.monotonic()

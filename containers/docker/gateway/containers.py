@@ -14,6 +14,7 @@ from containers.docker.gateway.payload import (
     LABEL,
     MADE_LABEL,
     STOP_TIMEOUT,
+    TURNS_LABEL,
     USER,
     WAY_LABEL,
     Plan,
@@ -26,7 +27,13 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
-from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError
+from containers.errors import (
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    GatewaySilentError,
+    NameTakenError,
+)
 from containers.gateway.protocol import GatewayClient
 from containers.hardening import secrets_volume
 from containers.identity import exit_network_name, gateway_network_name, is_our_helper
@@ -46,13 +53,26 @@ class Row:
 
     container_id: str
     name: str
-    is_running: bool
+    state: str
     made: str
     way: Way
+    takes_turns: bool
     networks: frozenset[str]
 
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running"
+
+    @property
+    def is_restarting(self) -> bool:
+        return self.state == "restarting"
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.is_running and self.is_on_its_networks
+
     def is_as_wanted(self, made: str) -> bool:
-        return self.is_running and self.made == made and self.is_on_its_networks
+        return self.is_at_work and self.made == made
 
     @property
     def is_on_its_networks(self) -> bool:
@@ -64,7 +84,7 @@ class GatewayContainers:
         self._connection = connection
 
     def list(self) -> list[Row]:
-        """Those of this installation, one that runs first.
+        """Those of this installation, the one that is at work first, and behind it what else runs.
 
         Each is asked whether it runs: the list says of a container what the engine could last write down.
         """
@@ -75,18 +95,18 @@ class GatewayContainers:
                 for row in client.containers(all=True, filters=filters)
                 if is_our_helper(row["Labels"] or {}, LABEL)
             ]
-        found = [replace(row, is_running=self._runs(row)) for row in found]
-        return sorted(found, key=lambda row: not row.is_running)
+        found = [replace(row, state=self._read_state(row)) for row in found]
+        return sorted(found, key=lambda row: (not row.is_at_work, not row.is_running))
 
-    def _runs(self, row: Row) -> bool:
+    def _read_state(self, row: Row) -> str:
         """Where the engine does not answer for it, the list has to do."""
         try:
             with self._connection.call(LOOK, about_one=True) as client, understand_answer():
-                return bool(client.inspect_container(row.container_id)["State"]["Running"])
+                return str(client.inspect_container(row.container_id)["State"]["Status"])
         except MissingError:
-            return False
+            return "gone"
         except EngineUnavailableError:
-            return row.is_running
+            return row.state
 
     def read_image(self, image: str) -> str:
         with understand_answer():
@@ -94,7 +114,7 @@ class GatewayContainers:
             return str(found["Id"]) if found else ""
 
     def make(self, plan: Plan) -> str:
-        """The id of the container, which has its networks and its key, and which somebody may have made before."""
+        """The id of the container, which has its key, and which somebody may have made before."""
         name = container_name_for(plan.made)
         payload = gateway_payload(plan)
         try:
@@ -105,13 +125,27 @@ class GatewayContainers:
             if found is None:
                 raise
             container = found.container_id
-        address = str(plan.network.gateway)
-        if not self._is_on(container, gateway_network_name()):
-            with self._connection.call() as client:
-                client.connect_container_to_network(container, gateway_network_name(), ipv4_address=address)
         with self._connection.call() as client:
             client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: plan.spec.key}, group=USER))
         return container
+
+    def join(self, container: str, plan: Plan) -> None:
+        """Puts it on the agents' network, at the gateway's address, unless it is there."""
+        network, address = gateway_network_name(), str(plan.network.gateway)
+        if self._is_on(container, network):
+            return
+        try:
+            with self._connection.call() as client:
+                client.connect_container_to_network(container, network, ipv4_address=address)
+        except EngineRefusedError:
+            if not self._is_on(container, network):  # where somebody else has just done it
+                raise
+
+    def leave(self, container: str) -> None:
+        """Takes one that does not run from the agents' network, so that it can be started beside the one at work."""
+        if self._is_on(container, gateway_network_name()):
+            with self._connection.call() as client:
+                client.disconnect_container_from_network(container, gateway_network_name())
 
     def _is_on(self, container: str, network: str) -> bool:
         with self._connection.call(about_one=True) as client, understand_answer():
@@ -125,15 +159,16 @@ class GatewayContainers:
         with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
 
-    def wait_for(self, container: str) -> None:
-        """Until it answers. Raises `EngineRefusedError` where it does not."""
+    def wait_for(self, container: str, *, is_at_work: bool = True) -> None:
+        """Until it answers, and is at work where that is asked. Raises `GatewaySilentError` where it does not."""
         until = time.monotonic() + ANSWERS_WITHIN
         while time.monotonic() < until:
             with suppress(EngineError):
-                GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic()).ping()
-                return
+                client = GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic())
+                if client.is_ready() or not is_at_work:
+                    return
             time.sleep(_ASK_EVERY)
-        raise EngineRefusedError("The gateway was started and does not answer. Its container's log says why.")
+        raise GatewaySilentError("The gateway was started and does not answer. Its container's log says why.")
 
     def discard(self, row: Row) -> None:
         self.stop(row.container_id)
@@ -151,8 +186,9 @@ def _read_row(row: Mapping[str, Any]) -> Row:
     return Row(
         container_id=str(row["Id"]),
         name=str(row["Names"][0]).removeprefix("/"),
-        is_running=row["State"] == "running",
+        state=str(row["State"]),
         made=str(row["Labels"].get(MADE_LABEL, "")),
         way=Way(row["Labels"].get(WAY_LABEL, Way.PASSAGE)),
+        takes_turns=TURNS_LABEL in row["Labels"],
         networks=frozenset(row["NetworkSettings"]["Networks"]),
     )

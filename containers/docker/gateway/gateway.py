@@ -8,15 +8,21 @@ from dataclasses import replace
 from django.conf import settings
 
 from containers.call_limits import time_limit
-from containers.docker.gateway.containers import GatewayContainers
-from containers.docker.gateway.networks import ensure_agents_network, ensure_exit_network, remove_networks
+from containers.docker.gateway.containers import GatewayContainers, Row
+from containers.docker.gateway.networks import ensure_agents_network, remove_networks
 from containers.docker.gateway.payload import Plan, Way, make_plan
+from containers.docker.gateway.replacement import OF_OTHERS, put_in_place
 from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.exec_lines import ExecLines
 from containers.docker_api.image_build import GATEWAY
-from containers.errors import EngineError, EngineUnavailableError, ImageMissingError, NameTakenError
+from containers.errors import (
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    ImageMissingError,
+)
 from containers.gateway.transport import NOT_THERE
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.hardening import data_volume
@@ -26,8 +32,8 @@ from containers.vocabulary import Observation
 ENSURE_LIMIT = 60.0
 """Seconds for making or replacing it."""
 
-_OF_OTHERS = (NameTakenError, ConflictError, MissingError)
-"""What comes of several that make the same gateway at the same time. One look later there is one."""
+TRY_AGAIN_AFTER = 300.0
+"""Seconds until one that did not start is tried again in the place of one that works."""
 
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
@@ -43,6 +49,8 @@ class Gateway:
         self._image = GATEWAY.image  # of the files that this process was started with
         self._lines = ExecLines(connection)
         self._known_id = ""
+        self._failed: dict[str, tuple[float, str]] = {}
+        """By what a container is made from: when it is tried again, and what was wrong."""
 
     def ensure(self, spec: GatewaySpec, *, has_rules: bool) -> GatewayAddress:
         """`has_rules`: the firewall lets agents through to it. Otherwise they come by a port of the engine's host.
@@ -51,21 +59,23 @@ class Gateway:
         """
         network = ensure_agents_network(self._connection)
         with time_limit(ENSURE_LIMIT):
-            way = self._ensure_container(spec, network, Way.PASSAGE if has_rules else Way.PORT)
+            way, warning = self._ensure_container(spec, network, Way.PASSAGE if has_rules else Way.PORT)
         is_direct = way is Way.PASSAGE
-        return GatewayAddress(host=str(network.gateway if is_direct else network.host), knows_sources=is_direct)
+        host = str(network.gateway if is_direct else network.host)
+        return GatewayAddress(host=host, knows_sources=is_direct, warning=warning)
 
-    def _ensure_container(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> Way:
+    def _ensure_container(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> tuple[Way, str]:
         *pauses, last = _PAUSES
         for pause in pauses:
             try:
                 return self._try_to_ensure(spec, network, way)
-            except _OF_OTHERS:
+            except OF_OTHERS:
                 time.sleep(pause)
         time.sleep(last)
         return self._try_to_ensure(spec, network, way)
 
-    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> Way:
+    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> tuple[Way, str]:
+        """Which way agents come to it, and what is wrong where the one before it goes on in its place."""
         rows = self._containers.list()
         way = rows[0].way if rows else way
         image = spec.image or self._image
@@ -74,11 +84,29 @@ class Gateway:
             raise ImageMissingError(
                 f"The gateway's image {image} is not on the engine. Run `manage.py build_images gateway`."
             )
-        if image_id:
-            plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
-            if len(rows) != 1 or not rows[0].is_as_wanted(plan.made):
-                self._replace(plan)
-        return way
+        if not image_id:
+            return way, ""
+        plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
+        if len(rows) == 1 and rows[0].is_as_wanted(plan.made):
+            return way, ""
+        return way, self._try_to_replace(plan, rows)
+
+    def _try_to_replace(self, plan: Plan, rows: list[Row]) -> str:
+        """What is wrong where the one before it has to go on. Raises `EngineError` where there is none."""
+        failed = self._failed.get(plan.made)
+        if failed and time.monotonic() < failed[0] and _is_another_at_work(rows, plan):
+            return failed[1]
+        try:
+            put_in_place(self._connection, self._containers, plan)
+        except OF_OTHERS:
+            raise
+        except EngineRefusedError as error:
+            if not _is_another_at_work(self._containers.list(), plan):
+                raise
+            warning = f"The one that is to take its place does not start: {error} The one before it goes on."
+            self._failed = {plan.made: (time.monotonic() + TRY_AGAIN_AFTER, warning)}
+            return warning
+        return ""
 
     def inspect(self) -> Observation | None:
         row = next(iter(self._containers.list()), None)
@@ -122,24 +150,7 @@ class Gateway:
         with suppress(EngineError):
             self._lines.prepare(self._known_id or self._find(), until=until)
 
-    def _replace(self, plan: Plan) -> None:
-        """Everything is ready before the former one ends. Where the new one does not answer, the former one goes on."""
-        ensure_exit_network(self._connection, plan.network)
-        new = self._containers.make(plan)
-        former = [row for row in self._containers.list() if row.container_id != new]
-        for row in former:
-            self._containers.stop(row.container_id)
-        try:
-            self._containers.start(new)
-            self._containers.wait_for(new)
-        except _OF_OTHERS:
-            raise
-        except EngineError:
-            for row in former:
-                if row.is_running:
-                    logger.warning("The new gateway does not start. The former one goes on.")
-                    self._containers.stop(new)
-                    self._containers.start(row.container_id)
-            raise
-        for row in former:
-            self._containers.discard(row)
+
+def _is_another_at_work(rows: list[Row], plan: Plan) -> bool:
+    """One that fails at once looks as if it ran, each time that the engine has started it again."""
+    return any(row.is_at_work and row.made != plan.made for row in rows)

@@ -23,6 +23,9 @@ MADE_LABEL = "berth.gateway.made"
 WAY_LABEL = "berth.gateway.way"
 """The label that holds how agents come to it."""
 
+TURNS_LABEL = "berth.gateway.turns"
+"""The label of one that waits until its predecessor has ended, so that it may be started before that."""
+
 USER = 10002
 KEY_FILE = "gateway_key"
 STOP_TIMEOUT = 8
@@ -69,7 +72,7 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
         "Image": plan.image_id,
         "User": f"{USER}:{USER}",
         "Env": [f"{name}={value}" for name, value in sorted({**dict(spec.environment), **_listening(plan)}.items())],
-        "Labels": {**helper_labels(LABEL), MADE_LABEL: plan.made, WAY_LABEL: plan.way.value},
+        "Labels": {**helper_labels(LABEL), MADE_LABEL: plan.made, WAY_LABEL: plan.way.value, TURNS_LABEL: "1"},
         "StopSignal": "SIGTERM",
         "StopTimeout": STOP_TIMEOUT,
         **NO_TERMINAL,

@@ -60,6 +60,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.StillStoppingError(SENTENCE), 503, "still_stopping", {"Retry-After": "10"}),
     (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
+    (containers.GatewaySilentError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),

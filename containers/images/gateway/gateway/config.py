@@ -20,6 +20,9 @@ class Config:
     connections: int = 128
     """Connections that one address may have open at a time."""
 
+    last_answers: float = 2.0
+    """Seconds that answers of providers have to end when the gateway is stopped. Polls go on meanwhile."""
+
 
 def read_config(environment: Mapping[str, str] = os.environ) -> Config:
     """Raises ValueError for a number that is none."""
@@ -31,5 +34,6 @@ def read_config(environment: Mapping[str, str] = os.environ) -> Config:
         state=Path(environment.get("GATEWAY_STATE", default.state)),
         key_file=Path(environment.get("GATEWAY_KEY_FILE", default.key_file)),
         grace=float(environment.get("GATEWAY_GRACE", default.grace)),
+        last_answers=float(environment.get("GATEWAY_LAST_ANSWERS", default.last_answers)),
         connections=int(environment.get("GATEWAY_CONNECTIONS", default.connections)),
     )

@@ -4,7 +4,7 @@ apply     {version, entries: [...], void: [project, ...]}   →  {applied: {proj
 versions  {}                                                →  {versions: {project: {version, void}}}
 usage     {since}                                           →  {store, seq, rows, more}
 truth     {}                                                →  {began, seen: {project: ...}}
-ping      {}                                                →  {protocol}
+ping      {}                                                →  {protocol, ready}
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,8 +17,6 @@ from gateway.entries.fields import EntryError
 from gateway.entries.table import Change, Table
 from gateway.truth import Truth
 
-PROTOCOL = 1
-
 
 class Commands:
     def __init__(self, table: Table, ledger: Ledger, truth: Truth) -> None:
@@ -30,7 +28,6 @@ class Commands:
             "versions": self._versions,
             "usage": self._usage,
             "truth": self._tell_truth,
-            "ping": self._ping,
         }
 
     async def answer(self, message: object) -> dict[str, Any]:
@@ -60,9 +57,6 @@ class Commands:
 
     async def _tell_truth(self, _message: dict[str, Any]) -> dict[str, Any]:
         return self._truth.as_document()
-
-    async def _ping(self, _message: dict[str, Any]) -> dict[str, Any]:
-        return {"protocol": PROTOCOL}
 
 
 def _number(message: dict[str, Any], name: str) -> int:

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.control.commands import Commands
+from gateway.control.reception import Reception
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of a message: the entries of some thousand projects."""
@@ -15,13 +15,13 @@ LARGEST = 16 * 1024 * 1024
 logger = logging.getLogger(__name__)
 
 
-async def serve_control(socket: Path, commands: Commands) -> asyncio.Server:
+async def serve_control(socket: Path, reception: Reception) -> asyncio.Server:
     """Only the gateway's own user reaches the socket. One that an earlier process has left makes way."""
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while line := await _read_line(reader):
-                writer.write(await _answer(commands, line))
+                writer.write(await _answer(reception, line))
                 await writer.drain()
         writer.close()
 
@@ -43,14 +43,16 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
     return line if line.endswith(b"\n") else b""
 
 
-async def _answer(commands: Commands, line: bytes) -> bytes:
+async def _answer(reception: Reception, line: bytes) -> bytes:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         answer = {"ok": False, "error": "The message is no JSON."}
     else:
         try:
-            answer = await commands.answer(message)
+            answer = await reception.answer(message)
+        except ConnectionError:
+            raise
         except Exception as error:  # noqa: BLE001 - the connection is for all commands; what the error says could hold a credential
             logger.error("A command failed: %s", type(error).__name__)  # noqa: TRY400 - as above
             answer = {"ok": False, "error": "The gateway has failed over this message."}

@@ -7,6 +7,7 @@ import os
 import selectors
 import socket
 import sys
+import time
 
 SOCKET = "/run/gateway/control.sock"
 PIECE = 65536
@@ -14,21 +15,37 @@ PING = b'{"do":"ping"}\n'
 IDLE_FOR = 900
 """Seconds without a line, after which whoever keeps this program has gone without a word. The service keeps it for
 less."""
+STARTS_WITHIN = 3.0
+"""Seconds that a gateway which is just starting is waited for."""
+ASK_EVERY = 0.02
 UNREACHABLE = 3
 """Exit code: no gateway listens."""
 
 
 def main(arguments: list[str]) -> int:
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.connect(os.environ.get("GATEWAY_SOCKET", SOCKET))
-    except OSError:
+    is_ping = "--ping" in arguments
+    connection = _connect(time.monotonic() + (0 if is_ping else STARTS_WITHIN))
+    if connection is None:
         return UNREACHABLE
     with connection:
-        if "--ping" in arguments:
+        if is_ping:
             connection.settimeout(4)
             return _ping(connection)
         return _carry(connection)
+
+
+def _connect(until: float) -> socket.socket | None:
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(os.environ.get("GATEWAY_SOCKET", SOCKET))
+        except OSError:
+            connection.close()
+            if time.monotonic() >= until:
+                return None
+            time.sleep(ASK_EVERY)
+        else:
+            return connection
 
 
 def _ping(connection: socket.socket) -> int:
@@ -40,7 +57,7 @@ def _ping(connection: socket.socket) -> int:
 
 
 def _carry(connection: socket.socket) -> int:
-    """Ends when the gateway hangs up: after our end of input, when it has answered everything. Also when nobody speaks."""
+    """Ends when the gateway hangs up: after our end of input, when all is answered. Also when nobody speaks."""
     with selectors.DefaultSelector() as ready:
         ready.register(0, selectors.EVENT_READ)
         ready.register(connection, selectors.EVENT_READ)

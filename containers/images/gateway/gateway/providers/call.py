@@ -1,5 +1,6 @@
 """A call to a model provider: allowed, reserved, asked with the real key, passed on, counted."""
 
+import asyncio
 from dataclasses import dataclass
 
 import aiohttp
@@ -27,6 +28,7 @@ from gateway.truth import Truth
 LARGEST = 24 * 1024 * 1024
 LARGEST_SOUND = 26 * 1024 * 1024
 """Bytes: OpenAI takes sounds of 25 MB."""
+LOOK_EVERY = 0.02
 LEAST_ANSWER = 16
 """Tokens. An answer that would have to be shorter is not asked for."""
 
@@ -49,9 +51,19 @@ class ProviderCalls:
         self._truth = truth
         self._rates = rates
         self._memory = Memory()
+        self._is_over = False
+
+    async def bring_to_end(self, *, within: float) -> None:
+        """Waits for the answers under way, and begins no other."""
+        self._is_over = True
+        until = asyncio.get_running_loop().time() + within
+        while self._rates.is_any_open and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(LOOK_EVERY)
 
     async def answer(self, wish: Wish) -> web.StreamResponse:
         """Raises RefusedError before, and BrokenError after the answer has begun."""
+        if self._is_over:
+            raise RefusedError(Why.LATER, "The gateway is starting anew.", retry_after=1)
         with self._rates.count(wish.entry):
             if wish.call in (Call.LOOK, Call.COUNT):
                 return await self._look(wish)

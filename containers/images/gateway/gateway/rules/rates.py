@@ -25,6 +25,11 @@ class Rates:
         self._open: defaultdict[str, int] = defaultdict(int)
         self._busy_until: defaultdict[str, float] = defaultdict(float)
 
+    @property
+    def is_any_open(self) -> bool:
+        """Whether a call of anybody is under way."""
+        return any(self._open.values())
+
     @contextmanager
     def count(self, entry: Entry) -> Iterator[None]:
         """Counts a call while it lasts. Raises RefusedError for one too many."""

@@ -1,6 +1,7 @@
 """The rooms, put together."""
 
 import asyncio
+import errno
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ from gateway.budgets.disk import Disk
 from gateway.budgets.ledger import Ledger
 from gateway.config import Config
 from gateway.control.commands import Commands
+from gateway.control.reception import Reception
 from gateway.control.server import serve_control
 from gateway.entries.entry import Entry
 from gateway.entries.store import Store, read_keys
@@ -20,6 +22,7 @@ from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
 from gateway.rules.who import Grace
 from gateway.serving.door import Door
+from gateway.serving.turn import LOOK_EVERY, taken_turn
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
 from gateway.truth import Truth
@@ -27,36 +30,50 @@ from gateway.tunnels.tunnel import Tunnels
 
 IDLE_FOR = 65.0
 """Seconds that an agent's connection may be without a request, or with half of one's head."""
-LAST_ANSWERS_WITHIN = 2.0
-"""Seconds that answers may take to come to their end when the gateway is stopped."""
+LAST_WORDS_WITHIN = 0.25
+"""Seconds for all else, once nobody is let in any more."""
+ADDRESS_WITHIN = 60.0
+"""Seconds that it waits for its address."""
 
 
 @asynccontextmanager
 async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> AsyncIterator[int]:
     """Serves while the context is open, and yields the port. `now` is the clock by which days and months end.
 
+    Where another gateway is at work with the same state it waits until that one has ended.
+
     Raises OSError, and ValueError for a key that is none.
     """
-    store = Store(config.state / "entries", read_keys(config.key_file))
-    disk = Disk(config.state / "usage.sqlite3")
-    try:
-        ledger = Ledger(disk, now)
-        await ledger.open()
-        async with open_client() as client:
-            truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
-            table = Table(store)
-            telegram = TelegramCalls(client, polls, truth, ledger)
-            providers = ProviderCalls(client, ledger, truth, Rates(loop.time))
-            tunnels = Tunnels()
-            pace = Pace(config.connections / 2, loop.time)
-            door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
-            table.tell(Fence(door, polls, truth, tunnels).change)
-            async with _serve(config, door) as port, _control(config, Commands(table, ledger, truth)):
+    keys, reception = read_keys(config.key_file), Reception()
+    async with _control(config, reception), taken_turn(config.state):
+        disk = Disk(config.state / "usage.sqlite3")
+        try:
+            ledger = Ledger(disk, now)
+            await ledger.open()
+            async with _at_work(config, Table(Store(config.state / "entries", keys)), ledger, now, reception) as port:
                 yield port
-                polls.end_all()
-        ledger.close()
-    finally:
-        disk.close()
+            ledger.close()
+        finally:
+            disk.close()
+
+
+@asynccontextmanager
+async def _at_work(
+    config: Config, table: Table, ledger: Ledger, now: Callable[[], float], reception: Reception
+) -> AsyncIterator[int]:
+    async with open_client() as client:
+        truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
+        telegram = TelegramCalls(client, polls, truth, ledger)
+        providers = ProviderCalls(client, ledger, truth, Rates(loop.time))
+        tunnels = Tunnels()
+        pace = Pace(config.connections / 2, loop.time)
+        door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
+        table.tell(Fence(door, polls, truth, tunnels).change)
+        async with _serve(config, door, polls) as port:
+            reception.open(Commands(table, ledger, truth))
+            yield port
+            reception.close()
+            await providers.bring_to_end(within=config.last_answers)
 
 
 class Fence:
@@ -80,7 +97,7 @@ class Fence:
 
 
 @asynccontextmanager
-async def _serve(config: Config, door: Door) -> AsyncIterator[int]:
+async def _serve(config: Config, door: Door, polls: Polls) -> AsyncIterator[int]:
     server = GuardedServer(
         door,
         most=config.connections,
@@ -92,22 +109,35 @@ async def _serve(config: Config, door: Door) -> AsyncIterator[int]:
         max_line_size=8190,
         max_field_size=8190,
     )
-    listening = await asyncio.get_running_loop().create_server(
-        server, config.host, config.port, backlog=1024, reuse_address=True
-    )
+    listening = await _listen(server, config)
     try:
         yield listening.sockets[0].getsockname()[1]
     finally:
         listening.close()
-        server.pre_shutdown()
-        await server.shutdown(LAST_ANSWERS_WITHIN)
+        server.pre_shutdown()  # before its poll ends, so that nobody polls again on the same connection
+        polls.end_all()
+        await server.shutdown(LAST_WORDS_WITHIN)
+
+
+async def _listen(server: GuardedServer, config: Config) -> asyncio.Server:
+    """Its address comes with its network, which a successor joins when its predecessor has left it."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + ADDRESS_WITHIN
+    while True:
+        try:
+            return await loop.create_server(server, config.host, config.port, backlog=1024, reuse_address=True)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL or loop.time() >= until:
+                raise
+            await asyncio.sleep(LOOK_EVERY)
 
 
 @asynccontextmanager
-async def _control(config: Config, commands: Commands) -> AsyncIterator[None]:
-    server = await serve_control(config.socket, commands)
+async def _control(config: Config, reception: Reception) -> AsyncIterator[None]:
+    server = await serve_control(config.socket, reception)
     try:
         yield
     finally:
+        reception.close()
         server.close()
         config.socket.unlink(missing_ok=True)

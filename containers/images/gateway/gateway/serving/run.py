@@ -23,6 +23,8 @@ def main() -> None:
     raise_file_limit()
     try:
         uvloop.run(serve(read_config()))
+    except asyncio.CancelledError:
+        logger.info("stopped before it was at work")
     except (OSError, ValueError) as error:
         logger.critical("The gateway cannot start: %s", error)
         sys.exit(MISCONFIGURED)
@@ -35,11 +37,20 @@ def raise_file_limit() -> None:
 
 
 async def serve(config: Config) -> None:
-    """Runs until SIGTERM. Raises OSError and ValueError where it cannot start."""
-    is_over = asyncio.Event()
+    """Runs until SIGTERM. Raises OSError and ValueError where it cannot start, and CancelledError where it is ended
+    before it is at work."""
+    is_over, opening = asyncio.Event(), asyncio.current_task()
+
+    def end() -> None:
+        is_over.set()
+        if opening is not None and not is_at_work:
+            opening.cancel()
+
+    is_at_work = False
     for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, is_over.set)
+        asyncio.get_running_loop().add_signal_handler(name, end)
     async with open_gateway(config) as port:
+        is_at_work = True
         logger.info("listening on port %s", port)
         await is_over.wait()
     logger.info("stopped")

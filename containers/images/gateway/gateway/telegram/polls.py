@@ -21,11 +21,14 @@ class Poll:
 class Polls:
     def __init__(self) -> None:
         self._current: dict[str, Poll] = {}
+        self._is_closed = False
 
     @asynccontextmanager
     async def take(self, bot: str, project: str) -> AsyncIterator[Poll]:
         """This poll is the bot's current one. The one before it has ended when this returns."""
         poll = Poll(project)
+        if self._is_closed:
+            self._end([poll])
         before = self._current.get(bot)
         self._current[bot] = poll
         try:
@@ -43,7 +46,8 @@ class Polls:
         self._end(poll for poll in self._current.values() if poll.project == project)
 
     def end_all(self) -> None:
-        """Ends every poll, with an empty result: the gateway is stopped, and agents ask its successor."""
+        """Ends every poll, also later ones, with an empty result: the gateway ends, and agents ask its successor."""
+        self._is_closed = True
         self._end(self._current.values())
 
     @staticmethod

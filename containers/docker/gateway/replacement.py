@@ -1,0 +1,62 @@
+"""Puts a gateway in the place of another one, which goes on until the new one has only to take over."""
+
+import logging
+
+from containers.docker.gateway.containers import GatewayContainers, Row
+from containers.docker.gateway.networks import ensure_exit_network
+from containers.docker.gateway.payload import Plan, Way
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError
+from containers.errors import EngineError, GatewaySilentError, NameTakenError
+
+OF_OTHERS = (NameTakenError, ConflictError, MissingError)
+"""What comes of several that make the same gateway at the same time. One look later there is one."""
+
+logger = logging.getLogger(__name__)
+
+
+def put_in_place(connection: Connection, containers: GatewayContainers, plan: Plan) -> None:
+    """May be broken off after each step, and done by several at once. Raises `EngineError`.
+
+    Where the new one does not answer, the former one goes on.
+    """
+    ensure_exit_network(connection, plan.network)
+    new = containers.make(plan)
+    rows = containers.list()
+    former = [row for row in rows if row.container_id != new]
+    at_work = [row for row in former if row.is_at_work]
+    if any(row.container_id == new and row.is_restarting for row in rows):
+        containers.stop(new)  # the engine would wait longer and longer before it starts it again
+    if plan.way is Way.PASSAGE and at_work and all(row.takes_turns for row in former):
+        _let_wait(containers, new, rows)
+    try:
+        for row in former:
+            containers.stop(row.container_id)
+        containers.join(new, plan)
+        containers.start(new)
+        containers.wait_for(new)
+    except OF_OTHERS:
+        raise
+    except EngineError:
+        for row in at_work:
+            logger.warning("The new gateway does not start. The former one goes on.")
+            containers.stop(new)
+            containers.start(row.container_id)
+        raise
+    for row in former:
+        containers.discard(row)
+
+
+def _let_wait(containers: GatewayContainers, new: str, rows: list[Row]) -> None:
+    """Starts the new one beside the one at work. Raises `EngineError`, and then the other one was not touched.
+
+    It has the agents' network, and so the gateway's address, when nobody else has it any more.
+    """
+    if not any(row.container_id == new and row.is_running for row in rows):
+        containers.leave(new)
+        containers.start(new)
+    try:
+        containers.wait_for(new, is_at_work=False)
+    except GatewaySilentError:
+        containers.stop(new)
+        raise
