@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from containers.agent_contract import STATUS_FILE, STATUS_MARK
 from containers.docker_api.image_build import AGENT_BASE, IMAGES, BuildContext
+from tests.agents.forking import Forked, fork_agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
@@ -44,18 +45,28 @@ class Agent:
         }
         self.lines: list[str] = []
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[str] | Forked | None = None
         self._reader: threading.Thread | None = None
 
-    def start(self, **env: str) -> Self:
-        """Start it, also again: its data stay, its output begins anew."""
+    def start(self, *, anew: bool = False, **env: str) -> Self:
+        """Start it, also again: its data stay, its output begins anew.
+
+        What Python reads when it starts, and what libraries read when they are imported, needs `anew`: a Python of its
+        own, as in its container. Else the libraries are there already.
+        """
         self.env.update(env)
         for name in ("secrets", "data", "run"):
             (self.directory / name).mkdir(exist_ok=True)
         for name, value in self.secrets.items():
             (self.directory / "secrets" / name).write_text(value)
         self.lines = []
-        self._process = subprocess.Popen(
+        self._process = self._start_python() if anew else fork_agent(self._whole_env())
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
+        return self
+
+    def _start_python(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
             [sys.executable, "-m", "assistant"],
             env=self._whole_env(),
             stdout=subprocess.PIPE,
@@ -63,9 +74,6 @@ class Agent:
             stdin=subprocess.DEVNULL,
             text=True,
         )
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
-        self._reader.start()
-        return self
 
     def _whole_env(self) -> dict[str, str]:
         """Nothing of the test's own environment but what Python needs, so that no proxy or key of it gets in."""
@@ -73,7 +81,7 @@ class Agent:
         places = {f"AGENT_{name.upper()}_DIR": str(self.directory / name) for name in ("secrets", "data", "run")}
         return kept | places | {"PYTHONPATH": str(self.image), "PYTHONUNBUFFERED": "1"} | self.env
 
-    def _read(self, process: "subprocess.Popen[str]") -> None:
+    def _read(self, process: "subprocess.Popen[str] | Forked") -> None:
         assert process.stdout is not None
         for line in process.stdout:
             with self._lock:

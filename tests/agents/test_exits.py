@@ -20,7 +20,7 @@ def ends(agent: Agent, exit_code: int, code: str) -> None:
 @pytest.mark.parametrize("wrong", ["987654:unknown-to-telegram-but-well-formed", "not a token", "123", "1:ä\n"])
 def test_20_a_token_that_telegram_rejects(agent: Agent, wrong: str) -> None:
     agent.secrets["telegram_bot_token"] = wrong
-    ends(agent.start(), 20, "telegram_token")
+    ends(agent.start(anew=True), 20, "telegram_token")
 
 
 def test_20_a_token_revoked_while_running(agent: Agent, telegram: FakeTelegram, token: str) -> None:
@@ -154,6 +154,6 @@ def test_0_on_sigterm_and_an_apology_while_the_model_still_thinks(
 
 
 def test_0_on_sigterm_before_it_has_begun(agent: Agent) -> None:
-    agent.start().wait_for("starting")
+    agent.start(anew=True).wait_for("starting")
     assert agent.stop() == 0, agent.output
     assert agent.statuses[-1]["state"] == "stopped"

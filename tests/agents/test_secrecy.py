@@ -27,7 +27,7 @@ def test_a_whole_life_at_debug_level_names_no_credential(
 ) -> None:
     key = agent.secrets["agent_api_key"] = f"{prefix}CANARYkeyCANARYkeyCANARY"
     provider.add_key(key)
-    agent.start(**LOUD).wait_for("running")
+    agent.start(anew=True, **LOUD).wait_for("running")
     assert "DEBUG" in agent.output
     ask("Hello?")
     provider.reject(key)
@@ -42,10 +42,10 @@ def test_a_whole_life_at_debug_level_names_no_credential(
 
 def test_rejected_credentials_are_not_named(agent: Agent, tmp_path: Path) -> None:
     agent.secrets["agent_api_key"] = "sk-CANARYwrongkeyCANARY"
-    assert agent.start(**LOUD).wait_for_exit() == 30
+    assert agent.start(anew=True, **LOUD).wait_for_exit() == 30
     assert_silent(agent, tmp_path)
     agent.secrets["telegram_bot_token"] = "123456789:CANARYwrongtokenCANARYwrongtoken"
-    assert agent.start(**LOUD).wait_for_exit() == 20
+    assert agent.start(anew=True, **LOUD).wait_for_exit() == 20
     assert_silent(agent, tmp_path)
 
 
@@ -60,7 +60,7 @@ def test_a_crash_names_no_credential(agent: Agent, tmp_path: Path) -> None:
         f"from pathlib import Path\nraise RuntimeError([Path(p).read_text() for p in {[str(s) for s in secrets]!r}])\n"
     )
     path = f"{tmp_path / 'broken'}:{agent.image}"
-    assert agent.start(PYTHONPATH=path).wait_for_exit() == 1
+    assert agent.start(anew=True, PYTHONPATH=path).wait_for_exit() == 1
     assert "RuntimeError" in agent.output
     assert agent.file["code"] == "crash"
     assert_silent(agent, tmp_path)
