@@ -27,7 +27,7 @@ def test_no_number_on_the_engine_is_given_again(
     way: str, number: int, some: Some, api: APIClient, engine: MemoryEngine, settings: Any
 ) -> None:
     cells = [(None, ("as they are", as_they_are)), *product([BASE], STATES.items())]
-    for base, (state, stage) in some(cells, one_in=2, first=number + list(WAYS).index(way)):
+    for base, (state, stage) in some(cells, one_in=3, first=number + list(WAYS).index(way)):
         settings.BERTH_UID_BASE = base
         engine.reset()
         restore(next_uid=None, without=list(Project.objects.all()))

@@ -132,7 +132,7 @@ def test_a_retry_waits_no_longer_than_for_the_project(
 ) -> None:
     settings.BERTH_GATEWAY = when != OFF
     failures = DEPLOYS[deploy]
-    for point in some(range(100), one_in=3, first=list(DEPLOYS).index(deploy) + (first == "a round")):
+    for point in some(range(100), one_in=4, first=list(DEPLOYS).index(deploy) + (first == "a round")):
         start_over(engine, failures)
         with killed_at(point, engine, when) as reaper:
             with suppress(Killed):

@@ -30,7 +30,7 @@ from tests.projects.services.crowd import Crowd
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", API)
 def test_few_requests_of_one_user_wait(alice: User, bobs: APIClient, engine: MemoryEngine, name: str) -> None:
     verb, send = API[name]
