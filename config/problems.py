@@ -58,6 +58,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.NoCapacityError: Row(503, "no_capacity", retry_after=60),
     projects.DiskFullError: Row(409, "disk_full"),
     projects.BotInUseError: Row(409, "bot_in_use"),
+    projects.PairingUnknownError: Row(409, "pairing_unknown"),
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),

@@ -3,8 +3,11 @@
 Standard library only: the build adds this very file to every image, where it is the module `agent_contract`.
 """
 
+import base64
+import hmac
 import re
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 CONTRACT_VERSION = 1
 """Stands in the image's label `berth.agent.contract` and as `v` in every report."""
@@ -44,6 +47,7 @@ HEALTHY_FOR = 90
 class SecretFile(StrEnum):
     TELEGRAM_BOT_TOKEN = "telegram_bot_token"  # noqa: S105 - the name of a file
     AGENT_API_KEY = "agent_api_key"
+    PAIRING_SECRET = "pairing_secret"  # noqa: S105 - the name of a file; only where the agent is to pair people
 
 
 class Variable(StrEnum):
@@ -117,6 +121,41 @@ PROBLEMS_OF_EXIT = {
 
 FATAL_EXIT_CODES = frozenset(PROBLEMS_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
 """Exits after which another start cannot help: a credential, the model or the configuration is wrong."""
+
+
+class PairingKind(StrEnum):
+    """What a pairing code does for the person who sends it first."""
+
+    OWNER = "o"
+    """Pairs them, while nobody is paired."""
+    ADD = "a"
+    """Pairs them as well."""
+    REPLACE = "r"
+    """Pairs them in the place of everybody, and voids all codes with a lower number."""
+
+
+class PairingCode(NamedTuple):
+    """Counts once, before `expires` (Unix time in seconds). Each kind has the numbers of the project for itself."""
+
+    kind: PairingKind
+    number: int
+    expires: int
+
+    def sign(self, secret: str) -> str:
+        """What `https://t.me/<bot>?start=` takes: at most 64 characters of A-Z, a-z, 0-9, _ and -."""
+        facts = f"{self.kind}{self.number}-{self.expires}"
+        digest = hmac.digest(secret.encode(), f"berth pairing {facts}".encode(), "sha256")
+        return f"{facts}-{base64.urlsafe_b64encode(digest[:16]).decode().rstrip('=')}"
+
+
+def read_pairing_code(text: str, secret: str) -> PairingCode | None:
+    """The code that was signed with this secret, in exactly these characters. None for anything else."""
+    found = re.fullmatch(r"([oar])([0-9]{1,10})-([0-9]{1,11})-[A-Za-z0-9_-]{22}", text)
+    if found is None:
+        return None
+    code = PairingCode(PairingKind(found[1]), int(found[2]), int(found[3]))
+    return code if hmac.compare_digest(code.sign(secret), text) else None
+
 
 REDACTED = "[redacted]"
 

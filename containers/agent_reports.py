@@ -15,6 +15,9 @@ from containers.agent_contract import (
 from containers.agent_text import clean
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
+MOST_PEOPLE = 1_000_000
+"""With whom an agent may say that it is paired."""
+
 _MARK = STATUS_MARK.encode()
 _STATES = frozenset(AgentState)
 _HEALTH_OF_REPORTS = {
@@ -43,6 +46,7 @@ def parse_report(text: bytes | str) -> AgentReport | None:
         state=state,
         code=_plain(report.get("code"), LONGEST_CODE),
         detail=_plain(report.get("detail"), LONGEST_DETAIL),
+        paired=_count(report.get("paired")),
     )
 
 
@@ -78,6 +82,13 @@ def parse_time(text: str) -> datetime | None:
         return at.astimezone(UTC) if at.year > 1 and at.tzinfo else None
     except (ValueError, OverflowError):
         return None
+
+
+def _count(value: object) -> int | None:
+    """The number, where it is one of people that there may be. None for anything else, `true` among it."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= MOST_PEOPLE else None
 
 
 def _plain(value: object, longest: int) -> str:

@@ -25,8 +25,7 @@ USER_LABEL = "berth.user"
 there was this label lacks it."""
 
 QUARANTINE_LABEL = "berth.quarantined"
-"""The label of a container that only holds on to the state of an agent that no project is known for. Its value is the
-time since when."""
+"""The label of a container that only holds on to the state of an agent of no known project: the time since when."""
 
 
 class ContainerState(StrEnum):
@@ -50,11 +49,12 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """The newest `AGENT-STATUS` of an agent: `state` is starting, running, degraded, failed or stopped."""
+    """The newest `AGENT-STATUS` of an agent. `paired` is how many people it is paired with; None: it does not say."""
 
     state: str
     code: str = ""
     detail: str = ""
+    paired: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,7 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
             "address",
             "is_behind_gateway",
             "polled_at",
+            "agent_paired",
         ),
         "started_at",
         *("finished_at", "observed_at", "trouble_of_the_watcher", "created_at", "updated_at"),

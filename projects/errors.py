@@ -57,6 +57,10 @@ class OperationLostError(ProjectError):
     """A stop or a deletion has taken the project from this operation."""
 
 
+class PairingUnknownError(ProjectError):
+    """The agents of this type do not pair with people."""
+
+
 class UnknownRunError(ProjectError):
     """No log of a run of this number is kept."""
 

@@ -65,16 +65,20 @@ def running_trial() -> Iterator[Trial]:
         stack.callback(remove_leftovers, environment)
         stack.callback(service.interrupt_if_running)
         service.start()
-        deploy(service, bot_token, provider_key)
-        yield Trial(service, telegram, bot_token)
+        link = deploy(service, bot_token, provider_key)
+        trial = Trial(service, telegram, bot_token)
+        trial.ask(f"/start {link.partition('?start=')[2]}")  # pairs the terminal with the agent
+        yield trial
 
 
-def deploy(service: Service, bot_token: str, provider_key: str) -> None:
+def deploy(service: Service, bot_token: str, provider_key: str) -> str:
+    """Returns the link by which its owner pairs."""
     login = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
     body = {"name": "Try-out", "telegramToken": bot_token, "apiKey": provider_key}
     answer = service.call("POST", "/api/projects?wait=30", body, login.json["token"])
     if answer.status != 201 or answer.json["status"] != "running":
         raise SystemExit(f"The agent does not run: {answer.text}")
+    return str(answer.json["bot"]["url"])
 
 
 def chat(trial: Trial) -> None:

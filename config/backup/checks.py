@@ -24,7 +24,7 @@ SECRET_COLUMNS = {
     "projects.keycheck": ("ciphertext",),
     "projects.project": (
         *("telegram_token_ciphertext", "api_key_ciphertext"),
-        *("virtual_token_ciphertext", "virtual_key_ciphertext"),
+        *("virtual_token_ciphertext", "virtual_key_ciphertext", "pairing_secret_ciphertext"),
     ),
     "accounts.secondfactor": ("secret_ciphertext",),
 }

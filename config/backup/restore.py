@@ -31,6 +31,9 @@ from projects.models import Installation, Project
 
 IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
 
+UNSEEN = 1000
+"""More pairing codes than somebody makes for one project between a backup and its restore."""
+
 Say = Callable[[str], None]
 
 
@@ -121,8 +124,8 @@ def settle_rows() -> None:
     """What was so when the backup was made and is not so any more.
 
     Everybody signs in anew: sessions that were ended since would go on. What no agent is seen to run yet counts for
-    nothing against it.
+    nothing against it. Pairing codes get numbers that no agent has seen, since it takes each number once.
     """
     User.objects.update(session_version=F("session_version") + 1)
     Installation.objects.update(held_because="", held_since=None)
-    Project.objects.update(recreated_at=None)
+    Project.objects.update(recreated_at=None, pairing_number=F("pairing_number") + UNSEEN)

@@ -55,11 +55,17 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
             IdempotencyRecord.objects.filter(pk=decision.record_id, answer__in=("", GONE)).delete()
         raise
     record = IdempotencyRecord.objects.filter(pk=decision.record_id)
-    if not record.filter(answer="").update(answer=json.dumps(answer)):
+    if not record.filter(answer="").update(answer=json.dumps(_without_link(answer))):
         # Another request with this key has answered since the project was there.
         stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
         return Answer(json.loads(stored), is_replay=True) if stored else Answer(answer, is_replay=False)
     return Answer(answer, is_replay=False)
+
+
+def _without_link(answer: dict[str, Any]) -> dict[str, Any]:
+    """A link that pairs somebody with an agent is stored nowhere."""
+    bot = answer.get("bot")
+    return answer | {"bot": bot | {"url": bot["url"].partition("?")[0]}} if bot else answer
 
 
 def _decide(*, owner: User, key: str, body: Any) -> _Decision:

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from accounts.api.fields import VISIBLE, NameField, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.agent_settings import check_settings
+from projects.api.bot_serializer import BotSerializer
 from projects.api.budget_serializers import OwnBudgetSerializer, UsageInShortSerializer
 from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
 from projects.api.disk_serializer import DiskSerializer
@@ -33,12 +34,6 @@ class ProjectSerializer(serializers.Serializer[Snapshot]):
     status = serializers.ChoiceField(choices=Status.choices, read_only=True)
     plan = serializers.CharField(source="project.plan_id", read_only=True)
     created_at = serializers.DateTimeField(source="project.created_at", read_only=True)
-
-
-class BotSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
-    username = serializers.CharField(help_text="Empty where Telegram did not answer.")
-    url = serializers.CharField(help_text="https://t.me/…, or empty as well.")
 
 
 class StatusReasonSerializer(serializers.Serializer[Any]):

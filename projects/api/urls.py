@@ -7,6 +7,7 @@ from projects.api.bulk_control import BulkControlView
 from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
 from projects.api.event_viewsets import EventsView
 from projects.api.memory_viewsets import ProjectMemoryViewSet
+from projects.api.pairing_viewsets import ProjectPairingViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
 from projects.api.shortcuts import detail_shortcut, list_shortcut
 from projects.api.usage_viewsets import ProjectUsageView
@@ -24,6 +25,7 @@ urlpatterns = [
     path("projects/<str:id>/events", ProjectReportsViewSet.as_view({"get": "events"}), name="project-events"),
     path("projects/<str:id>/logs", ProjectLogsView.as_view({"get": "logs"}), name="project-logs"),
     path("projects/<str:id>/memory", ProjectMemoryViewSet.as_view({"delete": "destroy"}), name="project-memory"),
+    path("projects/<str:id>/pairing", ProjectPairingViewSet.as_view({"post": "create"}), name="project-pairing"),
     path("projects/<str:id>/runs", ProjectReportsViewSet.as_view({"get": "runs"}), name="project-runs"),
     path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("projects/<str:id>/usage", ProjectUsageView.as_view({"get": "usage"}), name="project-usage"),

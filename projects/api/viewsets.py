@@ -33,7 +33,6 @@ from projects.errors import ProjectGoneError
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
-from projects.rules.statuses import Status
 from projects.rules.traits import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
@@ -84,7 +83,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         headers = {"Location": reverse("project", args=[answer.body["id"]])}
         if answer.is_replay:
             headers[REPLAYED.name] = "true"
-            answer.body["status"] = self._status_now(UUID(answer.body["id"]), wait)
+            answer.body.update(self._now(UUID(answer.body["id"]), wait))
         return Response(answer.body, status=201, headers=headers)
 
     @describe(
@@ -180,12 +179,14 @@ class ProjectViewSet(OwnProjectsViewSet):
             return Response(show_detail(snapshot), status=202)
         return Response(show_detail(self.settle(project, wait) if wait else snapshot))
 
-    def _status_now(self, project_id: UUID, wait: int) -> Status:
+    def _now(self, project_id: UUID, wait: int) -> dict[str, Any]:
+        """What an answer of before has to say anew: the status, and a link that pairs its owner, which is not kept."""
         project = self.get_queryset().filter(id=project_id).first()
         if project is None:
             raise ProjectGoneError
         refresh([project])
-        return self.settle(project, wait).status
+        snapshot = self.settle(project, wait)
+        return {"status": snapshot.status, "bot": snapshot.project.bot}
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """The caller's projects, or those of the page that the request asks for, and the headers of that page."""

@@ -43,7 +43,8 @@ class ProjectForm(forms.Form):
     model = text_field("As its provider spells it. Empty: the agent's own choice.", autocomplete="off")
     instructions = text_field("How it is to behave, in your own words.", rows=5)
     allowed_users = text_field(
-        "Telegram user ids or @usernames, one on each line. Empty: it answers everybody, at your expense.",
+        "Telegram user ids or @usernames, one on each line: they need no link to pair. * alone: it answers everybody, "
+        "at your expense.",
         rows=3,
         autocomplete="off",
         spellcheck="false",

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.dashboard import list_views, memory_views, usage_views, views
+from projects.dashboard import list_views, memory_views, pairing_views, usage_views, views
 
 app_name = "projects"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/usage", usage_views.show_usage, name="usage"),
     path("projects/<uuid:project_id>/usage.csv", usage_views.download_usage, name="usage-csv"),
     path("projects/<uuid:project_id>/budget", usage_views.change_budget, name="budget"),
+    path("projects/<uuid:project_id>/people", pairing_views.pair, name="pairing"),
     path("projects/<uuid:project_id>/memory", memory_views.clear_project_memory, name="memory"),
     path("projects/<uuid:project_id>/delete", views.remove_project, name="delete"),
 ]

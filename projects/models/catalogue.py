@@ -145,6 +145,11 @@ class AgentType(CatalogueRow, LimitsReach):
         default=dict, blank=True, validators=[check_is_schema], help_text="JSON Schema of a project's settings."
     )
     min_memory_mb = models.PositiveIntegerField("minimum memory (MB)", default=128)
+    pairs_people = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether its image checks pairing codes: new projects then answer nobody but whom their owner pairs.",
+    )
     stop_timeout = models.PositiveIntegerField(
         default=15,
         validators=[MinValueValidator(1), MaxValueValidator(60)],

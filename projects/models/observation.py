@@ -74,9 +74,10 @@ class Observed(models.Model):
         return values | self._reported_values(seen, same=same)
 
     @staticmethod
-    def _reported_values(seen: Observation, *, same: bool) -> dict[str, str]:
+    def _reported_values(seen: Observation, *, same: bool) -> dict[str, Any]:
         if seen.report is not None:
-            return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40]}
+            paired = {} if seen.report.paired is None else {"agent_paired": seen.report.paired}
+            return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40], **paired}
         if seen.health == Health.HEALTHY:  # by the agent contract, only a running agent is healthy
             return {"agent_state": "running", "agent_code": ""}
         return {} if same else {"agent_state": "", "agent_code": ""}

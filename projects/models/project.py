@@ -23,11 +23,11 @@ from projects.models.ended import Ended
 from projects.models.event import Actor, Event
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
+from projects.models.pairing import PairsPeople
 from projects.models.reconciliation import Reconciled
 from projects.models.reserved_memory import ReservesMemory
 from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
-from projects.rules.bot import Bot, describe_bot
 from projects.rules.derivation import derive_status
 from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired, Facts
@@ -63,7 +63,17 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class Project(
-    Claimable, Credentialed, Observed, Ended, Reconciled, RunsAsUser, Measured, ReservesMemory, BehindGateway, RowFacts
+    Claimable,
+    Credentialed,
+    Observed,
+    Ended,
+    Reconciled,
+    RunsAsUser,
+    Measured,
+    ReservesMemory,
+    BehindGateway,
+    PairsPeople,
+    RowFacts,
 ):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
@@ -155,10 +165,6 @@ class Project(
             for field in ENDING:
                 values.pop(field, None)
         return values | (self.last_end() if self.ended_at is not None else {})
-
-    @property
-    def bot(self) -> Bot | None:
-        return describe_bot(self.bot_id, self.bot_username)
 
     @property
     def reason(self) -> Reason | None:

@@ -89,7 +89,8 @@ _OF_GATEWAY = {"address", "entry_version", "sees_from", "budget_refused_at"}
 _FIELDS = tuple(
     field.attname
     for field in Project._meta.concrete_fields
-    if not (field.attname.endswith("_ciphertext") or field.attname in _OF_GATEWAY)
+    if field.attname not in _OF_GATEWAY
+    and (field.attname == "pairing_secret_ciphertext" or not field.attname.endswith("_ciphertext"))
 )
 _SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields if not field.attname.endswith("_told"))
 _PERMISSIONS = ("agent_type__egress", "agent_type__allowed_models", "plan__allowed_models")

@@ -15,9 +15,18 @@ class Bot(TypedDict):
     id: int
     username: str
     url: str
+    paired: int | None
 
 
-def describe_bot(bot_id: int | None, username: str) -> Bot | None:
+def describe_bot(bot_id: int | None, username: str, *, code: str = "", paired: int | None = None) -> Bot | None:
+    """With a pairing code the address is the one-time link."""
     if bot_id is None:
         return None
-    return Bot(id=bot_id, username=username, url=f"https://t.me/{username}" if username else "")
+    return Bot(id=bot_id, username=username, url=address_of(username, code), paired=paired)
+
+
+def address_of(username: str, code: str = "") -> str:
+    """Empty where the name is not known."""
+    if not username:
+        return ""
+    return f"https://t.me/{username}" + (f"?start={code}" if code else "")

@@ -19,11 +19,11 @@ OWN_SETTINGS: dict[str, Any] = {
         "allowed_users": {
             "type": "array",
             "maxItems": 1000,
-            "description": "Telegram user ids or @usernames; nobody else is answered.",
+            "description": "Telegram user ids or @usernames, who need no pairing; * is everybody.",
             "items": {
                 "anyOf": [
                     {"type": "integer", "minimum": 1, "maximum": 10**18},
-                    {"type": "string", "pattern": "^([0-9]{1,18}|@[A-Za-z0-9_]{3,64})$"},
+                    {"type": "string", "pattern": r"^([0-9]{1,18}|@[A-Za-z0-9_]{3,64}|\*)$"},
                 ]
             },
         },

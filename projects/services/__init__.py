@@ -9,11 +9,13 @@ from projects.services.control import control_project
 from projects.services.creation import check_creation, create_project
 from projects.services.deletion import delete_project
 from projects.services.new_project import NewProject
+from projects.services.pairing import PairingLink, make_pairing_link
 from projects.services.suspension import lift_suspension, suspend_project
 from projects.services.update import ProjectChange, update_project
 
 __all__ = [
     "NewProject",
+    "PairingLink",
     "ProjectChange",
     "check_creation",
     "clear_memory",
@@ -21,6 +23,7 @@ __all__ = [
     "create_project",
     "delete_project",
     "lift_suspension",
+    "make_pairing_link",
     "suspend_project",
     "update_project",
 ]

@@ -87,7 +87,11 @@ def check_may_be_cleared(project: Project) -> None:
 
 
 def _claim(project: Project, *, starts: bool) -> Claim | None:
-    """What failed before is forgotten only once the memory is gone: until then the agent must not run."""
+    """What failed before is forgotten only once the memory is gone: until then the agent must not run.
+
+    Which codes were used is forgotten as well, so that a new secret has to void them all.
+    """
+    pairing = project.encrypt_pairing_secret(in_force_from=project.generation + 1) if project.pairs else {}
     with transaction.atomic():
         reserved = reserve_memory(project_id=project.pk, plan=project.plan) if starts else {}
         return project.claim(
@@ -96,6 +100,7 @@ def _claim(project: Project, *, starts: bool) -> Claim | None:
             unchanged=True,
             unless_suspended=True,
             **reserved,
+            **pairing,
         )
 
 

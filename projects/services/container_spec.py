@@ -38,7 +38,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         labels=labels_of(project),
         generation=project.generation,
         environment=_environment(project, place),
-        secrets={file.value: value for file, value in secrets.items() if value},
+        secrets={file.value: value for file, value in secrets.items() if value} | _pairing_secret(project),
         memory=project.memory,
         nano_cpus=project.plan.nano_cpus,
         pids=project.plan.pids,
@@ -55,6 +55,12 @@ def _virtual_secrets(project: Project, real: Mapping[SecretFile, str]) -> dict[S
     """In the same files, for each credential that there is."""
     fields = {SecretFile.TELEGRAM_BOT_TOKEN: VIRTUAL_TOKEN, SecretFile.AGENT_API_KEY: VIRTUAL_KEY}
     return {file: project.decrypt_virtual(field) for file, field in fields.items() if real[file]}
+
+
+@sensitive_variables()
+def _pairing_secret(project: Project) -> dict[str, str]:
+    secret = project.decrypt_pairing_secret()
+    return {SecretFile.PAIRING_SECRET.value: secret} if secret else {}
 
 
 def labels_of(project: Project) -> dict[str, str]:

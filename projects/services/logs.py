@@ -124,7 +124,8 @@ def redact_again(project: Project, lines: Iterable[str]) -> Iterator[str]:
 def _redactor(project: Project) -> Redactor:
     """Of the real credentials and of the virtual ones: an agent may have either, since its start or from before."""
     real = [project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY)]
-    return Redactor([*real, *(project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY))])
+    virtual = [project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY)]
+    return Redactor([*real, *virtual, project.decrypt_pairing_secret()])
 
 
 def _show(line: bytes, redactor: Redactor) -> str:

@@ -62,4 +62,6 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         **{f"own_{name}": limit for name, limit in wanted.budget.items()},
     )
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
+    if wanted.agent_type.pairs_people:
+        vars(project).update(project.encrypt_pairing_secret(in_force_from=claim.generation))
     return project

@@ -29,6 +29,7 @@ from projects.services.gateway import Telling, leave_gateway, prepare, tell
 from projects.services.gateway_place import Place
 from projects.services.gateway_way import about_to_tell
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
+from projects.services.pairing_secret import ensure_pairing_secret
 from projects.services.runs import keep_run
 
 ADDRESSES = 4
@@ -46,6 +47,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         if agents_are_barred():
             raise FirewallMissingError
         _ensure_user(project)
+        ensure_pairing_secret(project)
         place, seen = _deploy_somewhere(project, claim)
     except SupersededError:
         raise operation_lost(project) from None

@@ -12,7 +12,7 @@ from tests.fakes.engine import MemoryEngine
 
 FAULTS = (Path(__file__).parent / "faults.js").read_text()
 
-BELOW = ("", "/change", "/delete", "/usage", "/budget")
+BELOW = ("", "/change", "/delete", "/usage", "/budget", "/people")
 """The pages of a project."""
 
 

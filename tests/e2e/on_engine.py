@@ -26,3 +26,9 @@ def used(service: Service, token: str, project: str) -> Any:
     """The project's detail, as soon as the watcher has read what the agent has used."""
     detail = service.call("GET", f"/api/projects/{project}", token=token).json
     return detail if detail["usage"]["today"]["requests"] >= 4 else None
+
+
+def is_paired(service: Service, token: str, project: str, link: str) -> bool:
+    """Whether the agent has told that somebody has paired with it, so that there is no link to do so any more."""
+    bot = service.call("GET", f"/api/projects/{project}", token=token).json["bot"]
+    return (bot["url"], bot["paired"]) == (link, 1)

@@ -11,7 +11,7 @@ from tests.canaries import (
     CANARY_TELEGRAM_TOKEN,
     find_canary,
 )
-from tests.e2e.on_engine import gateways_of, has_virtual_credentials, used
+from tests.e2e.on_engine import gateways_of, has_virtual_credentials, is_paired, used
 from tests.e2e.service import Service
 from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
 from tests.fakes.provider import FakeProvider
@@ -22,7 +22,7 @@ from tests.without_gateway import WITHOUT_GATEWAY
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
-ALICE = 1001
+ALICE, STRANGER = 1001, 1066
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +33,22 @@ def token(service: Service) -> str:
 def test_a_user_deploys_an_agent_and_it_answers(
     service: Service, token: str, telegram: FakeTelegram, provider: FakeProvider
 ) -> None:
-    # Deploy.
-    wanted = {
-        "name": "Harbour pilot",
-        "type": "assistant",
-        "plan": "free",
-        "telegramToken": CANARY_TELEGRAM_TOKEN,
-        "apiKey": CANARY_API_KEY,
-    }
+    wanted = {"name": "Harbour pilot", "type": "assistant", "plan": "free"}
+    wanted |= {"telegramToken": CANARY_TELEGRAM_TOKEN, "apiKey": CANARY_API_KEY}
     created = settle(service, token, service.call("POST", "/api/projects?wait=30", wanted, token))
     project = created["id"]
     assert created["status"] == "running"
-    assert created["bot"]["url"] == "https://t.me/harbour_bot"
+    link, _, code = created["bot"]["url"].partition("?start=")
+    assert link == "https://t.me/harbour_bot"
     assert [(row["id"], row["status"]) for row in service.call("GET", "/api/projects", token=token).json] == [
         (project, "running")
     ]
 
-    # It answers.
+    # It answers its owner, who has opened the link, and nobody else.
+    for person, words in ((ALICE, "You are my owner now"), (STRANGER, "does not count any more")):
+        telegram.say(CANARY_TELEGRAM_TOKEN, person, f"/start {code}")
+        telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, chat_id=person, containing=words, timeout=GENEROUS)
+    wait_until(lambda: is_paired(service, token, project, link), within=GENEROUS, every=0.5)
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Is the tide in?")
     reply = telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, containing="Is the tide in?", timeout=GENEROUS)
     assert reply.chat_id == ALICE

@@ -18,6 +18,7 @@ from tests.fakes.container_store import ContainerStore
 from tests.fakes.memory_container import MemoryContainer
 
 Hook = Callable[[], object] | threading.Event
+PAIRING_SECRET = "pairing_secret"
 HOOK_LIMIT = 120.0
 """Seconds after which a forgotten `threading.Event` no longer holds a verb."""
 
@@ -128,11 +129,11 @@ class EngineDials(ContainerStore):
         with self._changed:
             self._emit(self.containers.pop(name), "destroy")
 
-    def report(self, name: str, state: str, code: str = "", detail: str = "") -> None:
+    def report(self, name: str, state: str, code: str = "", detail: str = "", *, paired: int | None = None) -> None:
         """The agent prints a status line."""
         with self._changed:
             container = self.containers[name]
-            container.report = AgentReport(state=state, code=code, detail=detail)
+            container.report = AgentReport(state=state, code=code, detail=detail, paired=paired)
             container.has_reported = True
             self._reports.append(container.container_id)
             self._changed.notify_all()
@@ -164,9 +165,9 @@ class EngineDials(ContainerStore):
             self._changed.notify_all()
 
     def secrets_of(self, name: str) -> dict[str, str]:
-        """The files under /run/secrets of the container."""
+        """The files under /run/secrets of the container, all but the secret of pairing codes."""
         with self._changed:
-            return dict(self.containers[name].secrets)
+            return {file: value for file, value in self.containers[name].secrets.items() if file != PAIRING_SECRET}
 
     # What a verb asks of the dials.
 

@@ -30,12 +30,19 @@ class TelegramDials(FakeServer):
         text: str,
         user_id: int | None = None,
         username: str | None = None,
+        language: str | None = None,
         **extra: Any,
     ) -> int:
-        """A user writes to the bot; returns the update id. `extra` adds or (with None) drops fields of the message."""
-        who = {"id": user_id or chat_id, "is_bot": False, "first_name": username or "Ada"}
+        """A user writes to the bot; returns the update id. `extra` adds or (with None) drops fields of the message.
+
+        A chat with a number below 0 is a group, as at Telegram. There `user_id` says who speaks.
+        """
+        who: dict[str, Any] = {"id": user_id or chat_id, "is_bot": False, "first_name": username or "Ada"}
         who |= {"username": username} if username else {}
+        who |= {"language_code": language} if language else {}
         chat = {"id": chat_id, "type": "private", "first_name": who["first_name"]}
+        if chat_id < 0:
+            chat = {"id": chat_id, "type": "supergroup", "title": "Group"}
         with self.changed:
             bot = self._bots[token]
             bot.chats[chat_id] = chat

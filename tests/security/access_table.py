@@ -51,6 +51,7 @@ TABLE = {
     "/api/projects/<str:id>/events": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/logs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/memory": Route({"DELETE": 200}, others=404),
+    "/api/projects/<str:id>/pairing": Route({"POST": 201}, others=404, body={"mode": "add"}),
     "/api/projects/<str:id>/runs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/usage": Route({"GET": 200}, others=404),

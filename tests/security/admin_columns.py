@@ -15,8 +15,8 @@ SECRETS = (
     "accounts.user.password", "accounts.apikey.digest", "accounts.recoverycode.digest",
     "accounts.secondfactor.secret_ciphertext", "projects.project.telegram_token_ciphertext",
     "projects.project.api_key_ciphertext", "projects.project.virtual_token_ciphertext",
-    "projects.project.virtual_key_ciphertext", "projects.keycheck.ciphertext", "sessions.session.session_key",
-    "sessions.session.session_data",
+    "projects.project.virtual_key_ciphertext", "projects.project.pairing_secret_ciphertext",
+    "projects.keycheck.ciphertext", "sessions.session.session_key", "sessions.session.session_data",
 )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
     (projects.PlanLimitReachedError(SENTENCE), 403, "plan_limit_reached", {}),
     (projects.BotInUseError(SENTENCE), 409, "bot_in_use", {}),
+    (projects.PairingUnknownError(SENTENCE), 409, "pairing_unknown", {}),
     (projects.DiskFullError(SENTENCE), 409, "disk_full", {}),
     (projects.ProjectSuspendedError(SENTENCE), 409, "project_suspended", {}),
     (projects.OperationInProgressError(SENTENCE, retry_after=3), 409, "operation_in_progress", {"Retry-After": "3"}),

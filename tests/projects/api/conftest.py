@@ -29,6 +29,14 @@ def send(api: APIClient, project: Project, body: dict[str, Any]) -> Sender:
 
 
 @pytest.fixture
+def named(project: Project) -> Project:
+    """Alice's project, with the name of its bot, as if Telegram had told it."""
+    Project.objects.filter(pk=project.pk).update(bot_username="harbour_bot")
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
 def change(api: APIClient, project: Project) -> Change:
     """Changes fields of Alice's project."""
 

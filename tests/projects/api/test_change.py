@@ -24,7 +24,7 @@ from tests.projects.api.commands import Change
         ({"apiKey": "sk-ant-another-key-of-mine"}, {"provider": "anthropic", "api_key_hint": "mine"}),
         (
             {"telegramToken": CANARY_OTHER_TELEGRAM_TOKEN},
-            {"telegram_token_hint": "n8Ry", "bot": {"id": 987654322, "username": "", "url": ""}},
+            {"telegram_token_hint": "n8Ry", "bot": {"id": 987654322, "username": "", "url": "", "paired": None}},
         ),
     ],
 )

@@ -57,6 +57,7 @@ PROJECTS = st.builds(
     restarts=st.integers(0, 9),
     started_at=st.none() | NEAR_NOW,
     finished_at=st.none() | MOMENTS,
+    agent_paired=st.none() | st.integers(0, 9),
     agent_state=st.sampled_from(["", "starting", "running", "degraded", "failed"]),
     agent_code=st.sampled_from(["", *SENTENCES]),
     failure_code=st.sampled_from(["", *SENTENCES]),

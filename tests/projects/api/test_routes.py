@@ -11,6 +11,7 @@ EXPECTED = {
     "EventsView": {"list"},
     "PlanViewSet": {"list"},
     "ProjectLogsView": {"logs"},
+    "ProjectPairingViewSet": {"create"},
     "ProjectMemoryViewSet": {"destroy"},
     "ProjectReportsViewSet": {"events", "runs", "stats"},
     "ProjectUsageView": {"usage"},

@@ -65,7 +65,7 @@ def test_a_telegram_out_of_order_only_warns(
     answer = api.post("/api/projects", body)
     assert warnings_of(answer) == ["telegram_unverified"]
     assert answer.json()["status"] == "running"
-    assert answer.json()["bot"] == {"id": 987654321, "username": "", "url": ""}
+    assert answer.json()["bot"] == {"id": 987654321, "username": "", "url": "", "paired": None}
 
 
 def test_a_dry_run_warns_in_its_answer(api: APIClient, body: dict[str, Any], telegram: FakeTelegram) -> None:
@@ -95,4 +95,4 @@ def test_a_name_that_is_none_of_telegrams_is_left_out(
     api: APIClient, body: dict[str, Any], telegram: FakeTelegram, username: str
 ) -> None:
     telegram._bots[TOKEN].username = username.replace("\\u0000", "\x00")
-    assert api.post("/api/projects", body).json()["bot"] == {"id": 987654321, "username": "", "url": ""}
+    assert api.post("/api/projects", body).json()["bot"] == {"id": 987654321, "username": "", "url": "", "paired": None}

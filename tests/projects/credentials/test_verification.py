@@ -26,6 +26,7 @@ def test_good_credentials_are_deployed_and_the_bot_is_named(api: APIClient, body
         "id": 987654321,
         "username": "harbour_pilot_bot",
         "url": "https://t.me/harbour_pilot_bot",
+        "paired": None,
     }
     assert answer.json()["provider"] == "openai"
 

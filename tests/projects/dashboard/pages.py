@@ -8,7 +8,7 @@ from django.test import Client
 from projects.models import Project
 
 Fields = dict[str, str]
-PATHS = ["", "/control", "/change", "/delete", "/budget"]
+PATHS = ["", "/control", "/change", "/delete", "/budget", "/people"]
 
 
 def path_of(project: Project, below: str = "") -> str:

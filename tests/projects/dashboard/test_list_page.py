@@ -36,7 +36,7 @@ def test_a_project_is_listed_with_bot_status_plan_uptime_and_its_last_event(
     Project.objects.update(bot_username="harbour_bot", started_at=timezone.now() - timedelta(hours=3, minutes=5))
     answer = dashboard.get("/")
     text = text_of(answer)
-    assert b'href="https://t.me/harbour_bot"' in answer.content
+    assert b'href="https://t.me/harbour_bot?start=' in answer.content
     for shown in ("Harbour pilot", "@harbour_bot", "Running", "pro", "up 3 hours", "Deployed alice@example.com,"):
         assert shown in text
 

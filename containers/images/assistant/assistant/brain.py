@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from agent_contract import ProblemCode
 from assistant.config import Config
@@ -25,8 +25,16 @@ class RefusedError(Exception):
         self.problem = found
 
 
+class Answer(NamedTuple):
+    """What the model said, and the tokens that its provider counts; 0 where it does not say."""
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
 class Model(Protocol):
-    async def answer(self, messages: Sequence[Message]) -> str: ...
+    async def answer(self, messages: Sequence[Message]) -> Answer: ...
 
     async def close(self) -> None: ...
 
@@ -40,11 +48,13 @@ class OpenAIModel:
             api_key=config.key, base_url=config.api_base, max_retries=RETRIES, timeout=config.answer_seconds
         )
 
-    async def answer(self, messages: Sequence[Message]) -> str:
+    async def answer(self, messages: Sequence[Message]) -> Answer:
         prompt: list[Any] = [{"role": "system", "content": self._config.instructions}]
         prompt += [message._asdict() for message in messages]
         answer = await self._client.chat.completions.create(model=self._config.model, messages=prompt)
-        return answer.choices[0].message.content or ""
+        usage = answer.usage
+        spent = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+        return Answer(answer.choices[0].message.content or "", *map(_count, spent))
 
     async def close(self) -> None:
         await self._client.close()
@@ -63,12 +73,13 @@ class AnthropicModel:
             timeout=config.answer_seconds,
         )
 
-    async def answer(self, messages: Sequence[Message]) -> str:
+    async def answer(self, messages: Sequence[Message]) -> Answer:
         prompt: list[Any] = [message._asdict() for message in messages]
         answer = await self._client.messages.create(
             model=self._config.model, max_tokens=LONGEST_ANSWER, system=self._config.instructions, messages=prompt
         )
-        return "".join(block.text for block in answer.content if block.type == "text")
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        return Answer(text, _count(answer.usage.input_tokens), _count(answer.usage.output_tokens))
 
     async def close(self) -> None:
         await self._client.close()
@@ -86,7 +97,7 @@ class Brain:
             self._loading = asyncio.create_task(asyncio.to_thread(make, self._config))
         return self._loading
 
-    async def answer(self, messages: Sequence[Message]) -> str:
+    async def answer(self, messages: Sequence[Message]) -> Answer:
         """The model's answer. Raises RefusedError for everything that goes wrong on the provider's side."""
         model = await asyncio.shield(self.prepare())
         try:
@@ -99,6 +110,11 @@ class Brain:
     async def close(self) -> None:
         if self._loading is not None and self._loading.done() and not self._loading.exception():
             await self._loading.result().close()
+
+
+def _count(tokens: object) -> int:
+    """SDKs check nothing of what a provider says."""
+    return tokens if isinstance(tokens, int) and 0 < tokens < 1 << 40 else 0
 
 
 def _explain(error: Exception) -> Problem | None:

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from agent_contract import SecretFile, Variable
 from assistant.providers import DEFAULT_MODELS
-from berth_agent.inputs import PUBLIC_TELEGRAM, find_places, read_provider, read_seconds, read_secret, read_url
+from berth_agent.inputs import (
+    PUBLIC_TELEGRAM,
+    find_places,
+    read_optional_secret,
+    read_provider,
+    read_seconds,
+    read_secret,
+    read_url,
+)
 from berth_agent.providers import PUBLIC_BASES, Provider
 
 DEFAULT_INSTRUCTIONS = "You are a helpful assistant in a Telegram chat. Answer briefly, in plain text without Markdown."
@@ -17,12 +25,13 @@ DEFAULT_INSTRUCTIONS = "You are a helpful assistant in a Telegram chat. Answer b
 class Config:
     token: str = field(repr=False)
     key: str = field(repr=False)
+    pairing_secret: str = field(repr=False)  # empty where it is not to pair people
     provider: Provider
     model: str
     api_base: str
     telegram_base: str
     instructions: str
-    allowed_users: frozenset[str]  # numeric ids and lower-case user names; empty means everybody
+    allowed_users: frozenset[str]  # numeric ids, lower-case user names, or * for everybody
     data_dir: Path
     watch_seconds: float  # between two probes of a provider that is in trouble
     conflict_seconds: float  # how long another poller is tolerated
@@ -39,6 +48,7 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
     return Config(
         token=token,
         key=key,
+        pairing_secret=read_optional_secret(places, SecretFile.PAIRING_SECRET),
         provider=provider,
         model=env.get(Variable.AGENT_MODEL, "").strip() or DEFAULT_MODELS[provider],
         api_base=read_url(env, Variable.AGENT_API_BASE, PUBLIC_BASES[provider]),

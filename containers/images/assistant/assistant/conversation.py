@@ -1,141 +1,107 @@
-"""Handles the messages of a chat: the allow-list, commands, and questions to the model."""
+"""Handles what is said to the agent: who may, what waits for what, commands, and questions to the model."""
 
 import asyncio
 import logging
-import time
-from collections import defaultdict
+import sqlite3
+from collections.abc import Coroutine
+from typing import Any
 
-from telegram import Bot, Update, User
-from telegram import Message as Incoming
+from telegram import Bot, Update
 
-from assistant.brain import Brain, RefusedError
-from assistant.config import Config
-from assistant.memory import Memory, Message
-from assistant.providers import CHAT_SENTENCES, REFUSED_SENTENCE
-from assistant.sending import send_text, typing
-from assistant.splitting import clean
-from berth_agent.status import Status
+from assistant.access import Access
+from assistant.answering import Answering
+from assistant.commands import Commands
+from assistant.incoming import Incoming
+from assistant.memory import Place
+from assistant.sending import send_text
+from assistant.texts import Text, say
+from assistant.turns import Turns
 
-MOST_WAITING = 10  # questions of one chat
-MOST_AT_ONCE = 8  # questions to the model
-STRANGER_PAUSE = 3600.0  # seconds until a stranger gets another answer, so that strangers cannot flood a chat
-
-HELLO = "Hello! Write to me and I will answer. /help shows what else I can do."
-HELP = "Write to me and I will answer.\n\n/reset: I forget what was said in this chat\n/help: this list"
-FORGOTTEN = "Done: I have forgotten what was said in this chat."
-UNKNOWN_COMMAND = "I do not know this command. /help shows the ones I know."
-ONLY_TEXT = "I can only read text."
-ONE_AT_A_TIME = "That is more than I can answer at once. Please wait for my answers first."
-NO_WORDS = "My model gave an empty answer. Please ask in other words."
-BROKEN = "Something went wrong while I was answering. Please try again."
-INTERRUPTED = "I am being stopped and could not finish my answer. Please ask again later."
+FAREWELL_SECONDS = 1.0
+MOST_LANGUAGES = 1000
 
 logger = logging.getLogger(__name__)
 
 
 class Conversation:
-    def __init__(self, bot: Bot, config: Config, brain: Brain, memory: Memory, status: Status) -> None:
+    def __init__(self, bot: Bot, access: Access, commands: Commands, answering: Answering) -> None:
         self._bot = bot
-        self._config = config
-        self._brain = brain
-        self._memory = memory
-        self._status = status
-        self._turns: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._waiting: defaultdict[int, int] = defaultdict(int)
-        self._questions = asyncio.Semaphore(MOST_AT_ONCE)
-        self._strangers: dict[int, float] = {}
-        self._tasks: dict[asyncio.Task[None], int] = {}
+        self._access = access
+        self._commands = commands
+        self._answering = answering
+        self._turns = Turns()
+        self._languages: dict[Place, str | None] = {}
+        self._asked_to_wait: set[Place] = set()
+        self._small: set[asyncio.Task[None]] = set()
 
     def take(self, update: Update) -> None:
-        """Begins to answer. Messages of one chat are answered one after the other, several chats at once."""
+        """Begins to answer. Raises nothing: one message must not end the agent."""
         message = update.message
-        if message is not None and message.from_user is not None:
-            task = asyncio.create_task(self._answer_in_turn(message, message.from_user))
-            self._tasks[task] = message.chat_id
-            task.add_done_callback(self._tasks.pop)
+        if message is None or message.from_user is None:
+            return
+        try:
+            self._take(Incoming(message, message.from_user, self._bot.bot))
+        except sqlite3.Error:
+            logger.exception("a message could not be looked at")
 
     async def close(self, patience: float) -> None:
         """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats."""
-        if not self._tasks:
-            return
-        _, late = await asyncio.wait(self._tasks, timeout=patience)
-        chats = {self._tasks[task] for task in late if task in self._tasks}
-        for task in late:
-            task.cancel()
-        farewells = [asyncio.create_task(send_text(self._bot, chat, INTERRUPTED)) for chat in chats]
+        late = await self._turns.finish(patience)
+        farewells = [
+            asyncio.create_task(send_text(self._bot, place, say(Text.INTERRUPTED, self._languages.get(place))))
+            for place in late
+        ]
         if farewells:
-            await asyncio.wait(farewells, timeout=1.0)
+            await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
 
-    async def _answer_in_turn(self, message: Incoming, user: User) -> None:
-        chat = message.chat_id
-        self._waiting[chat] += 1
-        try:
-            if self._waiting[chat] > MOST_WAITING:
-                await self._send(chat, ONE_AT_A_TIME)
-                return
-            async with self._turns[chat]:
-                await self._answer(message, user)
-        except Exception:
-            logger.exception("a message could not be answered")
-            await self._send(chat, BROKEN)
-        finally:
-            self._waiting[chat] -= 1
-            if not self._waiting[chat]:
-                del self._waiting[chat]
-                self._turns.pop(chat, None)
-
-    async def _answer(self, message: Incoming, user: User) -> None:
-        if not self._is_allowed(user):
-            await self._turn_away(message.chat_id, user)
-        elif message.text is None:
-            await self._answer_attachment(message)
-        elif message.text.startswith("/"):
-            await self._run_command(message.chat_id, message.text)
+    def _take(self, incoming: Incoming) -> None:
+        code = self._access.read_code(incoming.argument) if incoming.command == "start" else None
+        if code is not None:
+            self._say(incoming, self._access.take_code(code, incoming.user, is_private=incoming.is_private))
+        elif not self._is_for_me(incoming):
+            return
+        elif not self._access.admits(incoming.user):
+            self._say(incoming, self._access.turn_away(incoming.user), user=incoming.user.id)
+        elif incoming.command == "stop":
+            self._say(incoming, Text.STOPPED if self._turns.cancel(incoming.place) else Text.NOTHING_TO_STOP)
+        elif incoming.command:
+            self._obey(incoming)
         else:
-            await self._ask_model(message.chat_id, message.text)
+            self._wait_for_turn(incoming, self._answering.answer)
 
-    async def _answer_attachment(self, message: Incoming) -> None:
-        if message.caption:
-            await self._ask_model(message.chat_id, message.caption)
-        elif message.effective_attachment is not None:  # not a notice that somebody joined or a title changed
-            await self._send(message.chat_id, ONLY_TEXT)
+    def _is_for_me(self, incoming: Incoming) -> bool:
+        """In a group the agent leaves alone what people say to each other, and commands that it does not know."""
+        if incoming.text.startswith("/") and incoming.message.text:
+            known = self._commands.knows(incoming.command)
+            return bool(incoming.command) and (known or incoming.is_private or incoming.names_me)
+        has_content = bool(incoming.text) or incoming.message.effective_attachment is not None
+        return has_content and incoming.is_for_me
 
-    def _is_allowed(self, user: User) -> bool:
-        allowed = self._config.allowed_users
-        return not allowed or str(user.id) in allowed or (user.username or "").lower() in allowed
+    def _obey(self, incoming: Incoming) -> None:
+        if self._commands.changes_memory(incoming.command):  # after the answers that are under way
+            self._wait_for_turn(incoming, self._commands.run)
+        else:
+            self._begin(self._commands.run(incoming))
 
-    async def _turn_away(self, chat: int, user: User) -> None:
-        now = time.monotonic()
-        self._strangers = {who: at for who, at in self._strangers.items() if now - at < STRANGER_PAUSE}
-        if user.id not in self._strangers:
-            self._strangers[user.id] = now
-            await self._send(chat, f"Sorry, my owner has not put you (id {user.id}) on the list of people I talk to.")
+    def _wait_for_turn(self, incoming: Incoming, work: Any) -> None:
+        place = incoming.place
+        if self._turns.add(place, lambda: work(incoming)):
+            self._asked_to_wait.discard(place)
+            if len(self._languages) >= MOST_LANGUAGES:
+                self._languages.clear()
+            self._languages[place] = incoming.language
+        elif place not in self._asked_to_wait and len(self._asked_to_wait) < MOST_LANGUAGES:
+            self._asked_to_wait.add(place)
+            self._say(incoming, Text.ONE_AT_A_TIME)
 
-    async def _run_command(self, chat: int, text: str) -> None:
-        command, _, addressee = text.split(maxsplit=1)[0].lower().partition("@")
-        if addressee and addressee != self._bot.username.lower():
-            return
-        if command == "/reset":
-            self._memory.forget(chat)
-        answers = {"/start": HELLO, "/help": HELP, "/reset": FORGOTTEN}
-        await self._send(chat, answers.get(command, UNKNOWN_COMMAND))
+    def _say(self, incoming: Incoming, text: Text | None, **values: object) -> None:
+        if text is not None:
+            self._begin(self._send(incoming, say(text, incoming.language, **values)))
 
-    async def _ask_model(self, chat: int, question: str) -> None:
-        messages = [*self._memory.recall(chat), Message("user", question)]
-        try:
-            async with typing(self._bot, chat), self._questions:
-                answer = clean(await self._brain.answer(messages))
-        except RefusedError as error:
-            if error.problem is None:
-                await self._send(chat, REFUSED_SENTENCE)
-                return
-            self._status.note_provider(error.problem)
-            await self._send(chat, CHAT_SENTENCES[error.problem.code])
-            return
-        self._status.note_provider(None)
-        if answer.strip():
-            self._memory.remember(chat, question, answer)
-        await self._send(chat, answer if answer.strip() else NO_WORDS)
+    async def _send(self, incoming: Incoming, text: str) -> None:
+        await send_text(self._bot, incoming.place, text, reply_to=incoming.reply_to)
 
-    async def _send(self, chat: int, text: str) -> None:
-        await send_text(self._bot, chat, text)
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._small.add(task)
+        task.add_done_callback(self._small.discard)

@@ -1,21 +1,17 @@
-"""Remembers the last messages of each chat, in SQLite."""
+"""Remembers the last messages of each chat, and of each topic of a group for itself."""
 
 import sqlite3
-from pathlib import Path
 from typing import Literal, NamedTuple
 
-MOST_MESSAGES = 40  # per chat
-MOST_CHARACTERS = 24_000  # per chat: some 6,000 tokens, which are sent along with every question
+MOST_MESSAGES = 40  # per place
+MOST_CHARACTERS = 24_000  # per place: some 6,000 tokens, which are sent along with every question
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS message (
-    id INTEGER PRIMARY KEY,
-    chat_id INTEGER NOT NULL,
-    role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
-    content TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS message_chat ON message (chat_id, id);
-"""
+
+class Place(NamedTuple):
+    """Where people talk: a chat, and in a group with topics one of these. Topic 0 is the chat itself."""
+
+    chat: int
+    topic: int = 0
 
 
 class Message(NamedTuple):
@@ -24,16 +20,14 @@ class Message(NamedTuple):
 
 
 class Memory:
-    def __init__(self, directory: Path) -> None:
-        self._db = sqlite3.connect(directory / "history.db", isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._db.executescript(SCHEMA)
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
 
-    def recall(self, chat_id: int) -> list[Message]:
+    def recall(self, place: Place) -> list[Message]:
         """The last messages, oldest first. The first one is a question, as the providers demand."""
         rows = self._db.execute(
-            "SELECT role, content FROM message WHERE chat_id = ? ORDER BY id DESC LIMIT ?", (chat_id, MOST_MESSAGES)
+            "SELECT role, content FROM message WHERE chat_id = ? AND topic = ? ORDER BY id DESC LIMIT ?",
+            (*place, MOST_MESSAGES),
         )
         recalled: list[Message] = []
         room = MOST_CHARACTERS
@@ -47,22 +41,19 @@ class Memory:
             recalled.pop(0)
         return recalled
 
-    def remember(self, chat_id: int, question: str, answer: str) -> None:
+    def remember(self, place: Place, question: str, answer: str) -> None:
         """Stores both or neither, so that a question without an answer is never sent along."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "INSERT INTO message (chat_id, role, content) VALUES (?, ?, ?)",
-                [(chat_id, "user", question), (chat_id, "assistant", answer)],
+                "INSERT INTO message (chat_id, topic, role, content) VALUES (?, ?, ?, ?)",
+                [(*place, "user", question), (*place, "assistant", answer)],
             )
             self._db.execute(
-                "DELETE FROM message WHERE chat_id = ?1 AND id NOT IN"
-                " (SELECT id FROM message WHERE chat_id = ?1 ORDER BY id DESC LIMIT ?2)",
-                (chat_id, MOST_MESSAGES),
+                "DELETE FROM message WHERE chat_id = ?1 AND topic = ?2 AND id NOT IN"
+                " (SELECT id FROM message WHERE chat_id = ?1 AND topic = ?2 ORDER BY id DESC LIMIT ?3)",
+                (*place, MOST_MESSAGES),
             )
 
-    def forget(self, chat_id: int) -> None:
-        self._db.execute("DELETE FROM message WHERE chat_id = ?", (chat_id,))
-
-    def close(self) -> None:
-        self._db.close()
+    def forget(self, place: Place) -> None:
+        self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)

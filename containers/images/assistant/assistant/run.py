@@ -6,16 +6,22 @@ import signal
 import sqlite3
 from contextlib import AsyncExitStack, suppress
 
-from telegram import Bot, BotCommand
+from telegram import Bot
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest
 
 from agent_contract import ExitCode, ProblemCode
+from assistant.access import Access
+from assistant.answering import Answering
 from assistant.brain import Brain
+from assistant.commands import Commands, publish_commands
 from assistant.config import Config
 from assistant.conversation import Conversation
 from assistant.memory import Memory
+from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
+from assistant.spending import Spending
+from assistant.store import open_store
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -25,11 +31,6 @@ from berth_agent.status import Status
 
 FINISH_SECONDS = 1.2  # for answers under way when told to stop; the contract gives 5 s for all of it
 CLOSE_SECONDS = 0.7
-
-COMMANDS = [
-    BotCommand("help", "What I can do"),
-    BotCommand("reset", "Forget what was said in this chat"),
-]
 
 logger = logging.getLogger(__name__)
 
@@ -60,9 +61,9 @@ async def _live(config: Config, status: Status) -> None:
         stack.callback(probing.cancel)
         await sign_in(bot, patience)
         _note_first_probe(await probing, status)
-        memory = _open_memory(config)
-        stack.callback(memory.close)
-        conversation = Conversation(bot, config, brain, memory, status)
+        store = _open_store(config)
+        stack.callback(store.close)
+        conversation = _make_conversation(bot, config, brain, store, status)
         stack.push_async_callback(conversation.close, FINISH_SECONDS)
         poller = Poller(bot, status, patience, conversation.take)
         stack.push_async_callback(_confirm_quietly, poller)
@@ -87,9 +88,21 @@ def _make_bot(config: Config) -> Bot:
     )
 
 
-def _open_memory(config: Config) -> Memory:
+def _make_conversation(
+    bot: Bot, config: Config, brain: Brain, store: sqlite3.Connection, status: Status
+) -> Conversation:
+    memory, spending = Memory(store), Spending(store)
+    return Conversation(
+        bot,
+        Access(config, People(store), status),
+        Commands(bot, config, memory, spending),
+        Answering(bot, brain, memory, spending, status),
+    )
+
+
+def _open_store(config: Config) -> sqlite3.Connection:
     try:
-        return Memory(config.data_dir)
+        return open_store(config.data_dir)
     except sqlite3.Error as error:
         detail = f"The chat memory in {config.data_dir} cannot be opened: {error}."
         raise FatalError(ExitCode.CONFIGURATION, ProblemCode.MEMORY_UNREADABLE, detail) from None
@@ -104,8 +117,7 @@ def _note_first_probe(problem: Problem | None, status: Status) -> None:
 async def _settle(bot: Bot, brain: Brain) -> None:
     """Does what can wait until the agent runs."""
     brain.prepare()
-    with suppress(TelegramError):
-        await bot.set_my_commands(COMMANDS)
+    await publish_commands(bot)
 
 
 async def _confirm_quietly(poller: Poller) -> None:

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from telegram import Bot
+from telegram import Bot, ReplyParameters
 from telegram.error import BadRequest, Forbidden, NetworkError, RetryAfter, TelegramError, TimedOut
 
+from assistant.memory import Place
 from assistant.splitting import split
 
 TRIES = 4
@@ -18,18 +19,20 @@ TYPING_SHOWN = 4.5  # Telegram shows "typing…" for five seconds
 logger = logging.getLogger(__name__)
 
 
-async def send_text(bot: Bot, chat_id: int, text: str) -> bool:
+async def send_text(bot: Bot, place: Place, text: str, *, reply_to: int | None = None) -> bool:
     """Sends the text and returns whether Telegram took all parts. A blocked or deleted chat is no error."""
     for part in split(text):
-        if not await _send_part(bot, chat_id, part):
+        if not await _send_part(bot, place, part, reply_to):
             return False
+        reply_to = None
     return True
 
 
-async def _send_part(bot: Bot, chat_id: int, part: str) -> bool:
+async def _send_part(bot: Bot, place: Place, part: str, reply_to: int | None) -> bool:
+    reply = ReplyParameters(reply_to, allow_sending_without_reply=True) if reply_to else None
     for attempt in range(TRIES):
         try:
-            await bot.send_message(chat_id, part)
+            await bot.send_message(place.chat, part, message_thread_id=place.topic or None, reply_parameters=reply)
         except RetryAfter as error:
             await asyncio.sleep(min(_seconds(error.retry_after), LONGEST_WAIT))
         except (Forbidden, BadRequest, TimedOut) as error:
@@ -52,9 +55,9 @@ def _seconds(wait: int | float | timedelta) -> float:
 
 
 @asynccontextmanager
-async def typing(bot: Bot, chat_id: int) -> AsyncIterator[None]:
+async def typing(bot: Bot, place: Place) -> AsyncIterator[None]:
     """Shows "typing…" in the chat while the block runs."""
-    shown = asyncio.create_task(_type(bot, chat_id))
+    shown = asyncio.create_task(_type(bot, place))
     try:
         yield
     finally:
@@ -63,8 +66,8 @@ async def typing(bot: Bot, chat_id: int) -> AsyncIterator[None]:
             await shown
 
 
-async def _type(bot: Bot, chat_id: int) -> None:
+async def _type(bot: Bot, place: Place) -> None:
     while True:
         with suppress(TelegramError):
-            await bot.send_chat_action(chat_id, "typing")
+            await bot.send_chat_action(place.chat, "typing", message_thread_id=place.topic or None)
         await asyncio.sleep(TYPING_SHOWN)

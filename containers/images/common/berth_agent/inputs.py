@@ -47,6 +47,17 @@ def read_secret(places: Places, file: SecretFile) -> str:
     return value
 
 
+def read_optional_secret(places: Places, file: SecretFile) -> str:
+    """Empty only where there is no such file: one that cannot be read is a fault, as that of any other."""
+    try:
+        (places.secrets / file).lstat()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        pass  # the reading says why
+    return read_secret(places, file)
+
+
 def read_provider(env: Mapping[str, str], key: str) -> Provider:
     """The one that is named, or else the one whose keys look so."""
     named = env.get(Variable.AGENT_PROVIDER, "").strip().lower()

@@ -16,7 +16,8 @@ class Status:
         self._path = directory / STATUS_FILE
         self._last_poll: int | None = None
         self._since = int(time.time())
-        self._last_report: tuple[AgentState, str | None, str | None] | None = None
+        self._last_report: tuple[AgentState, str | None, str | None, int | None] | None = None
+        self._paired: int | None = None
         self._telegram: Problem | None = None
         self._provider: Problem | None = None
 
@@ -40,6 +41,11 @@ class Status:
         self._provider = problem
         self._derive()
 
+    def note_paired(self, count: int) -> None:
+        """With how many people the agent is paired. An agent that pairs with nobody does not say so."""
+        self._paired = count
+        self._derive()
+
     def note_end(self, state: AgentState, problem: Problem | None = None) -> None:
         self._report(state, problem)
 
@@ -53,14 +59,18 @@ class Status:
     def _report(self, state: AgentState, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
-        changed = (state, code, detail) != self._last_report
+        report = (state, code, detail, self._paired)
+        changed = report != self._last_report
         if changed:
-            self._last_report = (state, code, detail)
+            self._last_report = report
             self._since = int(time.time())
         self._write(state, code, detail)  # before the line, so that a reader of the line finds the file in agreement
         if changed:
-            line = {"v": CONTRACT_VERSION, "state": state, "code": code, "detail": detail}
+            line = {"v": CONTRACT_VERSION, "state": state, "code": code, "detail": detail, **self._pairing()}
             print(STATUS_MARK + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract
+
+    def _pairing(self) -> dict[str, int]:
+        return {} if self._paired is None else {"paired": self._paired}
 
     def _write(self, state: AgentState, code: str | None, detail: str | None) -> None:
         """Writes one line, `state` and `last_poll` before any free text: health.sh has no JSON parser."""
@@ -70,6 +80,7 @@ class Status:
             "last_poll": self._last_poll,
             "since": self._since,
             "code": code,
+            **self._pairing(),
         }
         draft = self._path.with_suffix(".new")
         draft.write_text(json.dumps(facts | {"detail": detail}, separators=(",", ":")) + "\n")

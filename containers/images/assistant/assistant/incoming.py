@@ -1,0 +1,114 @@
+"""What a message is to the agent: where and by whom it was said, in which language, and whether to the agent."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from telegram import Message, User
+
+from assistant.memory import Place
+
+MENTIONS: list[str | None] = ["mention", "text_mention"]
+LONGEST_NAME = 64
+LONGEST_QUOTE = 1000  # characters of what a question replies to
+
+
+@dataclass(frozen=True)
+class Incoming:
+    message: Message
+    user: User
+    me: User
+
+    @property
+    def is_private(self) -> bool:
+        return self.message.chat.type == "private"
+
+    @property
+    def language(self) -> str | None:
+        return self.user.language_code
+
+    @cached_property
+    def place(self) -> Place:
+        """A message in a thread of replies has a thread's number as well, and is no topic."""
+        topic = self.message.message_thread_id if self.message.is_topic_message else None
+        return Place(self.message.chat_id, topic or 0)
+
+    @property
+    def reply_to(self) -> int | None:
+        """The message that an answer refers to: nobody else talks in between in a private chat."""
+        return None if self.is_private else self.message.message_id
+
+    @property
+    def text(self) -> str:
+        return self.message.text or self.message.caption or ""
+
+    @cached_property
+    def command(self) -> str:
+        """The command without its slash, in lower case; empty where it is none, or one for another bot."""
+        if not self.message.text or not self.text.startswith("/"):
+            return ""
+        name, _, bot = self.text.split(maxsplit=1)[0][1:].lower().partition("@")
+        return name if bot in ("", self._username) else ""
+
+    @property
+    def argument(self) -> str:
+        """What stands behind a command."""
+        return self.text.partition(" ")[2].strip()
+
+    @property
+    def names_me(self) -> bool:
+        """Whether it is a command that says which bot it is for, and means this one."""
+        return bool(self.command) and "@" in self.text.split(maxsplit=1)[0]
+
+    @cached_property
+    def is_for_me(self) -> bool:
+        """In a group: a mention, or a reply to what the agent has said."""
+        if self.is_private:
+            return True
+        return self._replies_to_me or self._mentions_me
+
+    @property
+    def question(self) -> str:
+        """For the model: with what it replies to, and in a group with the name of who asks."""
+        text = self._without_mention.strip()
+        if not text:
+            return ""
+        quoted = self._quoted
+        asked = f"{quoted}\n\n{text}" if quoted else text
+        return asked if self.is_private else f"{self._name}: {asked}"
+
+    @property
+    def _username(self) -> str:
+        return (self.me.username or "").lower()
+
+    @property
+    def _replies_to_me(self) -> bool:
+        """Each message in a topic is a reply to the notice of its beginning, which says nothing."""
+        replied = self.message.reply_to_message
+        if replied is None or replied.forum_topic_created is not None or replied.from_user is None:
+            return False
+        return replied.from_user.id == self.me.id
+
+    @property
+    def _mentions_me(self) -> bool:
+        parse = self.message.parse_entities if self.message.text else self.message.parse_caption_entities
+        for entity, text in parse(MENTIONS).items():
+            if text.lower() == f"@{self._username}" or (entity.user is not None and entity.user.id == self.me.id):
+                return True
+        return False
+
+    @property
+    def _without_mention(self) -> str:
+        mention = f"@{self._username}"
+        return self.text[len(mention) :] if self.text.lower().startswith(mention) else self.text
+
+    @property
+    def _quoted(self) -> str:
+        replied = self.message.reply_to_message
+        if replied is None or replied.forum_topic_created is not None:
+            return ""
+        quote = self.message.quote.text if self.message.quote is not None else replied.text or replied.caption or ""
+        return "\n".join(f"> {line}" for line in quote[:LONGEST_QUOTE].splitlines())
+
+    @property
+    def _name(self) -> str:
+        return " ".join(self.user.full_name.split())[:LONGEST_NAME] or str(self.user.id)

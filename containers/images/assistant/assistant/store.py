@@ -1,0 +1,39 @@
+"""The agent's database on its volume. Whoever opens it brings older ones up to date."""
+
+import sqlite3
+from pathlib import Path
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS message (
+    id INTEGER PRIMARY KEY,
+    chat_id INTEGER NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+    content TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS paired (user_id INTEGER PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS used_code (code TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS void_below (number INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS turned_away (what TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spent (
+    chat_id INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    answers INTEGER NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    PRIMARY KEY (chat_id, day)
+) WITHOUT ROWID;
+"""
+INDEX = "CREATE INDEX IF NOT EXISTS message_place ON message (chat_id, topic, id)"
+
+
+def open_store(directory: Path) -> sqlite3.Connection:
+    """Every statement is a transaction of its own but where one is begun. Raises sqlite3.Error."""
+    db = sqlite3.connect(directory / "history.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.executescript(SCHEMA)
+    if "topic" not in {column[1] for column in db.execute("PRAGMA table_info(message)")}:
+        db.execute("ALTER TABLE message ADD COLUMN topic INTEGER NOT NULL DEFAULT 0")
+        db.execute("DROP INDEX IF EXISTS message_chat")
+    db.execute(INDEX)
+    return db

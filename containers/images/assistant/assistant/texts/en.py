@@ -1,0 +1,62 @@
+"""English."""
+
+from assistant.texts.keys import Text
+
+SENTENCES = {
+    Text.HELLO: "Hello! Write to me and I will answer. /help shows what else I can do.",
+    Text.HELP: (
+        "Write to me and I will answer. In a group, mention me or reply to me.\n\n"
+        "/reset: I forget what was said in this chat\n"
+        "/stop: I stop answering\n"
+        "/model: which model answers\n"
+        "/usage: what this chat has used\n"
+        "/whoami: who you are to me\n"
+        "/help: this list"
+    ),
+    Text.FORGOTTEN: "Done: I have forgotten what was said in this chat.",
+    Text.WHOAMI: "You are {name}, your Telegram id is {user}, and the id of this chat is {chat}.",
+    Text.MODEL: "My answers come from {model}.",
+    Text.USAGE: (
+        "In this chat, by UTC days:\n"
+        "Today: {today_answers} answers, {today_in} tokens in, {today_out} out\n"
+        "This month: {month_answers} answers, {month_in} tokens in, {month_out} out"
+    ),
+    Text.STOPPED: "Stopped.",
+    Text.NOTHING_TO_STOP: "I am not answering anything right now.",
+    Text.UNKNOWN_COMMAND: "I do not know this command. /help shows the ones I know.",
+    Text.PAIRED_FIRST: "Hello! You are my owner now, and I answer nobody else. Write to me, or see /help.",
+    Text.PAIRED: "Hello! We are paired: from now on I answer you. Write to me, or see /help.",
+    Text.ALREADY_PAIRED: "We are paired already: just write to me. A link for somebody else still counts for them.",
+    Text.DEAD_CODE: (
+        "This link does not count any more: it was used, or it is too old. Ask for a new one. If you are my owner and "
+        "did not use it, somebody else did: make a link that replaces all, under People on my page in Berth."
+    ),
+    Text.CODE_IN_GROUP: (
+        "Everybody here could read this code, so I have made it void. Make a new link, and open it in a private chat "
+        "with me."
+    ),
+    Text.STRANGER: "Sorry, my owner has not put you (id {user}) on the list of people I talk to.",
+    Text.STRANGER_UNPAIRED: (
+        "Sorry, I talk only to people who have paired with me, and you (id {user}) have not. Ask my owner for a link. "
+        "If that is you: it is on my page in Berth."
+    ),
+    Text.ONLY_TEXT: "I can only read text.",
+    Text.ONE_AT_A_TIME: "That is more than I can answer at once. Please wait for my answers first.",
+    Text.NO_WORDS: "My model gave an empty answer. Please ask in other words.",
+    Text.BROKEN: "Something went wrong while I was answering. Please try again.",
+    Text.INTERRUPTED: "I am being stopped and could not finish my answer. Please ask again later.",
+    Text.REFUSED: "My model provider did not accept this message. Shorten it, or use /reset to begin anew.",
+    Text.PROVIDER_KEY: "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one.",
+    Text.PROVIDER_CREDIT: "I cannot answer: my model provider says that no credit is left. My owner has to top it up.",
+    Text.PROVIDER_MODEL: (
+        "I cannot answer: my model provider does not offer my model. My owner has to choose another."
+    ),
+    Text.PROVIDER_BUSY: "My model provider is busy right now. Please try again in a minute.",
+    Text.PROVIDER_DOWN: "I cannot reach my model provider right now. Please try again in a few minutes.",
+    Text.MENU_HELP: "What I can do",
+    Text.MENU_RESET: "Forget what was said in this chat",
+    Text.MENU_STOP: "Stop answering",
+    Text.MENU_WHOAMI: "Who you are to me",
+    Text.MENU_MODEL: "Which model answers",
+    Text.MENU_USAGE: "What this chat has used",
+}

@@ -1,0 +1,60 @@
+"""Spanish."""
+
+from assistant.texts.keys import Text
+
+SENTENCES = {
+    Text.HELLO: "¡Hola! Escríbeme y te responderé. /help muestra qué más puedo hacer.",
+    Text.HELP: (
+        "Escríbeme y te responderé. En un grupo, mencióname o respóndeme.\n\n"
+        "/reset: olvido lo que se dijo en este chat\n"
+        "/stop: dejo de responder\n"
+        "/model: qué modelo responde\n"
+        "/usage: lo que ha usado este chat\n"
+        "/whoami: quién eres para mí\n"
+        "/help: esta lista"
+    ),
+    Text.FORGOTTEN: "Hecho: he olvidado lo que se dijo en este chat.",
+    Text.WHOAMI: "Eres {name}, tu id de Telegram es {user} y el id de este chat es {chat}.",
+    Text.MODEL: "Mis respuestas vienen de {model}.",
+    Text.USAGE: (
+        "En este chat, por días UTC:\n"
+        "Hoy: {today_answers} respuestas, {today_in} tokens de entrada, {today_out} de salida\n"
+        "Este mes: {month_answers} respuestas, {month_in} tokens de entrada, {month_out} de salida"
+    ),
+    Text.STOPPED: "Detenido.",
+    Text.NOTHING_TO_STOP: "Ahora mismo no estoy respondiendo a nada.",
+    Text.UNKNOWN_COMMAND: "No conozco este comando. /help muestra los que conozco.",
+    Text.PAIRED_FIRST: "¡Hola! Ahora eres mi dueño y no respondo a nadie más. Escríbeme o mira /help.",
+    Text.PAIRED: "¡Hola! Ya estamos vinculados: desde ahora te respondo. Escríbeme o mira /help.",
+    Text.ALREADY_PAIRED: "Ya estamos vinculados: escríbeme sin más. Un enlace para otra persona le sigue valiendo.",
+    Text.DEAD_CODE: (
+        "Este enlace ya no vale: se ha usado o es demasiado antiguo. Pide uno nuevo. Si eres mi dueño y no lo has "
+        "usado, lo ha hecho otra persona: crea un enlace que sustituya a todos, en “People” de mi página en Berth."
+    ),
+    Text.CODE_IN_GROUP: (
+        "Todos aquí podían leer este código, así que lo he anulado. Crea un enlace nuevo y ábrelo en un chat privado "
+        "conmigo."
+    ),
+    Text.STRANGER: "Lo siento, mi dueño no te ha puesto (id {user}) en la lista de personas con las que hablo.",
+    Text.STRANGER_UNPAIRED: (
+        "Lo siento, solo hablo con personas vinculadas conmigo, y tú (id {user}) no lo estás. Pide un enlace a mi "
+        "dueño. Si eres tú: está en mi página en Berth."
+    ),
+    Text.ONLY_TEXT: "Solo puedo leer texto.",
+    Text.ONE_AT_A_TIME: "Es más de lo que puedo responder a la vez. Espera primero mis respuestas, por favor.",
+    Text.NO_WORDS: "Mi modelo ha dado una respuesta vacía. Pregunta con otras palabras, por favor.",
+    Text.BROKEN: "Algo ha fallado mientras respondía. Inténtalo de nuevo, por favor.",
+    Text.INTERRUPTED: "Me están deteniendo y no he podido terminar mi respuesta. Pregunta de nuevo más tarde.",
+    Text.REFUSED: "Mi proveedor no ha aceptado este mensaje. Acórtalo o empieza de nuevo con /reset.",
+    Text.PROVIDER_KEY: "No puedo responder: mi proveedor rechaza mi clave de API. Mi dueño tiene que darme una válida.",
+    Text.PROVIDER_CREDIT: "No puedo responder: mi proveedor dice que no queda saldo. Mi dueño tiene que recargarlo.",
+    Text.PROVIDER_MODEL: "No puedo responder: mi proveedor no ofrece mi modelo. Mi dueño tiene que elegir otro.",
+    Text.PROVIDER_BUSY: "Mi proveedor está saturado ahora mismo. Inténtalo de nuevo dentro de un minuto.",
+    Text.PROVIDER_DOWN: "Ahora mismo no llego a mi proveedor. Inténtalo de nuevo dentro de unos minutos.",
+    Text.MENU_HELP: "Qué puedo hacer",
+    Text.MENU_RESET: "Olvidar lo que se dijo en este chat",
+    Text.MENU_STOP: "Dejar de responder",
+    Text.MENU_WHOAMI: "Quién eres para mí",
+    Text.MENU_MODEL: "Qué modelo responde",
+    Text.MENU_USAGE: "Lo que ha usado este chat",
+}

@@ -1,0 +1,53 @@
+"""What the agent says by itself. Each language has a sentence for each."""
+
+from enum import StrEnum, auto
+
+
+class Text(StrEnum):
+    HELLO = auto()
+    HELP = auto()
+    FORGOTTEN = auto()
+    WHOAMI = auto()
+    MODEL = auto()
+    USAGE = auto()
+    STOPPED = auto()
+    NOTHING_TO_STOP = auto()
+    UNKNOWN_COMMAND = auto()
+
+    PAIRED_FIRST = auto()
+    PAIRED = auto()
+    ALREADY_PAIRED = auto()
+    DEAD_CODE = auto()
+    CODE_IN_GROUP = auto()
+    STRANGER = auto()
+    STRANGER_UNPAIRED = auto()
+
+    ONLY_TEXT = auto()
+    ONE_AT_A_TIME = auto()
+    NO_WORDS = auto()
+    BROKEN = auto()
+    INTERRUPTED = auto()
+    REFUSED = auto()
+    PROVIDER_KEY = auto()
+    PROVIDER_CREDIT = auto()
+    PROVIDER_MODEL = auto()
+    PROVIDER_BUSY = auto()
+    PROVIDER_DOWN = auto()
+
+    MENU_HELP = auto()
+    MENU_RESET = auto()
+    MENU_STOP = auto()
+    MENU_WHOAMI = auto()
+    MENU_MODEL = auto()
+    MENU_USAGE = auto()
+
+
+COMMANDS = {
+    "help": Text.MENU_HELP,
+    "reset": Text.MENU_RESET,
+    "stop": Text.MENU_STOP,
+    "model": Text.MENU_MODEL,
+    "usage": Text.MENU_USAGE,
+    "whoami": Text.MENU_WHOAMI,
+}
+"""The commands that a client offers, each with what it does in a few words."""

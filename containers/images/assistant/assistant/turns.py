@@ -1,0 +1,55 @@
+"""One thing after the other in each place, several places at once, and an end to it on request."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from assistant.memory import Place
+
+MOST_WAITING = 10  # in one place
+MOST_PLACES = 200  # at work at once, so that a flood from many chats has an end
+
+
+class Turns:
+    def __init__(self) -> None:
+        self._queues: dict[Place, list[asyncio.Task[None]]] = {}
+
+    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Does the work when all that was added before is done. False, having added nothing, where that is too much."""
+        queue = self._queues.get(place, [])
+        if len(queue) >= MOST_WAITING or (not queue and len(self._queues) >= MOST_PLACES):
+            return False
+        task = asyncio.create_task(self._after(queue[-1] if queue else None, work))
+        self._queues[place] = [*queue, task]
+        task.add_done_callback(lambda done: self._remove(place, done))
+        return True
+
+    def cancel(self, place: Place) -> bool:
+        """Ends what is under way in the place and all that waits there. Whether there was anything."""
+        queue = self._queues.get(place, [])
+        for task in reversed(queue):  # or the end of one would let the next begin
+            task.cancel()
+        return bool(queue)
+
+    async def finish(self, patience: float) -> list[Place]:
+        """Waits so many seconds, then cancels the rest. Returns where there was something left."""
+        tasks = {task: place for place, queue in self._queues.items() for task in queue}
+        if not tasks:
+            return []
+        _, late = await asyncio.wait(tasks, timeout=patience)
+        for task in late:
+            task.cancel()
+        return list(dict.fromkeys(tasks[task] for task in late))
+
+    @staticmethod
+    async def _after(before: asyncio.Task[None] | None, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        await work()
+
+    def _remove(self, place: Place, task: asyncio.Task[None]) -> None:
+        left = [each for each in self._queues.get(place, []) if each is not task]
+        if left:
+            self._queues[place] = left
+        else:
+            self._queues.pop(place, None)

@@ -1,0 +1,87 @@
+"""With whom an agent is paired, and the codes by which people pair, as columns."""
+
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from containers.agent_contract import PairingCode, PairingKind
+from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
+from projects.rules.bot import Bot, describe_bot
+
+PAIRING_SECRET = "pairing_secret"  # noqa: S105 - the name of a field
+
+DAY = 86_400
+"""Seconds. The link of a project that nobody is paired with changes once a day, and counts for one to two days."""
+
+
+class PairsPeople(models.Model):
+    """The agent checks codes by itself, with a secret that it gets as a file. One without a secret knows no pairing: it
+    answers those whom `allowed_users` lists, and everybody where that is empty.
+    """
+
+    pairing_secret_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
+    pairing_from = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """The generation from which on containers have the secret."""
+    pairing_number = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """Of the newest code. Each code that is made on demand has a number of its own."""
+    agent_paired = models.PositiveIntegerField(null=True, editable=False)
+    """How many people the agent was last heard to be paired with."""
+
+    class Meta:
+        abstract = True
+
+    if TYPE_CHECKING:  # columns of the model
+        settings: Any
+        generation: int
+        bot_id: int | None
+        bot_username: str
+
+    @property
+    def bot(self) -> Bot | None:
+        return describe_bot(self.bot_id, self.bot_username, code=self.owners_code(), paired=self.agent_paired)
+
+    @property
+    def pairs(self) -> bool:
+        return bool(self.pairing_secret_ciphertext)
+
+    @property
+    def awaits_owner(self) -> bool:
+        """Whether it answers nobody before somebody pairs with it, as far as is known."""
+        return self.pairs and not self.agent_paired and not self.settings.get("allowed_users")
+
+    @property
+    def needs_start_to_pair(self) -> bool:
+        """Whether its container was made before there was a secret."""
+        return self.generation < self.pairing_from
+
+    def encrypt_pairing_secret(self, *, in_force_from: int) -> dict[str, Any]:
+        """The columns to write for a new secret, which voids all codes."""
+        ciphertext = encrypt_secret(project_id=self.pk, field=PAIRING_SECRET, value=secrets.token_urlsafe(32))
+        return {"pairing_secret_ciphertext": ciphertext, "pairing_from": in_force_from, "agent_paired": None}
+
+    def decrypt_pairing_secret(self) -> str:
+        """Empty where there is none. Raises `SecretUnreadableError`."""
+        ciphertext = self.pairing_secret_ciphertext
+        return decrypt_secret(project_id=self.pk, field=PAIRING_SECRET, ciphertext=ciphertext) if ciphertext else ""
+
+    @sensitive_variables("secret")
+    def sign_code(self, kind: PairingKind, *, expires: int) -> str:
+        """Raises `SecretUnreadableError`."""
+        secret = self.decrypt_pairing_secret()
+        return PairingCode(kind, self.pairing_number, expires).sign(secret)
+
+    def owners_code(self) -> str:
+        """What pairs the first person, while nobody is paired. Empty otherwise.
+
+        It is the same until the end of the day, so that a client that polls gets the same answer.
+        """
+        if not self.awaits_owner:
+            return ""
+        expires = (int(clock.now().timestamp()) // DAY + 2) * DAY
+        with suppress(SecretUnreadableError):
+            return self.sign_code(PairingKind.OWNER, expires=expires)
+        return ""

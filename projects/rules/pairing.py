@@ -1,0 +1,8 @@
+"""What a pairing code that is made on demand does."""
+
+from django.db.models import TextChoices
+
+
+class PairingMode(TextChoices):
+    ADD = "add", "one more person"
+    REPLACE = "replace", "one person in the place of all"

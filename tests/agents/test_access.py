@@ -1,0 +1,200 @@
+"""Who is answered, and what a pairing code does: the agent's rules against somebody who is after the bot."""
+
+import sqlite3
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from telegram import User
+
+from containers.agent_contract import PairingCode, PairingKind
+
+pytestmark = pytest.mark.one_database
+SECRET = "the secret of this project"
+LATER = int(time.time()) + 3600
+OWNER, ADA, MALLORY = (User(number, name, is_bot=False) for number, name in ((7, "Olga"), (8, "Ada"), (66, "Mal")))
+
+
+class Told:
+    paired: int | None = None
+
+    def note_paired(self, count: int) -> None:
+        self.paired = count
+
+
+class Door:
+    """The agent's access, which a test can close and open again."""
+
+    def __init__(self, directory: Path, allowed: frozenset[str] = frozenset(), secret: str = SECRET) -> None:
+        self.directory, self.told = directory, Told()
+        self.config: Any = SimpleNamespace(allowed_users=allowed, pairing_secret=secret)
+        self.open()
+
+    def open(self) -> None:
+        from assistant import access, people, store
+
+        if hasattr(self, "db"):
+            self.db.close()
+        self.db = store.open_store(self.directory)
+        told: Any = self.told
+        self.access = access.Access(self.config, people.People(self.db), told)
+
+    def tap(self, user: User, code: PairingCode, *, private: bool = True, secret: str = SECRET) -> str | None:
+        read = self.access.read_code(code.sign(secret))
+        if read is None:
+            return "not read"
+        said = self.access.take_code(read, user, is_private=private)
+        return said and said.name
+
+    def refuses(self, user: User, code: PairingCode) -> bool:
+        """Of the same code the agent says so once a day."""
+        before = self.access.admits(user), self.told.paired
+        return self.tap(user, code) in {"DEAD_CODE", None} and before == (self.access.admits(user), self.told.paired)
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Any:
+    yield (door := Door(tmp_path))
+    door.db.close()
+
+
+def code_of(kind: PairingKind, number: int = 0, expires: int = LATER) -> PairingCode:
+    return PairingCode(kind, number, expires)
+
+
+def test_nobody_is_answered_before_the_owners_first_tap_and_nobody_else_after_it(door: Door) -> None:
+    assert door.told.paired == 0
+    assert not any(door.access.admits(user) for user in (OWNER, ADA, MALLORY))
+    assert door.tap(OWNER, code_of(PairingKind.OWNER)) == "PAIRED_FIRST"
+    assert [door.access.admits(user) for user in (OWNER, ADA, MALLORY)] == [True, False, False]
+    assert door.told.paired == 1
+
+
+def test_a_code_counts_once_also_after_a_restart(door: Door) -> None:
+    first = code_of(PairingKind.OWNER)
+    door.tap(OWNER, first)
+    door.open()
+    assert door.told.paired == 1
+    assert door.access.admits(OWNER)
+    assert door.refuses(MALLORY, first)
+    assert door.refuses(MALLORY, code_of(PairingKind.OWNER, expires=LATER + 86_400))  # of the next day
+    assert door.refuses(MALLORY, code_of(PairingKind.OWNER, 1))  # somebody is paired
+    assert not door.access.admits(MALLORY)
+
+
+def test_each_further_person_has_a_code_of_their_own(door: Door) -> None:
+    door.tap(OWNER, code_of(PairingKind.OWNER))
+    added = code_of(PairingKind.ADD, 1)
+    assert door.tap(OWNER, added) == "ALREADY_PAIRED"  # a curious tap does not use it up
+    assert door.tap(ADA, added) == "PAIRED"
+    assert door.refuses(MALLORY, added)
+    assert door.tap(ADA, added) == "ALREADY_PAIRED"  # an update that Telegram sends again
+    assert door.told.paired == 2
+
+
+def test_who_was_faster_is_put_out_by_a_code_that_replaces_all(door: Door) -> None:
+    door.tap(MALLORY, code_of(PairingKind.OWNER))
+    assert door.refuses(OWNER, code_of(PairingKind.OWNER))
+    leaked = code_of(PairingKind.ADD, 1)
+    assert door.tap(OWNER, code_of(PairingKind.REPLACE, 2)) == "PAIRED_FIRST"
+    assert [door.access.admits(user) for user in (OWNER, MALLORY)] == [True, False]
+    for old in (leaked, code_of(PairingKind.REPLACE, 2), code_of(PairingKind.REPLACE, 1), code_of(PairingKind.ADD, 2)):
+        assert door.refuses(MALLORY, old)
+    assert door.tap(ADA, code_of(PairingKind.ADD, 3)) == "PAIRED"
+    assert door.tap(ADA, code_of(PairingKind.REPLACE, 4)) == "PAIRED_FIRST"
+    assert not door.access.admits(OWNER)
+
+
+def test_an_old_code_a_foreign_one_and_one_of_a_bot_count_for_nothing(door: Door) -> None:
+    assert door.refuses(MALLORY, code_of(PairingKind.OWNER, expires=int(time.time())))
+    assert door.tap(MALLORY, code_of(PairingKind.OWNER), secret="that of another project") == "not read"
+    assert door.tap(User(99, "Robot", is_bot=True), code_of(PairingKind.OWNER)) is None
+    assert door.told.paired == 0
+    assert door.tap(OWNER, code_of(PairingKind.OWNER)) == "PAIRED_FIRST"
+
+
+def test_a_code_that_a_group_has_seen_is_void(door: Door) -> None:
+    for kind in PairingKind:
+        shown = code_of(kind, 5)
+        assert door.tap(OWNER, shown, private=False) == "CODE_IN_GROUP"
+        assert door.refuses(MALLORY, shown)
+    assert door.told.paired == 0
+
+
+def test_a_dead_code_is_explained_once_a_day_and_a_stranger_turned_away_once(door: Door) -> None:
+    door.tap(OWNER, code_of(PairingKind.OWNER))
+    said = [door.tap(MALLORY, code_of(PairingKind.OWNER)) for _ in range(3)]
+    assert said == ["DEAD_CODE", None, None]
+    turned = [door.access.turn_away(MALLORY) for _ in range(3)]
+    assert [text and text.name for text in turned] == ["STRANGER_UNPAIRED", None, None]
+    door.open()
+    assert door.access.turn_away(MALLORY) is None
+    assert door.access.turn_away(ADA) is not None
+    door.db.execute("UPDATE turned_away SET at = at - 86400")
+    assert door.access.turn_away(MALLORY) is not None
+    door.db.execute("UPDATE turned_away SET at = at + 1000000")  # the clock has stepped back
+    assert door.access.turn_away(MALLORY) is not None
+
+
+def test_a_flood_of_strangers_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assistant.people.MOST_TURNED_AWAY", 5)
+    said = [door.access.turn_away(User(number, "X", is_bot=False)) for number in range(1, 20)]
+    assert [text is not None for text in said] == [True] * 5 + [False] * 14
+    assert door.db.execute("SELECT count(*) FROM turned_away").fetchone() == (5,)
+
+
+def test_what_cannot_be_kept_pairs_nobody(door: Door) -> None:
+    door.db.execute("PRAGMA query_only = 1")
+    with pytest.raises(sqlite3.OperationalError):
+        door.tap(MALLORY, code_of(PairingKind.OWNER))
+    door.db.execute("PRAGMA query_only = 0")
+    assert door.tap(OWNER, code_of(PairingKind.OWNER)) == "PAIRED_FIRST"
+    assert not door.access.admits(MALLORY)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "secret", "admitted"),
+    [
+        (frozenset(), "", "olga ada mal"),  # an agent from before there was pairing
+        (frozenset(), SECRET, "olga"),
+        (frozenset({"ada"}), "", "ada"),
+        (frozenset({"ada"}), SECRET, "olga ada"),
+        (frozenset({"8"}), SECRET, "olga ada"),
+        (frozenset({"*"}), SECRET, "olga ada mal"),
+        (frozenset({"*"}), "", "olga ada mal"),
+        (frozenset({""}), SECRET, "olga"),
+    ],
+)
+def test_the_list_the_secret_and_the_star(tmp_path: Path, allowed: frozenset[str], secret: str, admitted: str) -> None:
+    door = Door(tmp_path, allowed, secret)
+    door.db.execute("INSERT INTO paired VALUES (7, 0)")
+    door.open()
+    people = [User(7, "Olga", is_bot=False), User(8, "Ada", is_bot=False, username="Ada"), MALLORY]
+    assert [user.first_name.lower() for user in people if door.access.admits(user)] == admitted.split()
+    assert door.told.paired == (1 if secret else None)
+    door.db.close()
+
+
+def test_a_secret_file_that_cannot_be_read_does_not_open_the_agent(tmp_path: Path) -> None:
+    from assistant.config import read_config
+
+    from berth_agent.outcome import FatalError
+
+    for name, content in (("telegram_bot_token", "1:x"), ("agent_api_key", "sk-x")):
+        (tmp_path / name).write_text(content)
+    env = {"AGENT_SECRETS_DIR": str(tmp_path)}
+    assert read_config(env).pairing_secret == ""
+    file = tmp_path / "pairing_secret"
+    file.write_text(" s3cret\n")
+    assert read_config(env).pairing_secret == "s3cret"
+    assert "s3cret" not in repr(read_config(env))
+    for spoil in (lambda: file.write_text(" "), lambda: file.write_bytes(b"\xff"), file.unlink, file.mkdir):
+        spoil()
+        if not file.exists():
+            file.symlink_to("nowhere")
+        with pytest.raises(FatalError):
+            read_config(env)
+        if file.is_symlink():
+            file.unlink()

@@ -1,0 +1,59 @@
+"""The pages on which an owner pairs with their agent, and hands links to others."""
+
+import re
+
+from django.test import Client
+
+from containers.agent_contract import PairingKind, read_pairing_code
+from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.pages import path_of, text_of
+
+
+def test_the_owner_pairs_by_a_button_until_somebody_has(dashboard: Client, project: Project) -> None:
+    Project.objects.update(bot_username="harbour_bot")
+    page = dashboard.get(path_of(project))
+    assert "It answers nobody yet." in text_of(page)
+    links = re.findall(r'href="(https://t.me/[^"]+)"', page.content.decode())
+    assert len(set(links)) == 1
+    assert "?start=o0-" in links[0]
+    Project.objects.update(agent_paired=1)
+    page = dashboard.get(path_of(project))
+    assert "It answers nobody yet." not in text_of(page)
+    assert set(re.findall(r'href="(https://t.me/[^"]+)"', page.content.decode())) == {"https://t.me/harbour_bot"}
+
+
+def test_a_link_for_somebody_else_is_shown_once(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
+    Project.objects.update(bot_username="harbour_bot", agent_paired=1)
+    secret = engine.containers[project.container_name].secrets["pairing_secret"]
+    for mode, kind in (("add", PairingKind.ADD), ("replace", PairingKind.REPLACE)):
+        page = dashboard.post(path_of(project, "/people"), {"mode": mode})
+        assert page.status_code == 200
+        [url] = re.findall(r"https://t.me/harbour_bot[?]start=([\w-]+)", page.content.decode())
+        code = read_pairing_code(url, secret)
+        assert code is not None
+        assert code.kind == kind
+        assert "start=" not in dashboard.get(path_of(project, "/people")).content.decode()
+    assert dashboard.post(path_of(project, "/people"), {"mode": "owner"}).status_code == 400
+
+
+def test_the_page_says_who_is_answered(dashboard: Client, project: Project) -> None:
+    said = []
+    for values in (
+        {"agent_paired": None},
+        {"agent_paired": 1},
+        {"agent_paired": 2, "settings": {"allowed_users": [7]}},
+        {"settings": {"allowed_users": ["*"]}},
+        {"settings": {}, "pairing_secret_ciphertext": ""},
+        {"settings": {"allowed_users": [7]}},
+    ):
+        Project.objects.update(**values)
+        said.append(re.findall(r"Who is answered (.*?[.])", text_of(dashboard.get(path_of(project, "/people"))))[0])
+    assert said == [
+        "It is paired with nobody yet.",
+        "It is paired with 1 person.",
+        "It is paired with 2 people, and answers those whom its settings list.",
+        "Everybody, at your expense: its settings say so.",
+        "Everybody, at your expense, because it is from before agents paired.",
+        "Those whom its settings list.",
+    ]
