@@ -88,6 +88,14 @@ def is_any_address(host: str) -> bool:
         return False
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine reach `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def local_url(host: str, port: int) -> str:
     """Returns the URL by which clients on this machine reach a server that listens on `host`."""
     name = "localhost" if is_any_address(host) else host

@@ -2,7 +2,7 @@
 
 import sys
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import DisallowedHost, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
@@ -12,10 +12,25 @@ from config.middleware import current_request_id, is_api_path
 from config.problems import TABLE, database_problem, log_fault, problem
 
 
+WRONG_ADDRESS = (
+    "Berth does not answer at this address. Open the one that its operator gave you; as its operator, set "
+    "BERTH_PUBLIC_URL to the address by which people come, and start Berth again."
+)
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, DisallowedHost):
+        return _wrong_address(request)
     if is_api_path(request.path_info):
         return problem(400, "invalid", "The request cannot be read. Correct its address and headers.")
     return defaults.bad_request(request, exception)
+
+
+def _wrong_address(request: HttpRequest) -> HttpResponse:
+    """Says nothing of the names that are right: who looks for servers by their addresses is not to learn them."""
+    if is_api_path(request.path_info):
+        return problem(400, "wrong_address", WRONG_ADDRESS)
+    return HttpResponse(f"{WRONG_ADDRESS}\n", status=400, content_type="text/plain; charset=utf-8")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from string import Template
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from config.env import is_any_address
+from config.env import is_any_address, is_loopback
 
 READY_WITHIN = 60
 """Seconds after which the text says what is not ready yet."""
@@ -29,6 +30,17 @@ Ctrl-C stops the server and the watcher. Agents go on.
 """)
 
 
+PLAIN_HTTP = """
+Warning: people reach Berth over plain http, so that anybody on the way can read passwords and tokens. Put a proxy with
+a certificate in front of it, and set BERTH_PUBLIC_URL to its https address (README, “In production”).
+"""
+
+REACHABLE_NOWHERE = """
+Warning: Berth listens on the network, and answers to this machine only. Set BERTH_PUBLIC_URL to the address by which
+people come, such as https://berth.example.org, and start it again.
+"""
+
+
 def write_welcome(write: Callable[[str], object]) -> None:
     """Waits until /readyz says 200, then writes the welcome."""
     deadline = time.monotonic() + READY_WITHIN
@@ -39,7 +51,21 @@ def write_welcome(write: Callable[[str], object]) -> None:
         time.sleep(0.2)
     admin = get_user_model().objects.filter(is_superuser=True).order_by("date_joined").first()
     sign_in = reverse(settings.LOGIN_URL)
+    if warning := warn_of_plain_http():
+        write(warning)
     write(WELCOME.substitute(url=settings.BERTH_PUBLIC_URL, sign_in=sign_in, email=admin or "<your email>"))
+
+
+def warn_of_plain_http() -> str | None:
+    """Where other machines can reach this server: what they would send could be read on the way."""
+    host = settings.BERTH_HOST
+    public = urlsplit(settings.BERTH_PUBLIC_URL)
+    is_near = not is_any_address(host) and is_loopback(host)
+    if public.scheme == "https" or is_near:
+        return None
+    if is_loopback(public.hostname or ""):
+        return REACHABLE_NOWHERE
+    return PLAIN_HTTP
 
 
 def ask_readiness() -> dict[str, str]:

@@ -74,6 +74,8 @@ class ProjectViewSet(OwnProjectsViewSet):
             if project is None:
                 wanted = serializer.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
+            else:
+                refresh([project])  # an earlier request has made it, and was cut off since
             return show_detail(self.settle(project, wait))
 
         if key is None:
