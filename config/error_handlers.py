@@ -11,7 +11,6 @@ from config.database.faults import Fault, find_fault
 from config.middleware import current_request_id, is_api_path
 from config.problems import TABLE, database_problem, log_fault, problem
 
-
 WRONG_ADDRESS = (
     "Berth does not answer at this address. Open the one that its operator gave you; as its operator, set "
     "BERTH_PUBLIC_URL to the address by which people come, and start Berth again."
@@ -29,8 +28,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def _wrong_address(request: HttpRequest) -> HttpResponse:
     """Says nothing of the names that are right: who looks for servers by their addresses is not to learn them."""
     if is_api_path(request.path_info):
-        return problem(400, "wrong_address", WRONG_ADDRESS)
-    return HttpResponse(f"{WRONG_ADDRESS}\n", status=400, content_type="text/plain; charset=utf-8")
+        return problem(400, "invalid", WRONG_ADDRESS)
+    return HttpResponse(render_to_string("400.html", {"sentence": WRONG_ADDRESS}), status=400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -60,12 +60,11 @@ def warn_of_plain_http() -> str | None:
     """Where other machines can reach this server: what they would send could be read on the way."""
     host = settings.BERTH_HOST
     public = urlsplit(settings.BERTH_PUBLIC_URL)
-    is_near = not is_any_address(host) and is_loopback(host)
-    if public.scheme == "https" or is_near:
+    if public.scheme == "https":
         return None
-    if is_loopback(public.hostname or ""):
-        return REACHABLE_NOWHERE
-    return PLAIN_HTTP
+    if not is_loopback(public.hostname or ""):
+        return PLAIN_HTTP
+    return None if is_loopback(host) else REACHABLE_NOWHERE
 
 
 def ask_readiness() -> dict[str, str]:

@@ -53,7 +53,7 @@ class Conflicts:
         if not found:
             return ""
         return (
-            f"Nothing is mended, because the engine has {found}. If this database is an older backup, stop "
+            f"Nothing is repaired, because the engine has {found}. If this database is an older backup, stop "
             "Berth and restore the right one; to go on with this database, run `manage.py adopt` (with `--dry-run` it "
             "says which they are, and changes nothing)."
         )
@@ -97,7 +97,7 @@ def hold(conflicts: Conflicts) -> None:
     if because:
         log.error("%s", because)
     else:
-        log.info("The database and the engine agree again. What differs is mended.")
+        log.info("The database and the engine agree again. What differs is repaired.")
 
 
 def look_for_conflicts() -> Conflicts:
