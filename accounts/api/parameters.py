@@ -117,5 +117,13 @@ class StrictView(_Base):
         super().initial(request, *args, **kwargs)
         method = getattr(self, (request.method or "").lower(), None)
         declared = getattr(method, "parameters", None)  # none: a method that is not allowed, or OPTIONS
-        if declared is not None:
+        if declared is None:
+            return
+        try:
             self.asked = read_parameters(request, declared)
+        except ValidationError:
+            self.check_there_is_one()
+            raise
+
+    def check_there_is_one(self) -> None:
+        """Raises Http404 where the path leads to nothing of the caller's, which is told before what is wrong."""

@@ -46,6 +46,10 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
             raise Http404
         return project
 
+    def check_there_is_one(self) -> None:
+        if self.lookup_field in self.kwargs:
+            self.get_object()
+
     def get_id(self) -> UUID:
         return read_id(self.kwargs["id"])
 

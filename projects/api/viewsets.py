@@ -29,7 +29,6 @@ from projects.api.serializers import (
     ProjectDetailSerializer,
     ValidationSerializer,
 )
-from projects.errors import ProjectGoneError
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
@@ -185,7 +184,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         """What an answer of before has to say anew: the status, and a link that pairs its owner, which is not kept."""
         project = self.get_queryset().filter(id=project_id).first()
         if project is None:
-            raise ProjectGoneError
+            return Status.DELETING  # and this very moment gone
         refresh([project])
         snapshot = self.settle(project, wait)
         return {"status": snapshot.status, "bot": snapshot.project.bot}

@@ -14,6 +14,7 @@ from accounts.api.serializers import LoginSerializer, NewKeySerializer
 from accounts.api.unknown_names import suggest, tell_unknown
 from projects.api.budget_serializers import OwnBudgetSerializer
 from projects.api.serializers import ControlSerializer, NewProjectSerializer, ProjectChangeSerializer
+from projects.models import Project
 from tests.problem_document import assert_problem
 from tests.projects.api.sending import Sender
 from tests.security.access_table import TABLE, routes_of
@@ -25,15 +26,18 @@ ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path
 CALLS = [(route, method) for route in ROUTES for method in TABLE[route].methods]
 
 
-def address(route: str) -> str:
-    return route.replace("<str:id>", str(UUID(int=7))).replace("<str:pk>", str(UUID(int=7)))
+def address(route: str, project: Project | None = None) -> str:
+    found = str(project.pk if project else UUID(int=7))
+    return route.replace("<str:id>", found).replace("<str:pk>", str(UUID(int=7)))
 
 
-def test_every_route_refuses_a_parameter_that_it_does_not_have(api: APIClient) -> None:
+def test_every_route_refuses_a_parameter_that_it_does_not_have(api: APIClient, project: Project) -> None:
     for route, method in CALLS:
         view: Any = resolve(address(route)).func
         assert issubclass(view.cls, StrictView)
-        answer = api.generic(method, f"{address(route)}?nobody=1&ünknown=&limit%20=3", "{}", "application/json")
+        answer = api.generic(
+            method, f"{address(route, project)}?nobody=1&ünknown=&limit%20=3", "{}", "application/json"
+        )
         errors = {error["field"]: error["code"] for error in assert_problem(answer, 400, "invalid")["errors"]}
         assert errors == {"nobody": "unknown", "ünknown": "unknown", "limit ": "unknown"}, f"{method} {route}"
 
@@ -45,8 +49,14 @@ def test_every_method_of_every_view_says_what_it_takes() -> None:
         assert hasattr(getattr(view.cls, name), "parameters"), f"{method} {route}: use `describe` or `takes`"
 
 
-def test_every_wrong_parameter_is_told_and_not_the_first_only(api: APIClient, send: Sender) -> None:
-    path = f"/api/projects/{UUID(int=7)}/logs"
+def test_what_is_not_there_is_told_before_what_is_wrong(api: APIClient, bobs_api: APIClient, project: Project) -> None:
+    for client, found in ((api, UUID(int=7)), (bobs_api, project.pk)):
+        for rest in ("", "/logs", "/events", "/usage"):
+            assert_problem(client.get(f"/api/projects/{found}{rest}?nobody=1"), 404, "not_found")
+
+
+def test_every_wrong_parameter_is_told_and_not_the_first_only(api: APIClient, send: Sender, project: Project) -> None:
+    path = f"/api/projects/{project.pk}/logs"
     answer = api.get(f"{path}?tail=x&since=never&follow=maybe&run=0&lines=3")
     fields = {error["field"] for error in assert_problem(answer, 400, "invalid")["errors"]}
     assert fields == {"tail", "since", "follow", "run", "lines"}
