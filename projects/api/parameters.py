@@ -36,10 +36,12 @@ def number(*, low: int = 0, high: int, otherwise: str) -> Callable[[str], int]:
 
 def choice(name: str, *options: str, description: str = "") -> Parameter[str]:
     """One of some words. The first is the default."""
+    *others, last = options
+    named = f"{', '.join(others)} or {last}" if others else last
 
     def read(raw: str) -> str:
         if raw not in options:
-            raise ParameterError(f"Set {name} to {', '.join(options[:-1])} or {options[-1]}.")
+            raise ParameterError(f"Set {name} to {named}.")
         return raw
 
     schema = {"type": "string", "enum": list(options), "default": options[0]}
