@@ -32,6 +32,7 @@ from projects.api.serializers import (
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
+from projects.rules.statuses import Status
 from projects.rules.traits import Condition
 from projects.services import check_creation, control_project, create_project, delete_project, update_project
 from projects.services.observation import refresh
@@ -184,7 +185,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         """What an answer of before has to say anew: the status, and a link that pairs its owner, which is not kept."""
         project = self.get_queryset().filter(id=project_id).first()
         if project is None:
-            return Status.DELETING  # and this very moment gone
+            return {"status": Status.DELETING}  # and this very moment gone
         refresh([project])
         snapshot = self.settle(project, wait)
         return {"status": snapshot.status, "bot": snapshot.project.bot}

@@ -21,8 +21,10 @@ from tests.security.access_table import TABLE, routes_of
 
 pytestmark = pytest.mark.one_database
 
-PAGES = {"/api/docs"}
-ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")} - PAGES)
+EXEMPT = {"/api/docs", "/api/auth/session"}
+"""A page, which links may lead to with anything, and what is never an error."""
+
+ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")} - EXEMPT)
 CALLS = [(route, method) for route in ROUTES for method in TABLE[route].methods]
 
 
@@ -40,6 +42,10 @@ def test_every_route_refuses_a_parameter_that_it_does_not_have(api: APIClient, p
         )
         errors = {error["field"]: error["code"] for error in assert_problem(answer, 400, "invalid")["errors"]}
         assert errors == {"nobody": "unknown", "ünknown": "unknown", "limit ": "unknown"}, f"{method} {route}"
+
+
+def test_the_session_is_never_an_error(api: APIClient) -> None:
+    assert api.get("/api/auth/session?nobody=1&nobody=2").json()["authenticated"] is True
 
 
 def test_every_method_of_every_view_says_what_it_takes() -> None:
