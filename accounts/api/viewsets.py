@@ -76,7 +76,7 @@ class SessionView(APIView):
         responses={200: SessionSerializer, **UNCHANGED},
     )
     def get(self, request: Request) -> HttpResponse:
-        """Tell who the caller is. Never an error: without a valid token `authenticated` is false, in spite of any query."""
+        """Tell who the caller is. Never an error: without a valid token `authenticated` is false, with any query."""
         return answer_session(request, request.user if isinstance(request.user, User) else None)
 
 
