@@ -34,6 +34,8 @@ class StreamingProvider(FakeServer):
         self.break_after: int | None = None
         """Words after which streams break off."""
         self.tells_usage = True
+        self.answers_as = ""
+        """The model that answers, whichever was asked."""
         self.gate = threading.Event()
         """Streams stop in front of their third word until it is set."""
         self.gate.set()
@@ -53,7 +55,9 @@ class StreamingProvider(FakeServer):
         limit = body.get("max_completion_tokens") or body.get("max_tokens") or body.get("max_output_tokens")
         made = min(self.words, limit or self.words)
         key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
-        sale = Sale(str(body.get("model")), _count(body), key=key, body=body, headers=dict(request.headers))
+        sale = Sale(
+            self.answers_as or str(body.get("model")), _count(body), key=key, body=body, headers=dict(request.headers)
+        )
         with self.changed:
             self.sales.append(sale)
             self.changed.notify_all()
@@ -76,7 +80,8 @@ class StreamingProvider(FakeServer):
 
     def _chat(self, sale: Sale, made: int) -> Iterator[bytes]:
         for word in self._words(sale, made):
-            yield _event({"id": "c", "choices": [{"index": 0, "delta": {"content": word}}], "usage": None})
+            delta = {"content": word}
+            yield _event({"id": "c", "model": sale.model, "choices": [{"index": 0, "delta": delta}], "usage": None})
         yield _event({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": None})
         if self.tells_usage and (sale.body.get("stream_options") or {}).get("include_usage"):
             yield _event({"id": "c", "choices": [], "usage": _usage("chat", sale)})

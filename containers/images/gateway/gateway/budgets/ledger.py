@@ -9,7 +9,7 @@ import itertools
 import logging
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -17,9 +17,10 @@ from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.names import Names
+from gateway.budgets.prices import dearest_of, settle_price
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
-from gateway.entries.entry import Entry
+from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
 from gateway.periods import Period, end_of, hour_of
 from gateway.rules.refusals import RefusedError, Why
@@ -53,14 +54,19 @@ class Ledger:
         for project, hour, tokens, money in spent:
             self._totals.spend(project, hour, tokens=tokens, money=money)
 
-    async def reserve(self, entry: Entry, model: str, *, given: int, least: int, most: int) -> Reservation:
+    async def reserve(
+        self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = ()
+    ) -> Reservation:
         """Reserves for an input of `given` tokens, and an answer of at least `least` and at most `most` of them.
+
+        `others` are models that may answer in the place of the first one: the dearest counts.
 
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
-        output = await self._wait_for_room(entry, model, hour, given=given, least=least, most=most)
-        money = cost_of(Usage(given, output), entry.prices.get(model))
+        price = dearest_of(entry.prices, (model, *others))
+        output = await self._wait_for_room(entry, price, hour, given=given, least=least, most=most)
+        money = cost_of(Usage(given, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
         if not entry.budget.is_set:
@@ -71,9 +77,13 @@ class Ledger:
         self._advances.grow(reservation, entry)
         return reservation
 
-    def settle(self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False) -> None:
-        """Counts what a call has cost, in place of what was reserved for it."""
-        money = cost_of(usage, entry.prices.get(reservation.model))
+    def settle(
+        self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
+        others: Sequence[str] = (), named: str = "",
+    ) -> None:  # fmt: skip
+        """Counts what a call has cost, in place of what was reserved for it. `named`: the model that has answered."""
+        answered_by, price = settle_price(entry.prices, (reservation.model, *others), named)
+        money = cost_of(usage, price)
         self._give_back(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(
@@ -86,7 +96,7 @@ class Ledger:
             money=money,
         )
         is_real = bool(usage.tokens or not is_error)
-        model = self._names.name(reservation.project, reservation.model, reservation.hour, is_real=is_real)
+        model = self._names.name(reservation.project, answered_by, reservation.hour, is_real=is_real)
         self._write(rows.settle(reservation, counts, model=model))
         self._forget_old()
 
@@ -119,9 +129,10 @@ class Ledger:
             self._day = hour // 24
             self._write(rows.forget(hour))
 
-    async def _wait_for_room(self, entry: Entry, model: str, hour: int, *, given: int, least: int, most: int) -> int:
+    async def _wait_for_room(
+        self, entry: Entry, price: Price | None, hour: int, *, given: int, least: int, most: int
+    ) -> int:
         """Tokens that the answer may have. Calls in flight mostly need less than they have reserved."""
-        price = entry.prices.get(model)
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             settled = self._settled[entry.project]

@@ -11,9 +11,19 @@ BYTES_OF_A_TOKEN = 4
 """Of English text, on an average (OpenAI, "What are tokens and how to count them?")."""
 
 
+def read_model(document: dict[str, Any]) -> str:
+    """The model that an answer or an event of it names; empty where it names none."""
+    for holder in (document, document.get("response"), document.get("message")):
+        if isinstance(holder, dict) and isinstance(named := holder.get("model"), str):
+            return named
+    return ""
+
+
 class Meter(ABC):
     usage: Usage | None = None
     """What the provider has said, once it has."""
+    model: str = ""
+    """The model that has answered, as far as the provider has said it."""
 
     @abstractmethod
     def see(self, piece: bytes) -> bytes:
@@ -51,6 +61,7 @@ class EventMeter(Meter):
 
     def _is_hidden(self, event: bytes) -> bool:
         document = read_event(event)
+        self.model = read_model(document) or self.model
         return bool(document) and self.read(document) and self._hides
 
     def estimate(self, bound: Usage) -> Usage:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gateway.meters.meter import Meter
+from gateway.meters.meter import Meter, read_model
 from gateway.meters.usage import Usage
 
 KEPT = 256 * 1024
@@ -37,7 +37,10 @@ class DocumentMeter(Meter):
         try:
             if not self._is_cut:
                 document = json.loads(self._kept)
-                return document.get("usage") if isinstance(document, dict) else None
+                if not isinstance(document, dict):
+                    return None
+                self.model = read_model(document)
+                return document.get("usage")
             found = list(_USAGE.finditer(self._kept))
             text = self._kept[found[-1].end() :].decode(errors="replace") if found else "null"
             return json.JSONDecoder().raw_decode(text)[0]

@@ -40,6 +40,8 @@ class Asked:
     choices: int
     is_stream: bool
     hides_usage: bool = False
+    others: tuple[str, ...] = ()
+    """Models of which one answers where the first one is busy (OpenRouter)."""
     body: bytes = b""
     """What is sent, once it is written."""
 

@@ -13,6 +13,8 @@ class Bill:
         self._bound = bound
         self.usage = Usage()
         self.is_error = True
+        self.model = ""
+        """That has answered, as far as its answer says."""
 
     def is_asked(self) -> None:
         self.usage = replace(self._bound, is_estimated=True)
@@ -27,7 +29,7 @@ class Bill:
 
     def is_told(self, meter: Meter) -> None:
         """The provider has said all, though the agent has not read it."""
-        self.usage = meter.usage or meter.estimate(self._bound)
+        self.usage, self.model = meter.usage or meter.estimate(self._bound), meter.model
 
     def is_broken(self, meter: Meter) -> None:
-        self.usage = meter.estimate(self._bound)
+        self.usage, self.model = meter.estimate(self._bound), meter.model

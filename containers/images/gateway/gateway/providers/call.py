@@ -1,6 +1,7 @@
 """A call to a model provider: allowed, reserved, asked with the real key, passed on, counted."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import aiohttp
@@ -42,6 +43,8 @@ class Wish:
     provider: Provider
     call: Call
     url: str
+    leave: Callable[[], None] = lambda: None
+    """To be called when nothing more can pass to the agent, though what it has cost is still being read."""
 
 
 class ProviderCalls:
@@ -80,7 +83,7 @@ class ProviderCalls:
         least = min(asked.output, LEAST_ANSWER * asked.choices)
         try:
             reservation = await self._ledger.reserve(
-                wish.entry, asked.model, given=asked.input, least=least, most=asked.output
+                wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others
             )
         except RefusedError as error:
             if error.why is Why.QUOTA:
@@ -99,7 +102,14 @@ class ProviderCalls:
             bill.is_free()
             raise
         finally:
-            self._ledger.settle(reservation, bill.usage, entry=wish.entry, is_error=bill.is_error)
+            self._ledger.settle(
+                reservation,
+                bill.usage,
+                entry=wish.entry,
+                is_error=bill.is_error,
+                others=asked.others,
+                named=bill.model,
+            )
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
         bill.is_asked()
@@ -116,6 +126,7 @@ class ProviderCalls:
                     wish.request, answer, secret=wish.provider.key, meter=meter, hides=asked.hides_usage
                 )
             except BaseException:
+                wish.leave()
                 rest = await see_rest(answer, meter)
                 if rest is Rest.WHOLE:
                     bill.is_told(meter)

@@ -16,7 +16,8 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Asked
     document = read_json(body)
     asked = read_asked(call, document, len(body), entry.limits)
     _check_model(entry, asked.model)
-    for other in _read_others(document.get("models")):
+    asked.others = tuple(_read_others(document.get("models")))
+    for other in asked.others:
         _check_model(entry, other)
     return asked
 

@@ -6,6 +6,7 @@ import traceback
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -101,8 +102,8 @@ class Door:
             entry, provider = self._find_provider(request)
             kind = kind if kind is Kind.ANTHROPIC else provider.kind
             wish = _read_wish(request, entry, provider)
-            with self._counted(entry, request):
-                return await self._providers.answer(wish)
+            with self._counted(entry, request) as leave:
+                return await self._providers.answer(replace(wish, leave=leave))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
 
@@ -143,13 +144,14 @@ class Door:
         return found
 
     @contextmanager
-    def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[None]:
+    def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[Callable[[], None]]:
+        """Yields what ends it before its time."""
         transport, inside = request.transport, self._inside[entry.project]
         if transport is None:
             raise BrokenError
         inside.add(transport)
         try:
-            yield
+            yield lambda: inside.discard(transport)
         finally:
             inside.discard(transport)
             if not inside:

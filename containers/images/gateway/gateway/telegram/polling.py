@@ -5,12 +5,17 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from gateway.pipes.passing import BrokenError
 from gateway.telegram.polls import Polls
 
 NOTHING = b'{"ok":true,"result":[]}'
 PAUSE = 1.0
 """Seconds for which a poll that a newer one has ended is held. Two programs that poll one bot, and end each other's
 polls, would otherwise ask as fast as they can."""
+
+REST_WITHIN = 0.25
+"""Seconds that an answer which has begun has for its end once a newer poll waits for it. Agents take theirs in
+milliseconds. One that is cut has confirmed nothing, so that its messages come again, to the newer poll."""
 
 Ask = Callable[[asyncio.Event], Awaitable[web.StreamResponse]]
 """Asks Telegram and passes the answer on. Sets the event when the answer has begun."""
@@ -24,8 +29,12 @@ async def poll(polls: Polls, bot: str, project: str, ask: Ask) -> web.StreamResp
         try:
             await asyncio.wait({asking, over}, return_when=asyncio.FIRST_COMPLETED)
             # An answer that has begun is brought to its end: its messages would otherwise come twice.
-            if asking.done() or answered.is_set():
+            if answered.is_set():
+                await asyncio.wait({asking}, timeout=REST_WITHIN)
+            if asking.done():
                 return await asking
+            if answered.is_set():
+                raise BrokenError
         finally:
             over.cancel()
             asking.cancel()

@@ -1,0 +1,27 @@
+"""By which price a call counts that may be answered by one of several models. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from gateway.entries.entry import Price
+
+
+def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | None:
+    """A price that none of these models exceeds, of those that have one: the most that the call can cost."""
+    known = [prices[model] for model in models if model in prices]
+    if not known:
+        return None
+    return Price(
+        max(each.input for each in known), max(each.output for each in known), max(each.cached for each in known)
+    )
+
+
+def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str) -> tuple[str, Price | None]:
+    """The model as which a call counts, and its price. `named` is what the answer says of its model, if anything.
+
+    Providers name a dated variant of what was asked for. What cannot be told counts as the first model, and as dear as
+    the dearest one.
+    """
+    meant = max((each for each in models if named.startswith(each)), key=len, default="")
+    if len(models) == 1:
+        return models[0], prices.get(models[0]) or prices.get(named)
+    return (meant, prices.get(meant)) if meant else (models[0], dearest_of(prices, models))

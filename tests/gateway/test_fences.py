@@ -1,0 +1,135 @@
+"""Nothing that an upstream or a neighbour of the agent does delays the end of what is to end."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from cryptography.fernet import Fernet
+from gateway.pipes.passing import BrokenError, Rest
+from gateway.telegram.polling import NOTHING, poll
+from gateway.telegram.polls import Polls
+
+from containers.gateway.entries import Entry, ProviderEntry, ProviderKind
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.transport import SocketTransport
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.process import PATIENCE
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+AT_ONCE = 30.0
+"""Seconds: far more than it takes, and far less than the test would have to wait for the upstream."""
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Set while the rest of an answer is being read whose agent has gone. Nobody waits for the end of that."""
+    from gateway.providers import call
+    from gateway.serving import door
+
+    began, over = threading.Event(), threading.Event()
+
+    async def see_rest(*_: object) -> Rest:
+        began.set()
+        while not over.is_set():
+            await asyncio.sleep(0.005)
+        return Rest.ENDLESS
+
+    monkeypatch.setattr(call, "see_rest", see_rest)
+    monkeypatch.setattr(door, "FENCED_WITHIN", 10 * PATIENCE)
+    yield began
+    over.set()
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, counting: threading.Event) -> Iterator[tuple[int, GatewayClient]]:
+    """In this process: its port and its control side."""
+    from gateway.config import Config
+    from gateway.serving.gateway import open_gateway
+
+    (tmp_path / "key").write_text(Fernet.generate_key().decode())
+    config = Config(
+        host="127.0.0.1", port=0, socket=tmp_path / "c", state=tmp_path / "s", key_file=tmp_path / "key", last_answers=0
+    )
+    ports: list[int] = []
+    loop, over = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve() -> None:
+        async with open_gateway(config) as port:
+            ports.append(port)
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    wait_until(lambda: ports, within=PATIENCE)
+    yield ports[0], GatewayClient(SocketTransport(config.socket), within=AT_ONCE)
+    loop.call_soon_threadsafe(over.set)
+    thread.join(PATIENCE)
+    loop.close()
+
+
+def test_void_is_void_while_an_upstream_floods(
+    gateway: tuple[int, GatewayClient], provider: StreamingProvider, counting: threading.Event
+) -> None:
+    port, control = gateway
+    key = ProviderEntry(virtual_key="bvk_v", key="sk-k", kind=ProviderKind.OPENAI, base=f"{provider.url}/v1")
+    control.apply(version=1, entries=[Entry(project="alice", address=None, provider=key)])
+    body = json.dumps({"model": "m", "messages": [], "stream": True}).encode()
+    head = "POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer bvk_v\r\n"
+    provider.gate.clear()
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as agent:
+        agent.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        assert agent.recv(100).startswith(b"HTTP/1.1 200")
+        control.apply(version=2, void=["alice"])
+        assert counting.wait(PATIENCE), "What the answer has cost is still read."
+        assert agent.recv(100000) is not None
+    assert control.versions()["alice"].is_void
+
+
+def run_polls(older: Callable[[asyncio.Event], Awaitable[web.StreamResponse]]) -> tuple[object, bytes]:
+    """What becomes of a poll when a newer one comes, and what that one is answered."""
+
+    async def answer(_answered: asyncio.Event) -> web.StreamResponse:
+        return web.Response(body=b"new")
+
+    async def both() -> tuple[object, bytes]:
+        polls = Polls()
+        first = asyncio.ensure_future(poll(polls, "bot", "p", older))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(AT_ONCE):
+            newer = await poll(polls, "bot", "p", answer)
+            (came,) = await asyncio.gather(first, return_exceptions=True)
+        assert isinstance(newer, web.Response)
+        return came, bytes(newer.body)  # type: ignore[arg-type]  # bytes, as given
+
+    return asyncio.run(both())
+
+
+def test_a_poll_whose_answer_has_no_end_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def flood(answered: asyncio.Event) -> web.StreamResponse:
+        answered.set()
+        while True:
+            await asyncio.sleep(0.001)
+
+    came, newer = run_polls(flood)
+    assert isinstance(came, BrokenError)
+    assert newer == b"new"
+
+
+def test_one_whose_answer_comes_to_its_end_is_answered_and_one_without_an_answer_with_nothing() -> None:
+    async def end(answered: asyncio.Event) -> web.StreamResponse:
+        answered.set()
+        await asyncio.sleep(0)
+        return web.Response(body=b"old")
+
+    async def wait(_answered: asyncio.Event) -> web.StreamResponse:
+        await asyncio.sleep(10 * PATIENCE)
+        raise AssertionError
+
+    bodies = [came.body for came, _ in map(run_polls, (end, wait)) if isinstance(came, web.Response)]
+    assert bodies == [b"old", NOTHING]

@@ -1,0 +1,109 @@
+"""A call that one of several models answers is reserved as the dearest of them, and counts as the one that answered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.budgets.prices import dearest_of, settle_price
+from gateway.entries.entry import Budget, Entry, Price
+from gateway.meters.anthropic import read_anthropic_usage
+from gateway.meters.meter import read_model
+from gateway.meters.openai import read_openai_usage
+from gateway.meters.plain import DocumentMeter
+from gateway.meters.usage import MILLION, Usage
+from gateway.rules.refusals import RefusedError, Why
+
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.agents import Agent
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+CHEAP, DEAR, ODD = Price(MILLION, MILLION, 0), Price(5 * MILLION, 9 * MILLION, MILLION), Price(7 * MILLION, 0, 0)
+PRICES = {"cheap": CHEAP, "dear": DEAR, "odd": ODD, "cheap-mini": ODD}
+
+
+@pytest.mark.parametrize(
+    ("models", "price"),
+    [
+        (["cheap"], CHEAP),
+        (["cheap", "dear"], DEAR),
+        (["dear", "cheap"], DEAR),
+        (["dear", "odd"], Price(7 * MILLION, 9 * MILLION, MILLION)),
+        (["free", "cheap"], CHEAP),
+        (["free"], None),
+    ],
+)
+def test_the_dearest_counts_beforehand(models: list[str], price: Price | None) -> None:
+    assert dearest_of(PRICES, models) == price
+
+
+@pytest.mark.parametrize(
+    ("models", "named", "found"),
+    [
+        (["cheap", "dear"], "dear", ("dear", DEAR)),
+        (["cheap", "dear"], "cheap", ("cheap", CHEAP)),
+        (["cheap", "dear"], "cheap-2026-11-22", ("cheap", CHEAP)),
+        (["cheap", "cheap-mini"], "cheap-mini-2026", ("cheap-mini", ODD)),
+        (["cheap", "dear"], "", ("cheap", DEAR)),
+        (["cheap", "dear"], "something else", ("cheap", DEAR)),
+        (["cheap", "free"], "free", ("free", None)),
+        (["cheap"], "dear", ("cheap", CHEAP)),
+        (["free"], "dear", ("free", DEAR)),
+        (["free"], "", ("free", None)),
+    ],
+)
+def test_the_one_that_the_answer_names_counts_then(
+    models: list[str], named: str, found: tuple[str, Price | None]
+) -> None:
+    assert settle_price(PRICES, models, named) == found
+
+
+@pytest.mark.parametrize("document", [{"model": "m"}, {"response": {"model": "m"}}, {"message": {"model": "m"}}])
+def test_an_answer_names_its_model_where_its_kind_has_it(document: dict[str, Any]) -> None:
+    assert read_model(document) == "m"
+    for other in ({}, {"model": 5}, {"model": None, "response": [], "message": "m"}):
+        assert read_model(other) == ""
+
+
+@pytest.mark.parametrize("read", [read_openai_usage, read_anthropic_usage])
+def test_what_is_no_object_names_none(read: Any) -> None:
+    for body in (b"[]", b"nothing", b'{"model":5}', b'"model"'):
+        meter = DocumentMeter(read)
+        meter.see(body)
+        meter.finish()
+        assert meter.model == ""
+
+
+def test_a_budget_of_money_is_never_exceeded_whichever_answers(tmp_path: Path) -> None:
+    entry = Entry("p", prices=PRICES, budget=Budget(day_money=100))
+
+    async def test(ledger: Ledger) -> list[int]:
+        with pytest.raises(RefusedError) as refused:
+            await ledger.reserve(entry, "cheap", given=10, least=10, most=10, others=["dear"])
+        assert refused.value.why is Why.QUOTA
+        taken = []
+        for named in ("cheap", "dear"):
+            reservation = await ledger.reserve(entry, "cheap", given=1, least=1, most=3, others=["dear"])
+            taken.append(reservation.money)
+            ledger.settle(reservation, Usage(1, 3), entry=entry, others=["dear"], named=named)
+        rows = (await ledger.read_since(0))["rows"]
+        return [*taken, *sorted(row["money"] for row in rows if row["money"])]
+
+    assert run(tmp_path, Clock(2026, 11, 22), test) == [32, 32, 4, 32]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_agent_that_names_a_cheap_model_first_pays_what_has_answered(
+    alice: Agent, provider: StreamingProvider, stream: bool
+) -> None:
+    prices = {"cheap": {"input": 0, "output": 0}, "dear": {"input": 0, "output": 2 * MILLION}}
+    alice.gateway.apply(alice.entry(kind="openrouter", prices=prices, models=["cheap", "dear"]))
+    provider.answers_as = "dear"
+    assert alice.chat(model="cheap", models=["cheap", "dear"], stream=stream, max_tokens=50).status == 200
+    costs = alice.settled()
+    assert costs["output"] > 0
+    assert costs["money"] == 2 * costs["output"]
+    assert [row["model"] for row in alice.gateway.usage(alice.project) if row["requests"]] == ["dear"]
+    assert alice.chat(model="cheap", models=["cheap", "forbidden"]).status == 404
