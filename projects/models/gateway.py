@@ -7,7 +7,8 @@ class Gateway(models.Model):
     """`store` and `seq`: how far its counts were read. `told_digest` is of the settings that are part of each entry.
 
     `subnet`, `host`, `port` and `knows_sources` say where agents reach it, as of `found_at`. `warning` says in one
-    sentence why it does not do what it is to do; empty where it does.
+    sentence why it does not do what it is to do; empty where it does. At `silent_at` it was started, or somebody began
+    to, and did not answer: nobody else who wants it waits for that for a while. Null where it has answered since.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -20,6 +21,7 @@ class Gateway(models.Model):
     port = models.PositiveIntegerField(default=0)
     knows_sources = models.BooleanField(default=False)
     found_at = models.DateTimeField(null=True)
+    silent_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.instance

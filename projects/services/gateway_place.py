@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
 from accounts.moments import is_recent
-from containers.errors import EngineRefusedError, GatewayMissingError
+from containers.errors import EngineRefusedError, GatewayMissingError, GatewaySilentError
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.get_engine import get_engine
 from projects.models import AgentType, Gateway
@@ -40,6 +40,11 @@ FOUND_FOR = timedelta(seconds=30)
 """How long nobody looks again. The watcher does every few seconds, so that a deploy need not."""
 
 
+SILENT_FOR = timedelta(seconds=30)
+"""How long nobody but the watcher tries whether it answers by now. To learn that it does not takes twenty seconds; the
+watcher learns it more often."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     network: AgentsNetwork
@@ -53,26 +58,41 @@ def find_gateway() -> Place:
     and other `EngineUnavailableError`s.
     """
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
-    if row is None or row.host is None or not is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
-        try:
-            return ensure_gateway()
-        except EngineRefusedError as error:
-            log.warning("No agent is started, because the gateway does not run: %s", error)
-            raise GatewayMissingError from error
-    return _read(row)
+    if row is not None and row.host is not None and is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
+        return _read(row)
+    if row is not None and row.silent_at is not None and not _may_try(row):
+        raise GatewayMissingError
+    try:
+        return ensure_gateway()
+    except EngineRefusedError as error:
+        log.warning("No agent is started, because the gateway does not run: %s", error)
+        raise GatewayMissingError from error
+
+
+def _may_try(row: Gateway) -> bool:
+    """Whether it was silent so long ago that it is time to try, and nobody else does."""
+    if is_recent(row.silent_at, within=SILENT_FOR, now=clock.now()):
+        return False
+    here = Gateway.objects.filter(pk=row.pk, silent_at=row.silent_at)
+    return bool(here.update(silent_at=clock.now()))
 
 
 def ensure_gateway() -> Place:
     """Sees to it that the gateway runs. Raises `EngineError`."""
     engine = get_engine()
     network = engine.agents_network()
-    address = engine.ensure_gateway(make_spec())
+    try:
+        address = engine.ensure_gateway(make_spec())
+    except GatewaySilentError:
+        Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults={"silent_at": clock.now()})
+        raise
     found = {
         "subnet": str(network.subnet),
         "host": address.host,
         "port": address.port,
         "knows_sources": address.knows_sources,
         "found_at": clock.now(),
+        "silent_at": None,
     }
     Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults=found)
     return Place(network=network, address=address)

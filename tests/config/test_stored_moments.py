@@ -49,6 +49,7 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.EngineHost.ask_again_at": of_projects.ask_again_at,
     "projects.Event.at": of_projects.event_at,
     "projects.Gateway.found_at": of_gateway.found_at,
+    "projects.Gateway.silent_at": of_gateway.silent_at,
     "projects.HourlyUsage.hour": SHOWN,
     "projects.IdempotencyRecord.created_at": of_projects.idempotency_created_at,
     "projects.Installation.created_at": SHOWN,

@@ -22,6 +22,13 @@ def found_at(world: World, at: datetime, shift: timedelta) -> None:
     assert ("ensure_gateway", "") in world.engine.calls[before:]
 
 
+def silent_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A deploy tries again whether it answers."""
+    ensure_gateway()
+    Gateway.objects.filter(pk=settings.BERTH_INSTANCE).update(found_at=None, silent_at=at)
+    find_gateway()
+
+
 def budget_until(world: World, at: datetime, shift: timedelta) -> None:
     world.rows.update(budget_until=at)
     assert world.status() == ("degraded" if shift > timedelta(0) else "running")

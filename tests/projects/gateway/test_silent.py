@@ -1,0 +1,88 @@
+"""A gateway that is started and does not answer: one waits to learn that, and all others are answered at once."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from accounts import clock
+from containers.errors import GatewayMissingError, GatewaySilentError
+from projects.models import Gateway, Project
+from projects.services.gateway_place import SILENT_FOR, describe_trouble, find_gateway
+from projects.watcher.gateway import look_after_gateway
+from tests.fakes.engine import MemoryEngine
+from tests.problem_document import assert_problem
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+TRIES = ("ensure_gateway", "")
+
+
+@pytest.fixture
+def silent(engine: MemoryEngine, api: Any, body: dict[str, Any]) -> None:
+    """Somebody has just learnt it."""
+    engine.fail("ensure_gateway", GatewaySilentError("It does not answer."))
+    assert_problem(api.post("/api/projects", body), 503, "engine_unavailable")
+    engine.calls.clear()
+
+
+def test_the_next_ones_are_answered_at_once(silent: None, engine: MemoryEngine, api: Any, body: dict[str, Any]) -> None:
+    for _ in range(3):
+        answer = api.post("/api/projects", body)
+        assert_problem(answer, 503, "engine_unavailable")
+        assert "the gateway that it needs does not run" in answer.json()["detail"]
+    assert TRIES not in engine.calls
+    assert not Project.objects.exists()
+
+
+def test_a_deploy_works_as_soon_as_the_watcher_has_found_it(
+    silent: None, engine: MemoryEngine, api: Any, body: dict[str, Any]
+) -> None:
+    engine.fail("ensure_gateway", GatewaySilentError("It does not answer."))
+    look_after_gateway()
+    assert "does not answer" in describe_trouble()
+    assert_problem(api.post("/api/projects", body), 503, "engine_unavailable")
+    look_after_gateway()
+    assert describe_trouble() == ""
+    assert api.post("/api/projects", body).status_code == 201
+    assert Gateway.objects.get().silent_at is None
+
+
+def test_without_a_watcher_one_tries_after_a_while_and_the_others_do_not_wait_for_it(
+    silent: None, engine: MemoryEngine
+) -> None:
+    Gateway.objects.update(silent_at=clock.now() - SILENT_FOR - timedelta(seconds=1))
+    refused = []
+
+    def meanwhile() -> None:
+        engine.slow("ensure_gateway", None)
+        with pytest.raises(GatewayMissingError):
+            find_gateway()
+        refused.append(True)
+
+    engine.slow("ensure_gateway", meanwhile)
+    assert find_gateway().address.host
+    assert refused == [True]
+    assert engine.calls.count(TRIES) == 1
+
+
+def test_what_runs_is_not_kept_from_anybody(
+    engine: MemoryEngine, project: Project, control: Callable[..., Any]
+) -> None:
+    """One that is found a moment ago counts, whatever another process has noted."""
+    Gateway.objects.update(silent_at=clock.now(), found_at=clock.now())
+    assert control(project, "restart").status_code == 200
+
+
+def test_the_staff_are_told_where_the_one_before_goes_on(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    look_after_gateway()
+    ensure = engine.ensure_gateway
+    monkeypatch.setattr(engine, "ensure_gateway", lambda spec: replace(ensure(spec), warning="The one before goes on."))
+    look_after_gateway()
+    assert "The one before goes on." in describe_trouble()
+    assert find_gateway().address.host
+    monkeypatch.undo()
+    look_after_gateway()
+    assert describe_trouble() == ""
