@@ -14,6 +14,7 @@ from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from tests.chaos.stub import make_image
 from tests.containers.inside import run_inside
 from tests.engines import connect, remove_networks
+from tests.instances import note_instance
 from tests.waiting import wait_until
 
 REMOVAL_LIMIT = 60.0
@@ -23,6 +24,8 @@ class DockerInstance:
     def __init__(self, engine: str | None = None) -> None:
         """`engine` is the address of the Docker engine; None means the one of `DOCKER_HOST`."""
         self.name = f"chaos-{secrets.token_hex(4)}"
+        if engine is None:
+            note_instance(self.name)
         self.client: Any = connect(engine)
         self.image = make_image(self.client, self.name)
 

@@ -17,6 +17,7 @@ from tests.containers.memory_under_test import MemoryUnderTest
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 from tests.gateway.image import ensure_gateway_image
+from tests.instances import note_instance
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Installation:
 
 @pytest.fixture(scope="session")
 def docker_installation() -> Iterator[Installation]:
-    name, client = f"t-{uuid4().hex[:8]}", connect()
+    name, client = note_instance(f"t-{uuid4().hex[:8]}"), connect()
     installation = Installation(name, client, DockerEngine(), make_images(client, name))
     yield installation
     with installation.settings():

@@ -17,6 +17,7 @@ import psycopg
 
 from tests.canaries import CANARY_PASSWORD
 from tests.engines import connect
+from tests.instances import note_instance
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -165,7 +166,7 @@ def make_environment(
         **({"DATABASE_URL": database} if database else {}),
         "BERTH_PORT": str(reserve_port()),
         "BERTH_DATA_DIR": str(folder / "var"),
-        "BERTH_INSTANCE": f"{instance}-{secrets.token_hex(4)}",
+        "BERTH_INSTANCE": note_instance(f"{instance}-{secrets.token_hex(4)}"),
         "BERTH_ADMIN_EMAIL": EMAIL,
         "BERTH_ADMIN_PASSWORD": CANARY_PASSWORD,
         "BERTH_TELEGRAM_API": telegram,

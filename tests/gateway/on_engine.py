@@ -31,6 +31,7 @@ from tests.engines import address_of_host, connect
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.image import ensure_gateway_image
+from tests.instances import note_instance
 from tests.leftovers import remove_from_engine
 
 PATIENCE = 100.0
@@ -83,7 +84,7 @@ class Harbour:
 
     def __init__(self, *, name_servers: tuple[str, ...] = ()) -> None:
         self.name_servers = list(name_servers)
-        self.instance = f"gw-{uuid4().hex[:8]}"
+        self.instance = note_instance(f"gw-{uuid4().hex[:8]}")
         self.client: Any = connect()
         self.engine = DockerEngine()
         host = address_of_host()

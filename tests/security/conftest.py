@@ -16,6 +16,7 @@ from tests.clients import browser_of, make_person
 from tests.engines import connect
 from tests.factories import plain_key
 from tests.fakes.engine import MemoryEngine
+from tests.instances import note_instance
 from tests.security.agents import Agents, build_probe_image
 from tests.security.live_credentials import Credentials, _cookie_of, _leave_traces
 from tests.security.populated_service import PopulatedService
@@ -39,7 +40,7 @@ def is_long(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def agents() -> Iterator[Agents]:
     client = connect()
-    instance = f"s-{uuid4().hex[:8]}"
+    instance = note_instance(f"s-{uuid4().hex[:8]}")
     image = build_probe_image(client, instance)
     made = Agents(client, image, instance)
     try:

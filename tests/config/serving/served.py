@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from urllib.error import URLError
 
+from tests.instances import note_instance
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -56,7 +57,7 @@ class Installed:
             **{name: os.environ[name] for name in ("PATH", "HOME", "DOCKER_HOST") if name in os.environ},
             "BERTH_DATA_DIR": str(data),
             "BERTH_PORT": str(self.port),
-            "BERTH_INSTANCE": f"berth-test-{os.getpid()}"[:20],
+            "BERTH_INSTANCE": note_instance(f"berth-test-{os.getpid()}"[:20]),
             "BERTH_ADMIN_PASSWORD": "a-password-of-tests",
             "PYTHONUNBUFFERED": "1",
             **WITHOUT_GATEWAY,

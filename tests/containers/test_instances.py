@@ -1,0 +1,114 @@
+"""What tests leave on the engine whose process was killed is taken away by the next run, and nothing else is."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from containers.programs import is_root
+from containers.vocabulary import INSTANCE_LABEL
+from tests import instances
+from tests.engines import connect
+from tests.leftovers import remove_from_engine
+
+ENGINE = "an engine"
+SOMEBODY = """
+import sys
+from pathlib import Path
+from tests.instances import _note
+
+_note(Path(sys.argv[1]), *sys.argv[2:])
+"""
+
+
+def note_of_somebody_who_ended(notes: Path, name: str, engine: str = ENGINE) -> None:
+    subprocess.run([sys.executable, "-c", SOMEBODY, str(notes), name, engine], check=True, timeout=100)
+
+
+class NothingThere:
+    """An engine without anything."""
+
+    def containers(self, **_: Any) -> list[Any]:
+        return []
+
+    networks = containers
+
+    def volumes(self) -> dict[str, None]:
+        return {"Volumes": None}
+
+
+def left(notes: Path, engine: str = ENGINE) -> list[str]:
+    return instances.take_away_what_is_left(NothingThere(), notes, engine)
+
+
+def test_a_note_counts_as_long_as_its_process_lives(tmp_path: Path) -> None:
+    instances._note(tmp_path, "mine", ENGINE)
+    note_of_somebody_who_ended(tmp_path, "theirs")
+    assert left(tmp_path, "another engine") == []
+    assert left(tmp_path) == ["theirs"]
+    assert left(tmp_path) == []
+    assert json.loads((tmp_path / "mine").read_text())["engine"] == ENGINE
+
+
+@pytest.mark.parametrize(
+    ("change", "is_left"),
+    [
+        ({"began": "1"}, True),  # another process has its id now
+        ({"boot": "another"}, True),
+        ({"pids": "pid:[1]"}, False),  # in a container, whose process ids mean nothing here
+        ({"pids": "pid:[1]", "boot": "another"}, True),
+        ({"engine": "another"}, False),
+    ],
+)
+def test_a_note_is_of_one_process_of_one_machine(tmp_path: Path, change: dict[str, str], is_left: bool) -> None:
+    instances._note(tmp_path, "x", ENGINE)
+    note = tmp_path / "x"
+    note.write_text(json.dumps(json.loads(note.read_text()) | change))
+    assert left(tmp_path) == ["x"][: int(is_left)]
+    (tmp_path / "half written").write_text('{"engine": "')
+    assert left(tmp_path) == []
+
+
+@pytest.fixture
+def network() -> Iterator[Any]:
+    """Makes networks of instances, whose bridges have firewall rules."""
+    client, made = connect(), []
+
+    def make(instance: str) -> str:
+        bridge = f"berth-{uuid4().hex[:8]}"
+        options = {"com.docker.network.bridge.name": bridge}
+        client.create_network(instance, options=options, labels={INSTANCE_LABEL: instance}, internal=True)
+        made.append(instance)
+        run_iptables("-N", f"{bridge.upper()}-HOST")
+        return f"{bridge.upper()}-HOST"
+
+    yield make
+    for instance in made:
+        remove_from_engine(instance)
+    client.close()
+
+
+def run_iptables(*words: str) -> str:
+    return subprocess.run(["iptables", "-w", *words], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(not is_root(), reason="Only root may set firewall rules.")
+def test_networks_and_rules_go_with_it_and_those_of_others_stay(tmp_path: Path, network: Any) -> None:
+    mine, theirs, nobodys = (f"{whose}-{uuid4().hex[:8]}" for whose in ("mine", "theirs", "nobodys"))
+    chains = {name: network(name) for name in (mine, theirs, nobodys)}
+    instances._note(tmp_path, mine, ENGINE)
+    note_of_somebody_who_ended(tmp_path, theirs)
+    client = connect()
+    try:
+        assert instances.take_away_what_is_left(client, tmp_path, ENGINE) == [theirs]
+        assert {each["Name"] for each in client.networks()} & set(chains) == {mine, nobodys}
+    finally:
+        client.close()
+    there = run_iptables("-S")
+    assert [name for name, chain in chains.items() if f"-N {chain}\n" in there] == [mine, nobodys]

@@ -1,0 +1,110 @@
+"""The instances that tests have on a Docker engine: each is noted with the process that tests, before it is used.
+
+What a test leaves behind whose process was killed is taken away by the next run: containers, volumes, networks, and the
+firewall rules of their bridges, of those instances alone that such a note names.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import docker.errors
+
+from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
+from containers.vocabulary import INSTANCE_LABEL
+from tests.engines import connect
+from tests.leftovers import remove_from_engine
+
+LABELS = (INSTANCE_LABEL, GATEWAY_LABEL)
+
+
+def note_instance(name: str) -> str:
+    """Notes that this process is about to use the name, which it returns; before, takes away what others have left."""
+    engine = _engine()
+    if engine and "/" not in name:
+        _note(_notes(), name, engine)
+    return name
+
+
+@cache
+def _engine() -> str:
+    """The id of the usual engine, or nothing where none answers. On the way, once in each process: what is left."""
+    with suppress(docker.errors.DockerException):
+        client = connect()
+        try:
+            engine = str(client.info()["ID"])
+            take_away_what_is_left(client, _notes(), engine)
+        finally:
+            client.close()
+        return engine
+    return ""
+
+
+def take_away_what_is_left(client: Any, notes: Path, engine: str) -> list[str]:
+    """Returns the names of the instances whose process does not live any more."""
+    with _alone(notes):
+        left = [note.name for note in notes.iterdir() if _is_left(note, engine)]
+        if left:
+            there = _instances(client)
+            for name in left:
+                if name in there:
+                    remove_from_engine(name)
+                (notes / name).unlink(missing_ok=True)
+    return left
+
+
+def _notes() -> Path:
+    folder = Path(tempfile.gettempdir()) / f"berth-tests-{os.getuid()}.instances"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    assert folder.stat().st_uid == os.getuid(), f"{folder} is somebody else's."
+    return folder
+
+
+def _note(notes: Path, name: str, engine: str) -> None:
+    (notes / name).write_text(json.dumps({"engine": engine, **_process(os.getpid())}))
+
+
+def _is_left(note: Path, engine: str) -> bool:
+    """Whether it is of this engine, and of a process that has ended."""
+    try:
+        noted = json.loads(note.read_text())
+        here, there = _process(os.getpid()), _process(int(noted["pid"]))
+    except (OSError, ValueError, KeyError):
+        return False  # the lock's own file, or one that is being written
+    if noted["engine"] != engine or (noted["pids"] != here["pids"] and noted["boot"] == here["boot"]):
+        return False  # of another engine, or of another container with process ids of its own
+    return bool(noted["boot"] != here["boot"] or noted["began"] != there["began"])
+
+
+def _process(pid: int) -> dict[str, Any]:
+    """What tells a process from each other one, also from those that had its id before or get it later."""
+    began = ""
+    with suppress(OSError):
+        # The 22nd field of the file; the second one may hold spaces and brackets of its own.
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return {"pid": pid, "began": began, "boot": boot, "pids": str(Path("/proc/self/ns/pid").readlink())}
+
+
+def _instances(client: Any) -> set[str]:
+    """The names of which anything is on the engine."""
+    found = [
+        *client.containers(all=True),
+        *(client.volumes()["Volumes"] or []),
+        *client.networks(),
+    ]
+    return {each["Labels"][label] for each in found for label in LABELS if label in (each.get("Labels") or {})}
+
+
+@contextmanager
+def _alone(notes: Path) -> Iterator[None]:
+    """Several runs of tests may begin at once."""
+    with (notes / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
