@@ -24,12 +24,12 @@ class StillSignedInMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
         response = self.get_response(request)
-        if time.monotonic() < again_at or not isinstance(request.user, User) or _is_still_in(request, request.user):
+        if time.monotonic() < again_at or not isinstance(request.user, User) or is_still_in(request, request.user):
             return response
         return redirect_to_login(request.get_full_path())
 
 
-def _is_still_in(request: HttpRequest, user: User) -> bool:
+def is_still_in(request: HttpRequest, user: User) -> bool:
     """Whether the session is there, and is one of this user as they are now. It may have got another key meanwhile."""
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     key = request.session.session_key

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from typing import Protocol
 
 from django.db.utils import Error
 from django.http import HttpResponseBase, StreamingHttpResponse
@@ -12,7 +13,6 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from accounts.api.revalidation import TokenRevalidation
 from accounts.models import User
 from containers.errors import EngineError
 from projects.api.long_requests import acquire_lease, renew
@@ -23,6 +23,16 @@ from projects.services.places import STREAMS
 
 _SILENCE = b": still here\n\n"
 """A comment, which shows each side that the other is still connected."""
+
+
+class Revalidates(Protocol):
+    """What a stream asks now and then: whether who follows is still let in, by a token or by a session."""
+
+    @property
+    def is_due(self) -> bool: ...
+
+    def check_token(self) -> None:
+        """Raises `AuthenticationFailed`."""
 
 
 class AnyAccept(BaseContentNegotiation):
@@ -68,7 +78,7 @@ class EventStream:
         owner: User,
         lines: Generator[str, None, None],
         *,
-        revalidation: TokenRevalidation,
+        revalidation: Revalidates,
         write: Callable[[str], bytes],
         check: Callable[[], None] = lambda: None,
     ) -> None:

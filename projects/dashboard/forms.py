@@ -24,6 +24,8 @@ SENTENCES_FOR_FORMS = {
 }
 """Used in place of the errors' own sentences, which are about a header of the API."""
 
+COPY, LONGEST_NAME = " copy", 64
+
 
 class NewProjectForm(ProjectForm):
     """A form for a new project. Its hidden `id` is drawn with it, so that a form sent twice deploys one project."""
@@ -46,6 +48,16 @@ class NewProjectForm(ProjectForm):
         needed = types.values_list("needs_telegram_token", "needs_api_key")
         for secret, by_all in zip(SECRETS.values(), map(all, zip(*needed, strict=True)), strict=False):
             self.fields[secret].widget.attrs["required"] = by_all
+
+    def begin_with(self, original: Project | None) -> None:
+        """Fills in what the original has, but for its credentials: two agents cannot share a bot."""
+        if original is None:
+            return
+        shown = {name: text_of(original.settings.get(name)) for name in SETTINGS}
+        name = f"{original.name[: LONGEST_NAME - len(COPY)]}{COPY}"
+        of_type, plan, egress = original.agent_type_id, original.plan_id, original.own_egress
+        copied = {"name": name, "type": of_type, "plan": plan, "egress": egress}
+        self.initial = {**self.initial, **copied, **shown}
 
     @property
     def agent_type(self) -> AgentType | None:

@@ -1,30 +1,25 @@
 """What the page of one project shows."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.event_views import read_events
 from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
-from projects.models import Event, Project, Run
+from projects.models import Project, Run
 from projects.models.snapshot import Snapshot, take_snapshot
 from projects.rules.control import is_sensible
 from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
+from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.traits import Condition
-from projects.services.logs import TAIL, read_logs
+from projects.services.logs import read_logs
 from projects.services.observation import refresh
 from projects.services.runs import current_number, read_run
 
-LOG_LINES = 100
-EVENTS = 50
-
-
-class LogLine(NamedTuple):
-    at: datetime | None
-    text: str
+LOG_LINES = 200
 
 
 class Button(NamedTuple):
@@ -43,22 +38,24 @@ class ShownRun(NamedTuple):
     later: int | None
 
 
-def describe_project(project: Project, *, run: int | None = None) -> dict[str, Any]:
+def describe_project(
+    project: Project, *, run: int | None = None, event: str = "", has_log: bool = True
+) -> dict[str, Any]:
     """The context of its page. Asks the engine for the log, and then for the status.
 
-    `run` is the number of an ended run whose log is shown instead. Raises `UnknownRunError`.
+    `run` is the number of an ended run whose log is shown instead, and `event` an action whose events are shown alone.
+    A page that follows the log does without it (`has_log`). Raises `UnknownRunError`.
 
     Reading the log may take seconds. The snapshot is taken after that, so that it is as of the moment of the answer.
     """
     shown = _find_run(project, run)
-    log, silence = _read_log(project, shown)
+    log, silence = _read_log(project, shown) if has_log else ([], "")
     refresh([project])
     snapshot = take_snapshot(project)
     traits, reason = snapshot.status.traits, snapshot.reason
     tail: list[LogLine] = []
-    if reason and traits.condition == Condition.ENDED:
-        # The watcher keeps the end of the log; where it has not seen the crash yet, the engine still has it.
-        tail = [split_line(line) for line in reason["log_tail"]] or ([] if shown.ended else log[-TAIL:])
+    if reason and traits.condition == Condition.ENDED and (shown.ended or not log):
+        tail = read_lines(reason["log_tail"])  # no line stands twice on the page
     return {
         "project": project,
         "snapshot": snapshot,
@@ -67,11 +64,14 @@ def describe_project(project: Project, *, run: int | None = None) -> dict[str, A
         "disk": _describe_disk(project),
         **describe_usage(project),
         "tail": tail,
+        "next_step": _first_sentence(traits.next_step),
+        "hides_success": traits.reason_level != "info" and reason is not None,
+        "has_log": has_log,
         "buttons": [_make_button(action, snapshot) for action in Action],
         "run": shown,
         "log": log,
         "silence": silence,
-        "events": [(event, event.outcome.replace("_", " ")) for event in _newest_events(project)],
+        "events": read_events(project, event),
     }
 
 
@@ -86,13 +86,9 @@ def _make_button(action: Action, snapshot: Snapshot) -> Button:
     return Button(action, sensible, is_primary=sensible and is_known and action == Action.START)
 
 
-def split_line(line: str) -> LogLine:
-    """Splits the time, which the engine puts in front of each line, from what the agent printed."""
-    stamp, _, text = line.partition(" ")
-    try:
-        return LogLine(datetime.fromisoformat(stamp), text)
-    except ValueError:
-        return LogLine(None, line)
+def _first_sentence(text: str) -> str:
+    """What follows it is for readers of the README."""
+    return f"{text.partition('. ')[0].rstrip('.')}." if text else ""
 
 
 def _find_run(project: Project, number: int | None) -> ShownRun:
@@ -116,7 +112,7 @@ def _read_log(project: Project, shown: ShownRun) -> tuple[list[LogLine], str]:
             lines: Iterable[str] = read_run(project=project, number=shown.number)
         else:
             lines = read_logs(project=project, tail=LOG_LINES)
-        return [split_line(line) for line in lines], ""
+        return read_lines(lines), ""
     except EngineError as error:
         return [], str(error)
     except SecretUnreadableError:
@@ -124,7 +120,3 @@ def _read_log(project: Project, shown: ShownRun) -> tuple[list[LogLine], str]:
             [],
             "The stored credentials cannot be read, and no log is shown that they might stand in. Set both again.",
         )
-
-
-def _newest_events(project: Project) -> list[Event]:
-    return list(Event.objects.filter(project_id=project.pk)[:EVENTS])

@@ -56,6 +56,14 @@ def _ask(
     return render(request, template, dict(page), status=400 if page["form"].is_bound else 200)
 
 
+def status_of(error: Exception) -> int:
+    """The HTTP status that the API has for this error. Raises the error where it has none."""
+    answer = APIView().get_exception_handler()(error, {})
+    if answer is None:
+        raise error
+    return int(answer.status_code)
+
+
 def refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
     """The page once more, with the HTTP status that the API has for this error."""
     answer = APIView().get_exception_handler()(error, {})

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.dashboard import list_views, memory_views, pairing_views, usage_views, views
+from projects.dashboard import event_views, list_views, log_views, memory_views, pairing_views, usage_views, views
 
 app_name = "projects"
 urlpatterns = [
@@ -12,6 +12,9 @@ urlpatterns = [
     path("projects/new", views.new_project, name="new"),
     path("projects/<uuid:project_id>", views.show_project, name="show"),
     path("projects/<uuid:project_id>/control", views.control, name="control"),
+    path("projects/<uuid:project_id>/log", log_views.follow_log, name="log"),
+    path("projects/<uuid:project_id>/log.txt", log_views.download_log, name="log-file"),
+    path("projects/<uuid:project_id>/events.csv", event_views.download_events, name="events-csv"),
     path("projects/<uuid:project_id>/change", views.change_project, name="change"),
     path("projects/<uuid:project_id>/usage", usage_views.show_usage, name="usage"),
     path("projects/<uuid:project_id>/usage.csv", usage_views.download_usage, name="usage-csv"),

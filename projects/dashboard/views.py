@@ -13,7 +13,7 @@ from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
-from projects.dashboard.own_projects import actor, find_project, own_project
+from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.errors import UnknownRunError
@@ -38,6 +38,7 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 def new_project(request: SignedInRequest) -> HttpResponse:
     form = NewProjectForm(request.user, request.POST if request.method == "POST" else None)
     if request.method != "POST":
+        form.begin_with(_find_original(request))
         return render(request, "projects/new.html", {"form": form})
     if not form.is_valid():
         return render(request, "projects/new.html", {"form": form}, status=400)
@@ -55,7 +56,12 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = find_project(request, project_id)
     number = request.GET.get("run", "")
     try:
-        page = describe_project(project, run=int(number) if number.isdecimal() and len(number) < LONG else None)
+        page = describe_project(
+            project,
+            run=int(number) if number.isdecimal() and len(number) < LONG else None,
+            event=request.GET.get("event", ""),
+            has_log="live" not in request.GET,
+        )
     except UnknownRunError as error:
         raise Http404(str(error)) from None
     return render(request, "projects/show.html", page)
@@ -116,6 +122,14 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         return redirect("projects:list")
 
     return act_on_form(request, "projects/delete.html", project, form, check=check_may_be_deleted, act=delete)
+
+
+def _find_original(request: SignedInRequest) -> Project | None:
+    """The project of the owner that the new one is to be like, if the address names one."""
+    try:
+        return own_projects(request).filter(pk=UUID(request.GET.get("from", ""))).first()  # type: ignore[no-any-return]  # a queryset of projects
+    except ValueError:
+        return None
 
 
 def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:

@@ -56,20 +56,20 @@ def tell_event(action: str, outcome: str, detail: str = "") -> str:
         case "crash", "crash":
             return "Crashed"
         case "crash", code:
-            return _join("Crashed", _reason(code))
+            return _join("Crashed", tell_reason(code))
         case "update", "done":
             return _join("Changed", detail.removeprefix("changed: "))
         case "verify bot", "failed":
-            detail = _reason(detail)
+            detail = tell_reason(detail)
         case "deploy" | "update", "warning":
             return _join("A warning", detail)
         case "deploy", code if (action, outcome) not in _OF:
-            return _join("Could not be deployed", _reason(code))
+            return _join("Could not be deployed", tell_reason(code))
     return _join(_OF.get((action, outcome)) or f"{action.capitalize()}: {outcome.replace('_', ' ')}", detail)
 
 
-def _reason(code: str) -> str:
-    """What it was, without what to do. Of a sentence with a figure that the event does not hold, nothing."""
+def tell_reason(code: str) -> str:
+    """What a code means, without what to do. Empty for one of nobody's, and where a figure would be missing."""
     first = SENTENCES.get(code, "").partition(". ")[0].replace(" (exit code {exit_code})", "")
     return "" if "{" in first else first
 

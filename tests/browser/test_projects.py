@@ -58,7 +58,7 @@ def test_a_crash_shows_by_itself_with_its_reason_and_log_in_plain_words(home: Pa
 
     expect(home.locator("#status")).to_have_text("Crashed")
     expect(home.locator("#reason")).to_contain_text("Telegram refused the bot token. Paste a new one from @BotFather")
-    expect(home.get_by_role("region", name="The last lines before it ended")).to_contain_text("Unauthorized")
+    expect(home.get_by_role("region", name="Lines of the log")).to_contain_text("Unauthorized")
     expect(home.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     home.goto("/")
     expect(home.get_by_text("Telegram refused the bot token.")).to_be_visible()
@@ -135,3 +135,28 @@ def test_everything_works_without_scripts(
     page.get_by_role("button", name="Delete project").click()
     expect(page.get_by_text("“Harbour pilot” is deleted.")).to_be_visible()
     page.close()
+
+
+def test_the_log_is_followed_searched_narrowed_down_and_paused(home: Page, engine: MemoryEngine) -> None:
+    project = deploy_by_form(home)
+    lines = home.get_by_role("region", name="Lines of the log").locator(".line")
+    home.clock.resume()
+    report = 'AGENT-STATUS {"v":1,"state":"running","code":null,"detail":null}'
+    for line in (report, "2026-05-01 12:00:00,1 ERROR no way", "hello"):
+        engine.log(project.container_name, line)
+    expect(lines).to_have_text([re.compile(r"^\d\d:\d\d:\d\d (Ready|no way|hello)$")] * 3)
+    home.get_by_label("Search the log").fill("WAY")
+    expect(home.get_by_text("1 of 3 lines")).to_be_visible()
+    home.get_by_label("Search the log").fill("")
+    home.locator("#log-level").select_option("Its status")
+    expect(lines.filter(visible=True)).to_have_text([re.compile("Ready$")])
+    home.locator("#log-level").select_option("All lines")
+    home.get_by_role("button", name="Follow").press("Enter")
+    expect(home.get_by_text("Paused.")).to_be_visible()
+    engine.log(project.container_name, "while paused")
+    home.get_by_role("button", name="Follow").press("Enter")
+    expect(lines).to_have_count(4)
+    expect(lines.last).to_contain_text("while paused")
+    with home.expect_download() as download:
+        home.get_by_role("link", name="Download", exact=True).click()
+    assert download.value.path().read_text().splitlines()[0].endswith(report)

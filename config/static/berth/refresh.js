@@ -22,7 +22,11 @@ async function refresh() {
   if (answer.status === 404) location.assign("/"); // deleted
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const status = document.getElementById("status")?.textContent;
   for (const part of document.querySelectorAll("[data-live]")) exchange(part, fresh.getElementById(part.id));
+  // What was done before says nothing of a status that came after it.
+  if (document.getElementById("status")?.textContent !== status)
+    for (const message of document.querySelectorAll(".messages .success")) message.remove();
 }
 
 async function keepRefreshing() {

@@ -54,18 +54,19 @@ def test_a_crash_is_told_in_plain_words_with_the_end_of_the_log(
     text = page()
     assert "Crashed" in text
     assert sentence in text
-    assert [text.count(f"line-{number:02}") for number in (4, 5, 24)] == [1, 2, 2]
+    assert [text.count(f"line-{number:02}") for number in (0, 5, 24)] == [1, 1, 1]
+    assert "The last lines before it ended" not in text
 
 
-def test_the_log_is_its_last_hundred_lines_without_credentials(
+def test_the_log_is_its_last_two_hundred_lines_without_credentials(
     page: Callable[[], str], project: Project, engine: MemoryEngine
 ) -> None:
-    for number in range(150):
+    for number in range(250):
         engine.log(project.container_name, f"line-{number:03} {CANARY_API_KEY}")
     text = page()
     assert "line-049" not in text
     assert "line-050 [redacted]" in text
-    assert "line-149 [redacted]" in text
+    assert "line-249 [redacted]" in text
 
 
 def test_a_silent_engine_is_a_sentence_where_the_log_would_be(
@@ -113,5 +114,5 @@ def test_states_that_need_it_are_explained(
 def test_events_tell_who_did_what_and_from_where(dashboard: Client, page: Callable[[], str], project: Project) -> None:
     press(dashboard, project, "stop")
     text = page()
-    assert "Stop : done alice@example.com dashboard, 127.0.0.1" in text
-    assert "Deploy : done alice@example.com session, 127.0.0.1" in text
+    assert "just now Stopped alice@example.com dashboard, 127.0.0.1" in text
+    assert "just now Deployed alice@example.com session, 127.0.0.1" in text

@@ -1,0 +1,116 @@
+"""The log of an agent on its page: followed as it is printed, and as a file."""
+
+import json
+import time
+from collections.abc import Generator
+from functools import partial
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_safe
+from rest_framework.exceptions import AuthenticationFailed
+
+from accounts.dashboard.still_signed_in import is_still_in
+from accounts.errors import InvalidTokenError
+from accounts.http import SignedInRequest
+from accounts.services import still_signed_in
+from containers.agent_reports import parse_time
+from containers.errors import EngineError
+from projects.api.log_stream import EventStream, send_stream
+from projects.api.revalidation import check_project_of
+from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.own_projects import find_project
+from projects.dashboard.refusals import status_of
+from projects.errors import ProjectError, UnknownRunError
+from projects.models import Project
+from projects.rules.log_lines import read_line
+from projects.services.logs import read_logs
+from projects.services.runs import current_number, read_run
+
+MOST_LINES = 1000
+"""Of what was printed before, for a page that has none of it yet."""
+
+
+class SessionRevalidation:
+    """What a stream asks before its parts: whether the session is still there, and the project still its owner's."""
+
+    def __init__(self, request: SignedInRequest) -> None:
+        self._request = request
+        self._user = request.user
+        self._put_off()
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() >= self._again_at
+
+    def check_token(self) -> None:
+        """Raises `AuthenticationFailed` where the session was ended, or its user is another one by now."""
+        self._put_off()
+        if not is_still_in(self._request, self._user):
+            raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token")
+
+    def check_project(self, project: Project) -> None:
+        """Raises `ProjectGoneError` and `ProjectSuspendedError`."""
+        check_project_of(self._user, project)
+
+    def _put_off(self) -> None:
+        self._again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
+
+
+@login_required
+@require_safe
+def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
+    """The lines that come after the one with the moment `after`, as server-sent events, each told as a sentence."""
+    project = find_project(request, project_id)
+    after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    since = parse_time(after)
+    lines = read_logs(project=project, tail=None if since else MOST_LINES, since=since, follow=True)
+    try:
+        lines = _skip(lines, after if since else "")
+        checks = SessionRevalidation(request)
+        check = partial(checks.check_project, project)
+        return send_stream(EventStream(project.owner, lines, revalidation=checks, write=_encode, check=check))
+    except (ProjectError, EngineError, SecretUnreadableError, AuthenticationFailed) as error:
+        return HttpResponse(str(error), status=status_of(error), content_type="text/plain; charset=utf-8")
+
+
+@login_required
+@require_safe
+def download_log(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """All of a run's log that there is, as its lines were printed, without credentials."""
+    project = find_project(request, project_id)
+    sent = request.GET.get("run", "")
+    number = int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+    try:
+        if number is None or number == current_number(project):
+            lines = list(read_logs(project=project))
+        else:
+            lines = list(read_run(project=project, number=number))
+    except UnknownRunError as error:
+        raise Http404(str(error)) from None
+    except (EngineError, SecretUnreadableError) as error:
+        return HttpResponse(str(error), status=status_of(error), content_type="text/plain; charset=utf-8")
+    answer = HttpResponse("".join(f"{line}\n" for line in lines), content_type="text/plain; charset=utf-8")
+    run = number or current_number(project)
+    answer["Content-Disposition"] = f'attachment; filename="log-{project.pk}-run-{run}.txt"'
+    return answer
+
+
+def _skip(lines: Generator[str, None, None], after: str) -> Generator[str, None, None]:
+    """Without what the page has already. The engine gives what is as old as the last line once more."""
+    last = parse_time(after)
+    for line in lines:
+        stamp = line.partition(" ")[0]
+        at = parse_time(stamp) if last else None
+        if last and at and (at < last or (at == last and stamp <= after)):
+            continue
+        yield line
+
+
+def _encode(line: str) -> bytes:
+    """JSON has no line end in a text, so that no line of an agent begins a field or an event of its own."""
+    told = read_line(line)
+    data = json.dumps({"at": told.stamp, "level": told.level, "text": told.text}, ensure_ascii=True)
+    number = f"id: {told.stamp}\n" if told.stamp else ""
+    return f"{number}data: {data}\n\n".encode()
