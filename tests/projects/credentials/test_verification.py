@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("credentials_are_verified")
 
 
 def test_good_credentials_are_deployed_and_the_bot_is_named(api: APIClient, body: dict[str, Any]) -> None:
-    answer = api.post("/api/projects", body)
+    answer = api.post("/api/projects", body | {"settings": {"allowed_users": ["*"]}})
     assert warnings_of(answer) == []
     assert answer.json()["bot"] == {
         "id": 987654321,
