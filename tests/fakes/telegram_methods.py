@@ -21,6 +21,7 @@ def call_method(bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str
         "sendmessage": lambda: _send(bot, method, fields),
         "editmessagetext": lambda: _send(bot, method, fields),
         "sendchataction": lambda: bool(_chat(bot, fields)),
+        "sendmessagedraft": lambda: _draft(bot, fields),
         "getwebhookinfo": lambda: _webhook_info(bot),
         "getchat": lambda: _chat(bot, fields) | {"accent_color_id": 0, "max_reaction_count": 11},
         "getmycommands": lambda: bot.commands,
@@ -48,6 +49,17 @@ def _send(bot: Bot, method: str, fields: dict[str, Any]) -> dict[str, Any]:
     at = time.time()
     bot.sent.append(Sent(chat["id"], text, method, number, at, fields))
     return {"message_id": number, "from": bot.user(), "chat": chat, "date": int(at), "text": text}
+
+
+def _draft(bot: Bot, fields: dict[str, Any]) -> bool:
+    """Shown for half a minute in a private chat, and never one of its messages."""
+    if _chat(bot, fields)["type"] != "private":
+        raise ApiError(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+    if not int(fields.get("draft_id") or 0):
+        raise ApiError(400, "Bad Request: draft_id must be non-zero")
+    if len(str(fields.get("text") or "").encode("utf-16-le", "surrogatepass")) // 2 > LONGEST_MESSAGE:
+        raise ApiError(400, "Bad Request: message is too long")
+    return True
 
 
 def _chat(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:

@@ -124,6 +124,7 @@ def test_messages_are_counted_and_polls_are_seen(alice: Agent, telegram: FakeTel
     telegram.say(alice.token, 5, "hello")
     alice.bot("getUpdates")
     alice.bot("sendChatAction", chat_id=5, action="typing")
+    assert alice.bot("sendMessageDraft", chat_id=5, draft_id=1, text="o").status == 200
     alice.bot("sendMessage", chat_id=5, text="one")
     alice.bot("sendMessage", chat_id=6, text="nobody")
     assert alice.gateway.settled(alice.project, 0)["messages"] == 1

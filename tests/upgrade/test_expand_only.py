@@ -28,6 +28,9 @@ ACCEPTED = {
     "projects.0027_budgets_of_plans: RunPython give_shipped_plans_a_budget": "writes to new columns only",
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
     "projects.0032_events_of_owners_in_order: AddIndex event_by_owner_and_time": "the same",
+    "projects.0033_pairing_of_types: RunPython let_the_shipped_type_pair": (
+        "writes to a new column, and to a schema that takes one word more: an older server says that it does not"
+    ),
 }
 """What an old server can go on with all the same, and why. What takes something away names the first release that does
 without: only when servers from before it are no longer upgraded from, it may be listed."""

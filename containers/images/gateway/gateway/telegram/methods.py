@@ -27,4 +27,6 @@ def is_webhook_removal(method: str) -> bool:
 
 
 def is_message(method: str) -> bool:
-    return method.lower().startswith(_SENDS) and method.lower() != "sendchataction"
+    """Whether it leaves a message in the chat: "typing" and the drafts of an answer that is being made do not."""
+    name = method.lower()
+    return name.startswith(_SENDS) and name != "sendchataction" and not name.endswith("draft")
