@@ -24,7 +24,7 @@ from containers.docker.gateway.payload import (
 )
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, understand_answer
 from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
 from containers.errors import (
@@ -152,10 +152,18 @@ class GatewayContainers:
             return network in client.inspect_container(container)["NetworkSettings"]["Networks"]
 
     def start(self, container: str) -> None:
+        """Also one that somebody has paused, which cannot be started."""
+        self._unpause(container)
         with self._connection.call() as client:
             client.start(container)
 
+    def _unpause(self, container: str) -> None:
+        with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
+            client.unpause(container)
+
     def stop(self, container: str) -> None:
+        """Also one that somebody has paused, which would get no signal."""
+        self._unpause(container)
         with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
 

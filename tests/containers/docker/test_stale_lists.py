@@ -81,8 +81,15 @@ def test_a_look_at_one_of_which_nothing_is_told_says_so(daemon: FaultySocket, mo
 @pytest.mark.parametrize("listed", ["running", "exited"])
 @pytest.mark.parametrize(
     ("answer", "runs"),
-    [(container("running"), True), (container("exited"), False), (GONE, False), (LOST, None), (FAILED, None)],
-    ids=["running", "exited", "gone", "lost", "failed"],
+    [
+        (container("running"), True),
+        (container("paused"), False),
+        (container("exited"), False),
+        (GONE, False),
+        (LOST, None),
+        (FAILED, None),
+    ],
+    ids=["running", "paused", "exited", "gone", "lost", "failed"],
 )
 def test_the_gateway_runs_where_an_inspection_says_so(
     daemon: FaultySocket, listed: str, answer: Answer, *, runs: bool | None
