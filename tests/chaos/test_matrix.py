@@ -1,6 +1,7 @@
 """A few faults of `tests.chaos.matrix`, by chance, each with every verb; and the tools of it."""
 
 import os
+import random
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.database.postgres import find_programs
-from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, STOPS
+from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, STOPS, draw
 from tests.chaos.matrix.installation import Sighting
 from tests.chaos.matrix.reader import choose, is_lie
 from tests.chaos.matrix.record import Record
-from tests.chaos.matrix.relay import Relay
+from tests.chaos.matrix.relay import GARBAGE, Relay
 from tests.chaos.matrix.trial import Outcome
 from tests.chaos.matrix.verbs import VERBS
 from tests.chaos.sampling import try_sample
 from tests.waiting import wait_until
 
-PROCESSES = ("web worker", "watcher", "serve", "database", "engine", "mail", "telegram", "provider")
+PROCESSES = ("web worker", "watcher", "serve", "database", "engine", "mail", "telegram", "provider", "redis")
 
 
 @pytest.mark.docker
@@ -151,3 +152,22 @@ def test_a_relay_that_refuses_ends_what_is_under_way(relay: Relay) -> None:
     relay.heal()
     with say(relay, b"well") as connection:
         wait_until(lambda: connection.recv(100) == b"well")
+
+
+@pytest.mark.one_database
+def test_a_relay_says_something_else(relay: Relay) -> None:
+    relay.break_("garbage")
+    with say(relay, b"hello!") as connection:
+        assert connection.recv(100) == GARBAGE
+        relay.heal()
+        connection.sendall(b"well")
+        assert connection.recv(100) == b"well"
+
+
+@pytest.mark.one_database
+def test_a_short_run_takes_faults_of_one_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.chaos.matrix.faults.find_redis", lambda: "/a/program")
+    drawn = [{name.partition("/")[0] == "redis" for name in draw(2, random.Random(seed))} for seed in range(100)]
+    assert {frozenset(kinds) for kinds in drawn} == {frozenset({True}), frozenset({False})}
+    monkeypatch.setattr("tests.chaos.matrix.faults.find_redis", lambda: None)
+    assert not any(name.startswith("redis/") for seed in range(100) for name in draw(2, random.Random(seed)))

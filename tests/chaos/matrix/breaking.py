@@ -89,6 +89,13 @@ def engine_stopped(installation: Installation) -> Iterator[None]:
 
 
 @contextmanager
+def service_full(installation: Installation) -> Iterator[None]:
+    """The file system of the service itself: its data directory, its temporary files and its log."""
+    with installation.service_disk.full():
+        yield
+
+
+@contextmanager
 def database_full(installation: Installation) -> Iterator[None]:
     """Without room for its journal PostgreSQL crashes, and cannot recover until there is some. Then it is started."""
     assert installation.postgres.disk is not None

@@ -19,10 +19,13 @@ from tests.chaos.matrix.breaking import (
     provider_answering,
     relay,
     serve_killed,
+    service_full,
     stepping,
     stopping,
     telegram_answering,
 )
+from tests.chaos.matrix.breaking_redis import redis_killed, redis_stopped
+from tests.chaos.matrix.redis import find_redis
 
 STOPS = (5.0, 30.0, 120.0)
 """Seconds for which a process is stopped."""
@@ -59,6 +62,7 @@ FAULTS: Mapping[str, Fault] = {
     **_of_a_process("watcher", mutes=False),
     **_of_a_process("serve", mutes=False),
     "serve/kill": Fault(serve_killed, mutes=True),
+    "web worker/disk full": Fault(service_full),
     "database/kill": Fault(database_killed),
     **{f"database/stop {seconds:.0f} s": Fault(database_stopped, seconds) for seconds in STOPS},
     "database/hang after connect": Fault(relay("database", "hang"), 10.0),
@@ -81,13 +85,18 @@ FAULTS: Mapping[str, Fault] = {
     "provider/5xx": Fault(provider_answering("break_down")),
     "provider/wrong JSON": Fault(provider_answering("garbage")),
     **_of_a_server("mail"),
+    **_of_a_server("redis"),
+    "redis/kill": Fault(redis_killed),
+    **{f"redis/stop {seconds:.0f} s": Fault(redis_stopped, seconds) for seconds in STOPS},
+    "redis/hang after connect": Fault(relay("redis", "hang"), 10.0),
+    "redis/wrong answers": Fault(relay("redis", "garbage")),
     "mail/4xx": Fault(mail_refused),
     **{
         f"clock/{by.total_seconds():+.0f} s": Fault(stepping(by), 10.0)
         for by in (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
     },
 }
-"""`process/fault`. Those of the clock need an installation with libfaketime."""
+"""`process/fault`. Those of the clock need an installation with libfaketime, and those of Redis one that uses it."""
 
 
 ELSEWHERE = {
@@ -97,6 +106,11 @@ ELSEWHERE = {
 
 
 def draw(number: int, chance: random.Random) -> list[str]:
-    """Some faults by chance, none of which takes minutes, as a mail does that is kept back, or another installation."""
+    """Some faults by chance, all of one installation: of Redis, or of all else in its proportion.
+
+    None of them takes minutes, as a mail does that is kept back.
+    """
     short = [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith(("clock/", "mail/"))]
-    return chance.sample(short, number)
+    of_redis = [name for name in short if name.startswith("redis/")] if find_redis() else []
+    others = [name for name in short if not name.startswith("redis/")]
+    return chance.sample(chance.choices([of_redis, others], [len(of_redis), len(others)])[0], number)

@@ -18,6 +18,7 @@ import requests
 from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.matrix.redis import PrivateRedis
 from tests.chaos.matrix.relay import Relay
 from tests.chaos.memory_disk import MemoryDisk
 from tests.chaos.private_engine import PrivateEngine
@@ -35,6 +36,7 @@ KEY = "sk-chaos-matrix"
 LOOK_EVERY = 0.4
 ENGINE_DISK = "300m"
 DATABASE_DISK = "400m"
+SERVICE_DISK = "40m"
 """Disks of their own, so that they can be filled."""
 
 
@@ -107,14 +109,16 @@ class Witness:
 
 
 class Installation:
-    """The service with its database, engine, Telegram, provider and mail server, all of them its own."""
+    """The service with its database, engine, Telegram, provider, mail server and Redis, all of them its own."""
 
-    def __init__(self, home: Path, started: ExitStack, *, has_fake_clock: bool) -> None:
+    def __init__(self, home: Path, started: ExitStack, *, has_fake_clock: bool, has_redis: bool) -> None:
         """What it starts is ended by `started`, the latest first."""
         self.engine = PrivateEngine(home / "engine", own_network=False)
         (home / "engine").mkdir()
         self.engine_disk = MemoryDisk(home / "engine" / "data", ENGINE_DISK)
         started.callback(self.engine_disk.close)
+        self.service_disk = MemoryDisk(home / "service", SERVICE_DISK)
+        started.callback(self.service_disk.close)
         started.callback(self.engine.close)
         self.engine.start()
         os.environ["DOCKER_HOST"] = self.engine.url
@@ -132,6 +136,11 @@ class Installation:
             "provider": Relay(self.provider.port),
             "mail": Relay(self.mail.port),
         }
+        self.redis = PrivateRedis(home) if has_redis else None
+        if self.redis:
+            started.callback(self.redis.end)
+            self.redis.start()
+            self.relays["redis"] = Relay(self.redis.port)
         for relay in self.relays.values():
             started.callback(relay.close)
         self.proxy = FaultyDocker(home / "proxy.sock")
@@ -144,7 +153,7 @@ class Installation:
         started.callback(self.witness.close)
 
     def _serve(self, home: Path, *, has_fake_clock: bool) -> WholeService:
-        site = Site(home, self.instance)
+        site = Site(self.service_disk.path, self.instance)
         made = site.run("tests.chaos.matrix.offers", self.instance.image)
         assert made.returncode == 0, made.stderr
         direct = f":{self.postgres.port}/"
@@ -159,7 +168,10 @@ class Installation:
             "BERTH_BOOT_FIREWALL": "off",
             "BERTH_THREADS": "32",  # so that every verb of one user finds a place
             "PYTHONUNBUFFERED": "1",
+            "TMPDIR": str(self.service_disk.path),
         }
+        if self.redis:
+            site.environment["BERTH_CACHE_URL"] = f"redis://127.0.0.1:{self.relays['redis'].port}"
         self.clock = home / "clock"
         if has_fake_clock:
             assert LIBRARY
@@ -177,6 +189,6 @@ class Installation:
 
 
 @contextmanager
-def new_installation(home: Path, *, has_fake_clock: bool = False) -> Iterator[Installation]:
+def new_installation(home: Path, *, has_fake_clock: bool = False, has_redis: bool = False) -> Iterator[Installation]:
     with ExitStack() as started:
-        yield Installation(home, started, has_fake_clock=has_fake_clock)
+        yield Installation(home, started, has_fake_clock=has_fake_clock, has_redis=has_redis)

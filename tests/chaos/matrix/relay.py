@@ -7,7 +7,8 @@ from contextlib import suppress
 from tests.fakes.listening import accept_each, stop_listening
 from tests.ports import reserve_port
 
-MODES = ("refuse", "hang", "drip", "half")
+MODES = ("refuse", "hang", "drip", "half", "garbage")
+GARBAGE = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 PIECE = 65_536
 DRIP_EVERY = 3.0
 """Seconds between two bytes of an answer."""
@@ -19,7 +20,8 @@ class Relay:
     """Passes connections on to a port of this machine. `break_` names what happens to them until `heal`.
 
     refuse: all connections are reset, and none is taken. hang: they are taken, and nothing comes through. drip: an
-    answer comes a byte at a time. half: an answer ends in its middle.
+    answer comes a byte at a time. half: an answer ends in its middle. garbage: something else comes in the
+    place of each answer.
     """
 
     def __init__(self, upstream: int, *, drip_every: float = DRIP_EVERY) -> None:
@@ -103,6 +105,8 @@ class Relay:
                 if self._mode == "half":
                     client.sendall(piece[: len(piece) // 2])
                     break
+                if self._mode == "garbage":
+                    piece = GARBAGE
                 client.sendall(self._drip(piece, client) if self._mode == "drip" else piece)
         hang_up(client)
         hang_up(server)

@@ -51,8 +51,7 @@ CHANGES: dict[str, Change] = {
 """What may become of an agent without an event that Berth hears."""
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize(("change", "narrow"), [(change, number % 2 == 1) for number, change in enumerate(CHANGES)])
 def test_what_the_list_hides_is_told_after_a_second_look_as_if_the_list_had_told_it(
     change: str, victim: Project, others: list[Project], engine: MemoryEngine, looks: SecondLooks, api: APIClient,
     asked: list[str], narrow: bool

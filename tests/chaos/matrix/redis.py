@@ -1,0 +1,50 @@
+"""A Redis of an installation's own, which it may end, stop and start again."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from tests.ports import reserve_port
+from tests.waiting import wait_until
+
+
+def find_redis() -> str | None:
+    """The path of the program, or None where it is not installed."""
+    return shutil.which("redis-server")
+
+
+class PrivateRedis:
+    def __init__(self, home: Path) -> None:
+        self.port = reserve_port()
+        self._home = home
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._home)]
+        program = find_redis()
+        assert program
+        self._process = subprocess.Popen(
+            [program, *options], stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}
+        )
+        wait_until(self._answers, within=60)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(100) == b"+PONG\r\n"
+        except OSError:
+            return False
+
+    def send_signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def end(self) -> None:
+        """Also one that is stopped."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(60)
