@@ -47,19 +47,22 @@ def _heard_end(project: Project, group: Sequence[Observation], find_end: FindEnd
 
 
 def _heard_start(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
-    """It runs, and nobody knows how well. How the run before ended counts when the engine tells of the restart."""
+    """It runs. How well, only a row tells that knows this run already. How the run before ended counts when the engine
+    tells of the restart.
+    """
     end = _find(project, group, find_end)
     if end is None or end.started_at is None or not _UP.issuperset(each.state for each in group):
         return None
-    health = group[0].health if group else Health(project.health)
+    before = Health(project.health)
+    is_known = project.started_at is not None and project.started_at > end.at
     return Observation(
         name=project.container_name,
         container_id=project.container_id,
         labels={},
         state=ContainerState.RUNNING,
-        health=Health.NONE if health is Health.NONE else Health.STARTING,
-        started_at=end.started_at,
-        report=AgentReport(state=AgentState.STARTING),
+        health=before if is_known or before is Health.NONE else Health.STARTING,
+        started_at=None if is_known else end.started_at,
+        report=None if is_known else AgentReport(state=AgentState.STARTING),
         is_hearsay=True,
     )
 

@@ -85,7 +85,7 @@ def _with_answers(
         if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
             asked[project.container_key] = project
         else:
-            yield project, group, None
+            yield project, group, _told_by_list(project, group, result) if time.monotonic() >= until else None
 
     def put_off(key: str) -> Answer | None:
         heard = heard_state(asked[key], groups.get(asked[key].pk, ()), find_end)
@@ -101,6 +101,13 @@ def _with_answers(
             is_late = time.monotonic() >= until
             told = partial(_without_crash, asked[key], answer, result) if is_late else answer
             yield asked[key], groups.get(asked[key].pk, ()), told
+
+
+def _told_by_list(project: Project, group: Sequence[Observation], result: Round) -> Answer | None:
+    """What the list says, but for a crash. None where it does not say all of one container."""
+    if len(group) != 1 or group[0].is_silent:
+        return None
+    return partial(_without_crash, project, lambda: group[0], result)
 
 
 def _without_crash(project: Project, answer: Answer, result: Round) -> Observation | None:

@@ -7,6 +7,7 @@ from rest_framework.test import APIClient
 
 from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
+from projects.watcher import reconcile_some
 from projects.watcher.ends import STARTED_LATELY, Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
@@ -97,3 +98,44 @@ def test_one_that_the_list_calls_down_is_not_taken_for_started(
     engine.containers[project.container_name].listed_as = ContainerState.EXITED
     assert len(look_at_ended(ends)) == 1
     assert statuses(api) == {str(project.pk): "unknown"}
+
+
+def test_one_whose_run_is_known_stays_what_it_is(
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    """The engine has told of the restart, and then falls silent about it."""
+    for each in (victim, *others):
+        engine.crash(each.container_name, exit_code=1, restarting=True)
+        engine.restart_once_more(each.container_name)
+        engine.set_health(each.container_name, Health.HEALTHY)
+    listen()
+    look_at_ended(ends)
+    assert set(statuses(api).values()) == {"running"}
+    engine.silence_container(victim.container_name)
+    assert look_at_ended(ends) == []
+    assert set(statuses(api).values()) == {"running"}
+    assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
+
+
+def test_a_list_that_tells_of_many_restarts_keeps_no_round_from_its_end(
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """How each of them ended takes some calls, and is told by the next look."""
+    for each in (victim, *others):
+        engine.set_health(each.container_name, Health.NONE)
+        later(each, health=Health.NONE)
+        engine.crash(each.container_name, exit_code=1, restarting=True)
+        engine.restart_once_more(each.container_name)
+        engine.report(each.container_name, "running")
+    listen()
+    with monkeypatch.context() as busy:
+        busy.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+        engine.calls.clear()
+        assert look(find_end=ends.find) == []
+        assert {verb for verb, _ in engine.calls}.isdisjoint({"inspect", "logs"})
+    assert set(statuses(api).values()) == {"running"}
+    assert not Event.objects.filter(action="crash").exists()
+    assert look(find_end=ends.find) == []
+    assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == ["crash"] * 3
+    assert set(Project.objects.values_list("restarts", flat=True)) == {1}
