@@ -152,17 +152,15 @@ class GatewayContainers:
             return network in client.inspect_container(container)["NetworkSettings"]["Networks"]
 
     def start(self, container: str) -> None:
-        """Also one that somebody has paused, which cannot be started."""
         self._unpause(container)
         with self._connection.call() as client:
             client.start(container)
 
     def _unpause(self, container: str) -> None:
         with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
-            client.unpause(container)
+            client.unpause(container)  # one that somebody has paused gets no signal, and cannot be started
 
     def stop(self, container: str) -> None:
-        """Also one that somebody has paused, which would get no signal."""
         self._unpause(container)
         with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
