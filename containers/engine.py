@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from containers.engine_gateway import RunsGateway
+from containers.engine_images import KnowsImages
 from containers.engine_lists import ListsContainers
 from containers.engine_names import LimitsNames
 from containers.engine_reports import ReportStreams
@@ -18,7 +19,7 @@ from containers.engine_states import KeepsStates
 from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, Protocol):
+class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,
@@ -70,12 +71,6 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, Protocol):
 
     def host_memory(self) -> int | None:
         """The memory of the machine that runs the containers, in bytes, or None where the engine does not say."""
-
-    def image_exists(self, image: str) -> bool:
-        """Whether the engine has the image, so that a deploy can start without a pull."""
-
-    def image_base(self, image: str) -> str | None:
-        """The image with which this one begins, as `name@digest`; None where it is missing or does not say."""
 
     def deploy(
         self,

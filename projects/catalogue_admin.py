@@ -15,7 +15,7 @@ from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.json_documents import FormJSONDecoder
-from projects.services.base_images import describe_base
+from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
 from projects.services.permissions import pass_on_permissions
@@ -58,12 +58,21 @@ class AgentTypeAdmin(CatalogueAdmin):
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
-        return (*super().get_readonly_fields(request, obj), *(("base_image",) if obj else ()))
+        return (*super().get_readonly_fields(request, obj), *(("base_image", "declared") if obj else ()))
 
     def save_model(self, request: HttpRequest, obj: AgentType, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and {"allowed_models", "allowed_hosts"} & set(form.changed_data):
             pass_on_permissions(obj)
+        if "image" in form.changed_data or not change:
+            note_image_now(obj)
+
+    @admin.display(description="capabilities")
+    def declared(self, agent_type: AgentType) -> str:
+        """As the image's label says, when the engine was last asked."""
+        if not agent_type.image_id:
+            return "The image is not on the engine, or nobody has asked yet."
+        return ", ".join(agent_type.capability_names) or "The image declares none."
 
     @admin.display(description="base image")
     def base_image(self, agent_type: AgentType) -> str:

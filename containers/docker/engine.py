@@ -17,6 +17,7 @@ from containers.docker.deploy import Deployment
 from containers.docker.disk_meter import DiskMeter
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.handover import Handover, abandon_handover
+from containers.docker.images import describe_image, image_exists
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
@@ -28,12 +29,10 @@ from containers.docker.secrets import read_secrets
 from containers.docker.state import State
 from containers.docker.stats import Meter
 from containers.docker.users import Users
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import MissingError
 from containers.docker_api.events import event_params, read_events
-from containers.docker_api.image_build import inspect_image
-from containers.docker_api.pinned_base import read_pin
 from containers.docker_api.report_streams import ReportStreams
-from containers.errors import ImageMissingError
+from containers.engine_images import ImageFacts
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
@@ -81,16 +80,10 @@ class DockerEngine(GatewayVerbs):
         return read_host_memory(self._connection)
 
     def image_exists(self, image: str) -> bool:
-        try:
-            with self._connection.call() as client, understand_answer():
-                return bool(client.inspect_image(image)["Id"])
-        except ImageMissingError:
-            return False
+        return image_exists(self._connection, image)
 
-    def image_base(self, image: str) -> str | None:
-        with understand_answer():
-            pin = read_pin(inspect_image(self._connection, image))
-        return str(pin) if pin else None
+    def describe_image(self, image: str) -> ImageFacts | None:
+        return describe_image(self._connection, image)
 
     def deploy(
         self,

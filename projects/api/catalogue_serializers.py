@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from containers.engine_images import Capability
 from projects.api.budget_serializers import BudgetSerializer
 from projects.models import AgentType, Plan
 from projects.rules.permissions import Egress
@@ -45,15 +46,32 @@ class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[Age
         help_text="Hosts that its agents reach through the gateway. `HTTPS_PROXY` names it where they reach it alone.",
     )
 
+    default_models = serializers.DictField(
+        source="models_by_provider",
+        child=serializers.CharField(),
+        read_only=True,
+        help_text="The model of a project that names none, by its provider or for `any`. Else the image chooses.",
+    )
+    capabilities = serializers.ListField(
+        source="capability_names",
+        child=serializers.ChoiceField([each.value for each in Capability]),
+        read_only=True,
+        help_text="What its image declares, as the engine said within the last minutes.",
+    )
+
     class Meta:
         model = AgentType
         fields = [
             "slug",
             "title",
+            "description",
+            "capabilities",
+            "default_models",
             "needs_telegram_token",
             "needs_api_key",
             "settings_schema",
             "min_memory_mb",
+            "stop_timeout",
             "egress",
             "hosts",
             "models",

@@ -1,6 +1,5 @@
 """The fields of the projects' forms, and how a setting is written in a text field."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,17 +30,3 @@ def describe_row(row: Plan | AgentType) -> str:
     limit = row.max_projects if row.owner_limit is None else row.owner_limit
     number = "1 project" if limit == 1 else f"{limit} projects"
     return f"{row.slug}: {row.memory_mb} MB, {row.cpus.normalize():f} CPU, {describe_size(row.disk)} disk, {number}"
-
-
-def text_of(setting: Any) -> str:
-    """A setting as a text field shows it."""
-    if isinstance(setting, list):
-        return "\n".join(str(entry) for entry in setting)
-    return "" if setting is None else str(setting)
-
-
-def read_setting(name: str, text: str) -> str | list[str]:
-    """The value of the setting for the text in its field."""
-    if name == "allowed_users":
-        return [entry for entry in re.split(r"[\s,]+", text) if entry]
-    return text.strip().replace("\r\n", "\n")

@@ -9,8 +9,8 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
-from projects.dashboard.form_fields import choices_of, describe_row, text_field, text_of
-from projects.dashboard.project_form import SECRETS, SETTINGS, ProjectForm
+from projects.dashboard.form_fields import choices_of, describe_row, text_field
+from projects.dashboard.project_form import SECRETS, ProjectForm
 from projects.errors import IdempotencyMismatchError, OperationInProgressError
 from projects.models import AgentType, Project, plans_offered_to
 from projects.rules.lifecycle import Action
@@ -27,6 +27,14 @@ SENTENCES_FOR_FORMS = {
 COPY, LONGEST_NAME = " copy", 64
 
 
+OTHER_TYPE = "You have chosen another type. The form shows its settings now: look at them, then deploy."
+
+
+def _as_dict(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a field that came more than once, the last one counts."""
+    return {name: data[name] for name in data}
+
+
 class NewProjectForm(ProjectForm):
     """A form for a new project. Its hidden `id` is drawn with it, so that a form sent twice deploys one project."""
 
@@ -34,15 +42,24 @@ class NewProjectForm(ProjectForm):
     field_order = ["id", "name", "type", "plan"]
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
+    shown_type = forms.CharField(widget=forms.HiddenInput, required=False)
+    """The type whose settings the form shows. While it does, another one may be chosen."""
     type = forms.ChoiceField(choices=choices_of(lambda: AgentType.objects.filter(available=True)))
 
-    def __init__(self, owner: User, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, owner: User, data: Mapping[str, Any] | None = None, *, type_slug: str = "") -> None:
         super().__init__(owner, data)
         types = AgentType.objects.filter(available=True)
-        self.initial = {
-            "type": types.filter(is_default=True).first(),
-            "plan": plans_offered_to(owner).filter(is_default=True).first(),
-        }
+        self.types = list(types)
+        chosen = type_slug if data is None else data.get("type")
+        named = {row.slug: row for row in self.types}
+        self.asked_type = named.get(chosen or "") or next((row for row in self.types if row.is_default), None)
+        slug = self.asked_type.slug if self.asked_type else ""
+        self.initial = {"type": self.asked_type, "shown_type": slug}
+        self.initial["plan"] = plans_offered_to(owner).filter(is_default=True).first()
+        if data is not None:
+            self._type_seen = data.get("shown_type") or slug
+            self.data = {**_as_dict(data), "shown_type": slug}
+        self.ask_settings(self.asked_type, {})
         # The browser asks for a credential that every type needs, before it sends the form and both are lost. The
         # serializer decides what the chosen type needs.
         needed = types.values_list("needs_telegram_token", "needs_api_key")
@@ -53,11 +70,21 @@ class NewProjectForm(ProjectForm):
         """Fills in what the original has, but for its credentials: two agents cannot share a bot."""
         if original is None:
             return
-        shown = {name: text_of(original.settings.get(name)) for name in SETTINGS}
         name = f"{original.name[: LONGEST_NAME - len(COPY)]}{COPY}"
-        of_type, plan, egress = original.agent_type_id, original.plan_id, original.own_egress
-        copied = {"name": name, "type": of_type, "plan": plan, "egress": egress}
-        self.initial = {**self.initial, **copied, **shown}
+        self.initial = {**self.initial, "name": name, "plan": original.plan_id, "egress": original.own_egress}
+        if original.agent_type in self.types:
+            for field in self.settings.by_field:
+                del self.fields[field]
+            self.asked_type = original.agent_type
+            self.initial = {**self.initial, "type": original.agent_type_id, "shown_type": original.agent_type_id}
+            self.ask_settings(original.agent_type, original.settings)
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.asked_type and cleaned.get("type") == self.asked_type.slug != self._type_seen:
+            self.add_error("type", OTHER_TYPE)
+        return cleaned
 
     @property
     def agent_type(self) -> AgentType | None:
@@ -68,7 +95,7 @@ class NewProjectForm(ProjectForm):
         fields: tuple[str, ...] = ("type", "plan")
         chosen = {name: self.cleaned_data[name] for name in fields if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
-        settings = merge_patch({}, self.settings_patch({}))
+        settings = merge_patch({}, self.settings_patch())
         confined = {"egress": Egress.GATEWAY} if self.cleaned_data.get("egress") == Egress.GATEWAY else {}
         data = {**name, **chosen, **confined, **self.secrets_sent(), "settings": settings}
         return NewProjectSerializer(data=data, context={"owner": self.owner})
@@ -78,7 +105,7 @@ class NewProjectForm(ProjectForm):
 
     def refuse(self, error: Exception) -> None:
         if isinstance(error, IdempotencyMismatchError):
-            self.data = {**self.data.dict(), "id": str(uuid.uuid4())}  # type: ignore[attr-defined]  # a QueryDict
+            self.data = {**_as_dict(self.data), "id": str(uuid.uuid4())}
         if sentence := SENTENCES_FOR_FORMS.get(type(error)):
             self.add_error(None, sentence)
         else:
@@ -95,10 +122,10 @@ class ChangeProjectForm(ProjectForm):
     )
 
     def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:
-        stored = {name: text_of(project.settings.get(name)) for name in SETTINGS}
-        initial = {"name": project.name, "plan": project.plan_id, "egress": project.own_egress, **stored}
+        initial = {"name": project.name, "plan": project.plan_id, "egress": project.own_egress}
         super().__init__(project.owner, data, initial=initial)
         self.project = project
+        self.ask_settings(project.agent_type, project.settings)
         plan = cast(forms.ChoiceField, self.fields["plan"])
         if project.plan not in plans_offered_to(project.owner):
             plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
@@ -124,7 +151,7 @@ class ChangeProjectForm(ProjectForm):
         stored = {"name": self.project.name, "plan": self.project.plan_id, "egress": self.project.own_egress}
         sent["egress"] = self.cleaned_data.get("egress") or stored["egress"]
         changed: dict[str, Any] = {name: value for name, value in sent.items() if value != stored[name]}
-        if patch := self.settings_patch(self.project.settings):
+        if patch := self.settings_patch():
             changed["settings"] = patch
         return ProjectChangeSerializer(self.project, data={**changed, **self.secrets_sent()})
 

@@ -13,15 +13,13 @@ from rest_framework.exceptions import ValidationError
 from accounts.models import User
 from projects.api.agent_settings import check_settings
 from projects.api.serializers import ProjectFieldsSerializer
-from projects.dashboard.form_fields import describe_row, read_setting, secret_field, text_field, text_of
+from projects.dashboard.form_fields import describe_row, secret_field, text_field
+from projects.dashboard.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, plans_offered_to
 from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import OWN_SETTINGS
 from projects.rules.permissions import Egress
-
-SETTINGS = ("model", "instructions", "allowed_users")
-"""The settings that the pages offer. Others, which only the API sets, are kept as they are."""
 
 SECRETS = {"telegramToken": "telegram_token", "apiKey": "api_key"}
 """The names of the credentials in the API, and in the forms."""
@@ -32,7 +30,10 @@ PASTE_AGAIN = "Paste it again: no page ever repeats a credential."
 
 
 class ProjectForm(forms.Form):
-    """The fields and checks of both forms. `serializer` is set when the form is cleaned."""
+    """The fields and checks of both forms. `serializer` is set when the form is cleaned.
+
+    Settings that the type's schema does not name, which only the API sets, are kept as they are.
+    """
 
     serializer: ProjectFieldsSerializer
 
@@ -40,16 +41,6 @@ class ProjectForm(forms.Form):
     plan = forms.ChoiceField(help_text="Ask the staff for more projects or another plan.")
     telegram_token = secret_field("Bot token", "From @BotFather, such as 123456789:AAE…")
     api_key = secret_field("API key", "Of Anthropic, OpenRouter or OpenAI; which of them is told from the key.")
-    model = text_field("As its provider spells it. Empty: the agent's own choice.", autocomplete="off")
-    instructions = text_field("How it is to behave, in your own words.", rows=5)
-    allowed_users = text_field(
-        "Telegram user ids or @usernames, one on each line: they need no link to pair. * alone: it answers everybody, "
-        "at your expense.",
-        rows=3,
-        autocomplete="off",
-        spellcheck="false",
-    )
-
     egress = forms.ChoiceField(
         label="What it reaches",
         choices=EGRESS,
@@ -60,8 +51,20 @@ class ProjectForm(forms.Form):
     def __init__(self, owner: User, data: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.owner = owner
+        self.settings = SettingFields(NO_SETTINGS, {}, taken=self.fields)
         plan = cast(forms.ChoiceField, self.fields["plan"])
         plan.choices = [(row.slug, describe_row(row)) for row in plans_offered_to(owner)]
+
+    def ask_settings(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
+        """Adds a field for each setting of the type."""
+        schema = agent_type.settings_schema if agent_type else NO_SETTINGS
+        self.settings = SettingFields(schema, stored, taken=self.fields)
+        self.fields.update(self.settings.make_fields())
+        self.initial = {**self.initial, **self.settings.initial()}
+
+    @property
+    def setting_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.settings.by_field]
 
     @property
     def agent_type(self) -> AgentType | None:
@@ -76,11 +79,16 @@ class ProjectForm(forms.Form):
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
+        unread = self.settings.unread(self._typed())
+        for name, fault in unread.items():
+            self.add_error(name, fault)
         already = set(self.errors)
         self.serializer = self.make_serializer()
         if not self.serializer.is_valid():
             for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
                 field, sentence = self._place(path)
+                if path == "settings" and unread:  # what is missing is told beside its field
+                    continue
                 for message in messages if field not in already else ():
                     self.add_error(field, sentence or message)
         return self.cleaned_data
@@ -106,11 +114,13 @@ class ProjectForm(forms.Form):
     def secrets_sent(self) -> dict[str, str]:
         return {wire: value for wire, name in SECRETS.items() if (value := self.cleaned_data.get(name))}
 
-    def settings_patch(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """What the form changes of the stored settings, as a merge patch. A setting that it leaves keeps its type."""
-        typed = {name: read_setting(name, self.cleaned_data.get(name, "")) for name in SETTINGS}
-        shown = {name: read_setting(name, text_of(stored.get(name))) for name in SETTINGS}
-        return {name: value or None for name, value in typed.items() if value != shown[name]}
+    def settings_patch(self) -> dict[str, Any]:
+        """What the form changes of the stored settings, as a merge patch."""
+        return self.settings.patch(self._typed())
+
+    def _typed(self) -> dict[str, str]:
+        """What stands in the fields of settings that were sent."""
+        return {name: str(self.data[name]) for name in self.settings.by_field if name in self.data}
 
     def _settings_errors(self) -> dict[str, Any]:
         """The errors of the settings, also where other fields have errors.
@@ -131,8 +141,8 @@ class ProjectForm(forms.Form):
         """The field of the form for an error of the API, and a sentence where the error is about an entry of a list."""
         first, _, rest = path.partition(".")
         name, _, position = rest.partition(".")
-        if first == "settings" and name in SETTINGS:
-            return name, self._of_entry(name, int(position) + 1) if position.isdecimal() else ""
+        if first == "settings" and (found := self.settings.find_field(name)):
+            return found, self._of_entry(name, int(position) + 1) if position.isdecimal() else ""
         field = SECRETS.get(path, path)
         return (field, "") if field in self.fields else (None, f"{path} does not fit." if rest else "")
 
@@ -140,5 +150,5 @@ class ProjectForm(forms.Form):
         schema: Any = self.agent_type.settings_schema if self.agent_type else {}
         for step in ("properties", setting, "description"):  # any of them may be `true`, which is a schema as well
             schema = schema.get(step, "") if isinstance(schema, Mapping) else ""
-        description = schema or OWN_SETTINGS["properties"][setting]["description"]
+        description = schema or OWN_SETTINGS["properties"].get(setting, {}).get("description", "")
         return f"Entry {number} does not fit. {description}".strip()

@@ -36,7 +36,8 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 @pages_and_forms
 @sensitive_post_parameters("telegram_token", "api_key")
 def new_project(request: SignedInRequest) -> HttpResponse:
-    form = NewProjectForm(request.user, request.POST if request.method == "POST" else None)
+    sent = request.POST if request.method == "POST" else None
+    form = NewProjectForm(request.user, sent, type_slug=request.GET.get("type", ""))
     if request.method != "POST":
         form.begin_with(_find_original(request))
         return render(request, "projects/new.html", {"form": form})

@@ -13,6 +13,7 @@ from jsonschema.exceptions import SchemaError
 from accounts.text import check_hides_nothing
 from projects.models.budget import GivesBudget
 from projects.models.permissions import LimitsReach, NamesModels
+from projects.models.type_facts import DescribesItself
 from projects.rules.json_documents import find_unstorable
 
 MIB = 1024 * 1024
@@ -132,7 +133,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(inner)
 
 
-class AgentType(CatalogueRow, LimitsReach):
+class AgentType(CatalogueRow, LimitsReach, DescribesItself):
     title = models.CharField(max_length=80, validators=[check_hides_nothing])
     image = models.CharField(
         max_length=255,
@@ -156,7 +157,7 @@ class AgentType(CatalogueRow, LimitsReach):
         help_text="Seconds between SIGTERM and SIGKILL.",
     )
 
-    class Meta(CatalogueRow.Meta, LimitsReach.Meta):
+    class Meta(CatalogueRow.Meta, LimitsReach.Meta, DescribesItself.Meta):
         abstract = False
         ordering = ["slug"]
         constraints = [_one_default("one_default_agent_type")]
@@ -166,3 +167,5 @@ class AgentType(CatalogueRow, LimitsReach):
         self.tidy_hosts()
         if not isinstance(self.settings_schema, dict | bool):
             self.settings_schema = {}
+        check_is_schema(self.settings_schema)
+        self.check_facts(self.settings_schema)

@@ -1,7 +1,11 @@
-"""On what the images of agent types are built, for the staff."""
+"""What the images of agent types are: on what they are built, and what they declare of themselves."""
 
+from contextlib import suppress
+
+from containers.engine_images import ImageFacts
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from projects.models import AgentType
 
 
 def describe_base(*, image: str) -> str:
@@ -9,6 +13,33 @@ def describe_base(*, image: str) -> str:
     engine = get_engine()
     try:
         with engine.read_deadline():
-            return engine.image_base(image) or "Not recorded: `manage.py build_images` has not built this image."
+            found = engine.describe_image(image)
     except EngineError as error:
         return f"Unknown: {error}"
+    base = found.base if found else None
+    return base or "Not recorded: `manage.py build_images` has not built this image."
+
+
+def note_images() -> None:
+    """Writes down what the engine has under the name of each type's image. Raises `EngineError`.
+
+    For answers that tell of all types and may not wait for an engine. Each of them is as old as the last look, which
+    the watcher takes once a minute, and the admin after a change.
+    """
+    engine = get_engine()
+    for row in AgentType.objects.only("slug", "image", "image_id", "capabilities"):
+        note_image(row, engine.describe_image(row.image))
+
+
+def note_image_now(row: AgentType) -> None:
+    """After a change of the type. Raises nothing: what is not known now the watcher notes later."""
+    engine = get_engine()
+    with suppress(EngineError), engine.read_deadline():
+        note_image(row, engine.describe_image(row.image))
+
+
+def note_image(row: AgentType, found: ImageFacts | None) -> None:
+    """Writes only what is another one, and only while the row still names that image."""
+    image_id, capabilities = (found.image_id, ",".join(found.capabilities)) if found else ("", "")
+    if (row.image_id, row.capabilities) != (image_id, capabilities):
+        AgentType.objects.filter(pk=row.pk, image=row.image).update(image_id=image_id, capabilities=capabilities)

@@ -2,23 +2,35 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.agent_contract import AGENT_USER, SecretFile, Variable
+from containers.agent_contract import AGENT_USER, SECRETS_PATH, SecretFile, Variable
 from containers.gateway.words import Reach
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
-from projects.models import Project
+from projects.credentials.verification import PROBES
+from projects.errors import UnusableSettingsError
+from projects.models import AgentType, Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.own_settings import check_own_settings
 from projects.rules.permissions import Egress
+from projects.rules.schema_settings import defaults_of
+from projects.rules.type_facts import CREDENTIALS, as_text, default_model, fill_variables, places_in
 from projects.services.gateway_place import Place
 
 OWNER_LABEL = "berth.owner"
+
+PUBLIC_TELEGRAM_API = "https://api.telegram.org"
+
+NEEDS_GATEWAY = (
+    "This agent type takes its credentials as variables, which only virtual ones may be: it needs the gateway. "
+    "Ask the staff for BERTH_GATEWAY=on, or for a type that reads its credentials from files."
+)
 
 
 @sensitive_variables()
@@ -37,7 +49,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         image=project.agent_type.image,
         labels=labels_of(project),
         generation=project.generation,
-        environment=_environment(project, place),
+        environment=_environment(project, place, secrets),
         secrets={file.value: value for file, value in secrets.items() if value} | _pairing_secret(project),
         memory=project.memory,
         nano_cpus=project.plan.nano_cpus,
@@ -72,20 +84,51 @@ def labels_of(project: Project) -> dict[str, str]:
     }
 
 
-def _environment(project: Project, place: Place | None) -> dict[str, str]:
-    chosen = project.settings
-    check_own_settings(chosen)
+def _environment(project: Project, place: Place | None, secrets: Mapping[SecretFile, str]) -> dict[str, str]:
+    """The variables of the contract, and those that the type has for an image that knows nothing of it."""
+    agent_type = project.agent_type
+    check_own_settings(project.settings)
+    chosen = defaults_of(agent_type.settings_schema) | project.settings
+    model = chosen.get("model") or default_model(agent_type.default_models, project.provider)
     environment = {
         Variable.TELEGRAM_API_BASE: f"{place.address.url}/tg" if place else settings.BERTH_TELEGRAM_API,
         Variable.AGENT_API_BASE: f"{place.address.url}/llm/v1" if place else settings.BERTH_PROVIDER_API,
         Variable.AGENT_PROVIDER: project.provider,
-        Variable.AGENT_MODEL: str(chosen.get("model", "")),
+        Variable.AGENT_MODEL: str(model or ""),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
-        Variable.AGENT_ALLOWED_USERS: ",".join(str(user) for user in chosen.get("allowed_users", [])),
+        Variable.AGENT_ALLOWED_USERS: as_text(chosen.get("allowed_users", [])),
         Variable.AGENT_SETTINGS: json.dumps(chosen, separators=(",", ":"), sort_keys=True) if chosen else "",
     }
     given = {variable.value: value for variable, value in environment.items() if value}
-    return given | (_way_out(project, place) if place else {})
+    own = _own_variables(agent_type, environment, chosen, secrets if place else None)
+    return given | own | (_way_out(project, place) if place else {})
+
+
+@sensitive_variables()
+def _own_variables(
+    agent_type: AgentType,
+    environment: Mapping[Variable, str],
+    chosen: Mapping[str, Any],
+    virtual: Mapping[SecretFile, str] | None,
+) -> dict[str, str]:
+    """Raises `UnusableSettingsError` where they ask for a credential and there is no gateway, but only the real one."""
+    if not settings.BERTH_GATEWAY and places_in(agent_type.variables) & set(CREDENTIALS):
+        raise UnusableSettingsError(NEEDS_GATEWAY)
+    credentials, provider = virtual or {}, environment[Variable.AGENT_PROVIDER]
+    facts = {
+        "telegram_api": environment[Variable.TELEGRAM_API_BASE] or PUBLIC_TELEGRAM_API,
+        "provider_api": environment[Variable.AGENT_API_BASE] or PROBES.get(provider, "").rpartition("/")[0],
+        "provider": provider,
+        "model": environment[Variable.AGENT_MODEL],
+        "instructions": environment[Variable.AGENT_INSTRUCTIONS],
+        "allowed_users": environment[Variable.AGENT_ALLOWED_USERS],
+        "settings": environment[Variable.AGENT_SETTINGS],
+        "telegram_token_file": f"{SECRETS_PATH}/{SecretFile.TELEGRAM_BOT_TOKEN}",
+        "api_key_file": f"{SECRETS_PATH}/{SecretFile.AGENT_API_KEY}",
+        "telegram_token": credentials.get(SecretFile.TELEGRAM_BOT_TOKEN, ""),
+        "api_key": credentials.get(SecretFile.AGENT_API_KEY, ""),
+    }
+    return fill_variables(agent_type.variables, facts=facts, settings=chosen)
 
 
 def _way_out(project: Project, place: Place) -> dict[str, str]:

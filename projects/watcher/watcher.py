@@ -24,6 +24,7 @@ from projects.watcher.changed_keys import ChangedKeys
 from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
 from projects.watcher.gateway import Gateways
+from projects.watcher.images import Images
 from projects.watcher.inspection import AT_ONCE
 from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
@@ -78,10 +79,10 @@ class Watcher:
         self._outbox = Outbox(self._pulse)
         self._reports = Reports(self._changed.add, self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
-        self._disks = Disks(lambda: is_leader(self.name), self._changed.add)
-        self._gateways = Gateways(lambda: is_leader(self.name), self._pulse)
-        self._names = Names(lambda: is_leader(self.name), self._pulse)
-        self._threads = self._outbox, self._reports, self._second_looks, self._disks, self._gateways, self._names
+        leads = partial(is_leader, self.name)
+        self._names = Names(leads, self._pulse)
+        others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads)
+        self._threads = self._outbox, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
         self._stopped.set()

@@ -29,8 +29,10 @@ def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:
 
 def test_an_image_that_does_not_say_on_what_it_was_built_has_no_base(under_test: EngineUnderTest) -> None:
     """With what `manage.py build_images` records: `docker_api/test_pinned_base.py`."""
-    assert under_test.engine.image_base(under_test.image) is None
-    assert under_test.engine.image_base("berth-test/nowhere:latest") is None
+    found = under_test.engine.describe_image(under_test.image)
+    assert found
+    assert (bool(found.image_id), found.base, found.capabilities) == (True, None, ())
+    assert under_test.engine.describe_image("berth-test/nowhere:latest") is None
 
 
 def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: EngineUnderTest) -> None:

@@ -40,7 +40,6 @@ class ContainerStore:
             self.states: dict[str, bytes] = {}  # what a volume holds, as a tar archive
             self.volumes_since = datetime.now(UTC)
             self.images: set[str] = {"berth/assistant:latest"}
-            self.bases: dict[str, str] = {}
             self.since: datetime | None = datetime.now(UTC)
             self.ready_after_deploy = True
             self.dies_at_start: dict[str, int] = {}

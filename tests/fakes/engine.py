@@ -63,14 +63,6 @@ class MemoryEngine(RunsMemoryGateway):
         self._enter("host_memory")
         return self.memory_of_host
 
-    def image_exists(self, image: str) -> bool:
-        self._enter("image_exists", image)
-        return image in self.images
-
-    def image_base(self, image: str) -> str | None:
-        self._enter("image_base", image)
-        return self.bases.get(image)
-
     def deploy(
         self,
         spec: ContainerSpec,

@@ -6,10 +6,10 @@ from dataclasses import replace
 from containers.errors import ContainerSilentError
 from containers.vocabulary import Observation
 from tests.fakes.memory_container import MemoryContainer
-from tests.fakes.memory_streams import MemoryStreams
+from tests.fakes.memory_images import MemoryImages
 
 
-class MemoryLists(MemoryStreams):
+class MemoryLists(MemoryImages):
     """As Docker, it writes down how containers are, lists them from that, and cannot where its disk is full."""
 
     def reset(self) -> None:

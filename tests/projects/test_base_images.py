@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from containers.engine_images import ImageFacts
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 
@@ -18,7 +19,7 @@ def page(ada: User) -> Client:
 
 
 def test_the_base_is_named_with_its_digest(page: Client, engine: MemoryEngine) -> None:
-    engine.bases[IMAGE] = BASE
+    engine.described[IMAGE] = ImageFacts(image_id="sha256:1", base=BASE)
     assert BASE in page.get(PAGE).content.decode()
 
 

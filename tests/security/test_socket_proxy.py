@@ -57,7 +57,7 @@ def live_a_life(agents: Agents) -> None:
     engine.ping()
     engine.host_memory()
     engine.image_exists(agents.image)
-    engine.image_base(agents.image)
+    engine.describe_image(agents.image)
     name = agents.deploy("").name
     with agents.settings():
         engine.ensure_firewall()

@@ -26,6 +26,9 @@ ACCEPTED = {
     "projects.0021_disk: RunPython give_larger_plans_more": "writes to a new column only",
     "projects.0024_reserved_memory: RunPython note_memory": "writes to a new column only",
     "projects.0027_budgets_of_plans: RunPython give_shipped_plans_a_budget": "writes to new columns only",
+    "projects.0036_types_describe_themselves: RunPython describe_the_shipped_type": (
+        "writes to new columns, and titles that no server of a release reads"
+    ),
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
     "projects.0032_events_of_owners_in_order: AddIndex event_by_owner_and_time": "the same",
     "projects.0033_pairing_of_types: RunPython let_the_shipped_type_pair": (

@@ -19,7 +19,7 @@ SPEC = ContainerSpec(
 VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "ping": lambda engine: engine.ping(),
     "image_exists": lambda engine: engine.image_exists("x"),
-    "image_base": lambda engine: engine.image_base("x"),
+    "describe_image": lambda engine: engine.describe_image("x"),
     "deploy": lambda engine: engine.deploy(SPEC, confirm=lambda: True),
     "stop": lambda engine: engine.stop("x", timeout=1),
     "remove": lambda engine: engine.remove("x", volumes=True),

@@ -144,7 +144,9 @@ def test_an_image_from_no_registry_is_fixed_by_its_id(trial: Trial, docker_under
     trial.change("good evening")
     assert "is built" in trial.build()
     assert trial.labels()[BASE_DIGEST_LABEL] == first
-    assert docker_under_test.engine.image_base(trial.image) == f"{trial.local}@{first}"
+    found = docker_under_test.engine.describe_image(trial.image)
+    assert found
+    assert found.base == f"{trial.local}@{first}"
     assert "is built" in trial.build("--update-base", "--no-pull")
     assert trial.labels()[BASE_DIGEST_LABEL] == second
 

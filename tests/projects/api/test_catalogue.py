@@ -62,6 +62,14 @@ def test_the_shipped_type_is_listed_with_its_settings(api: APIClient) -> None:
     assert assistant == {
         "slug": "assistant",
         "title": "Assistant",
+        "description": "Answers in Telegram with the model of your provider, and remembers each chat.",
+        "capabilities": [],
+        "default_models": {
+            "anthropic": "claude-haiku-5-5",
+            "openai": "gpt-5.4-mini",
+            "openrouter": "openrouter/auto",
+        },
+        "stop_timeout": 15,
         "needs_telegram_token": True,
         "needs_api_key": True,
         "min_memory_mb": 128,
@@ -72,6 +80,7 @@ def test_the_shipped_type_is_listed_with_its_settings(api: APIClient) -> None:
     }
     Draft202012Validator.check_schema(schema)
     assert set(schema["properties"]) == {"model", "instructions", "allowed_users", "provider"}
+    assert all(setting["title"] for setting in schema["properties"].values())
     assert all(setting["description"].endswith(".") for setting in schema["properties"].values())
 
 

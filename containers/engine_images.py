@@ -1,0 +1,42 @@
+"""What Berth asks of a container engine about images: a part of `containers.engine.Engine`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+CONTRACT_LABEL = "berth.agent.contract"
+CAPABILITIES_LABEL = "berth.agent.capabilities"
+"""The label in which an image declares what it can do: one or more of `Capability`, with commas between."""
+
+
+class Capability(StrEnum):
+    """What an image may declare, in the order in which it is told."""
+
+    CHAT = "chat"
+    MEMORY = "memory"
+    VOICE = "voice"
+    VISION = "vision"
+    TOOLS = "tools"
+    MCP = "mcp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """What an image on the engine is, and what it declares of itself in its labels.
+
+    `base` is the image with which this one begins, as `name@digest`, and None where it does not say. `capabilities`
+    are those that the contract knows. `has_contract`: whether it declares that it keeps the agent contract.
+    """
+
+    image_id: str
+    base: str | None = None
+    capabilities: tuple[str, ...] = ()
+    has_contract: bool = False
+
+
+class KnowsImages(Protocol):
+    def image_exists(self, image: str) -> bool:
+        """Whether the engine has the image, so that a deploy can start without a pull."""
+
+    def describe_image(self, image: str) -> ImageFacts | None:
+        """None where the image is missing. What its labels say is its author's word, and nothing depends on it."""

@@ -1,0 +1,122 @@
+"""The fields that a form has for the settings of an agent type, made of its schema."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
+
+from projects.rules.schema_settings import settings_of
+from projects.rules.setting_kinds import Kind, Setting
+
+PREFIX = "setting_"
+"""Begins the field of a setting whose name the form has already for something else."""
+
+USABLE, UNUSABLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*"), re.compile(r"[^A-Za-z0-9_-]")
+"""Names, and what is in none, that are good for the id of an element."""
+
+NO_SETTINGS: Any = False
+"""The schema that nothing fits."""
+
+LONGEST_SHOWN = 200
+"""Characters of a default that a form names."""
+
+PLAIN = {"autocomplete": "off"}
+ROWS = {"instructions": 5}
+
+
+class SettingFields:
+    """The settings of one agent type on one form, by the names of their fields."""
+
+    def __init__(self, schema: Any, stored: Mapping[str, Any], *, taken: Iterable[str]) -> None:
+        self._stored = stored
+        self._schema = schema
+        self.by_field: dict[str, Setting] = {}
+        names = {*taken, "csrfmiddlewaretoken"}
+        for setting in settings_of(schema):
+            field = setting.name if USABLE.fullmatch(setting.name) else PREFIX + UNUSABLE.sub("_", setting.name)
+            while field in names:
+                field = PREFIX + field
+            names.add(field)
+            self.by_field[field] = setting.for_value(stored.get(setting.name))
+
+    def make_fields(self) -> dict[str, forms.CharField]:
+        return {field: _make_field(setting) for field, setting in self.by_field.items()}
+
+    def initial(self) -> dict[str, str]:
+        return {field: setting.show(self._stored.get(setting.name)) for field, setting in self.by_field.items()}
+
+    def find_field(self, name: str) -> str | None:
+        """The field of the setting with this name."""
+        return next((field for field, setting in self.by_field.items() if setting.name == name), None)
+
+    def unread(self, typed: Mapping[str, str]) -> dict[str, str]:
+        """By their fields, sentences about what is no JSON, and about what is empty and must not be."""
+        found = {}
+        for field, setting in self.by_field.items():
+            if field not in typed:
+                continue
+            try:
+                is_empty = setting.read(typed[field]) is None
+            except ValueError as error:
+                found[field] = f"This is not JSON: {error}"
+            else:
+                if is_empty and setting.is_required:
+                    found[field] = "Fill this in: the agent needs it."
+        return found
+
+    def patch(self, typed: Mapping[str, str]) -> dict[str, Any]:
+        """What the form changes of the stored settings, as a merge patch. A setting that it leaves keeps its type."""
+        changes = {}
+        for field, setting in self.by_field.items():
+            if field not in typed:  # the form was drawn before the type had this setting
+                continue
+            shown = setting.show(self._stored.get(setting.name))
+            try:
+                value, before = setting.read(typed[field]), setting.read(shown)
+            except ValueError:
+                continue
+            if value != before or type(value) is not type(before):
+                changes[setting.name] = value
+        return changes
+
+
+def _make_field(setting: Setting) -> forms.CharField:
+    """A field for any text: the schema says what is wrong with it, as it does in the API."""
+    field = forms.CharField(
+        label=setting.title, required=False, strip=False, widget=_widget(setting), help_text=_help(setting)
+    )
+    if setting.is_required:
+        field.widget.attrs["required"] = True
+    return field
+
+
+def _widget(setting: Setting) -> forms.Widget:
+    limits = {short: setting.limits[word] for word, short in _LIMITS.items() if word in setting.limits}
+    match setting.kind:
+        case Kind.CHOICE:
+            return forms.Select(choices=[("", "not set"), *setting.choices])
+        case Kind.INTEGER | Kind.NUMBER:
+            step = 1 if setting.kind is Kind.INTEGER else "any"
+            return forms.NumberInput(attrs={**PLAIN, **limits, "step": step})
+        case Kind.TEXT:
+            return forms.TextInput(attrs=PLAIN)
+        case Kind.LINES:
+            return forms.Textarea(attrs={"rows": ROWS.get(setting.name, 4)})
+        case _:
+            return forms.Textarea(attrs={"rows": 4, **PLAIN, "spellcheck": "false"})
+
+
+_LIMITS = {"minimum": "min", "maximum": "max"}
+
+
+def _help(setting: Setting) -> str:
+    said = [setting.description]
+    if setting.kind is Kind.LIST and "each line" not in said[0]:
+        said.append("One on each line.")
+    if setting.kind is Kind.JSON:
+        said.append("As JSON.")
+    if setting.default is not None:
+        default = dict(setting.choices).get(setting.show(setting.default)) or setting.show(setting.default)
+        said.append(f"Without it: {default[:LONGEST_SHOWN]}")
+    return " ".join(part for part in said if part)

@@ -1,0 +1,105 @@
+"""What a type of agent says of itself beyond what it needs: for people, for its container, and by its image."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+from django.db import models
+from referencing.exceptions import Unresolvable
+
+from accounts.text import check_hides_nothing
+from projects.rules.permissions import LIST_LENGTH
+from projects.rules.schema_settings import defaults_of
+from projects.rules.settings_validator import SettingsValidator
+from projects.rules.type_facts import SETTING, places_in, read_default_models, read_variables
+
+
+def check_default_models(value: str) -> None:
+    """Raises `ValidationError`."""
+    _check(read_default_models, value)
+
+
+def check_variables(value: str) -> None:
+    """Raises `ValidationError`."""
+    _check(read_variables, value)
+
+
+def _check(read: Any, value: str) -> None:
+    try:
+        read(value)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
+
+
+class DescribesItself(models.Model):
+    """An agent type."""
+
+    description = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[check_hides_nothing],
+        help_text="One sentence that says what it does, for those who choose.",
+    )
+    default_models = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        validators=[MaxLengthValidator(LIST_LENGTH), check_default_models],
+        help_text="The model of a project that names none: one on a line, or one for each provider, such as "
+        "`anthropic: claude-haiku-5-5`. Empty: the image chooses.",
+    )
+    variables = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        validators=[MaxLengthValidator(LIST_LENGTH), check_variables],
+        help_text="More variables for an image that knows nothing of the contract, one on each line, such as "
+        "`OPENAI_BASE_URL={provider_api}`. docs/agent-types.md lists what the braces may hold.",
+    )
+    image_id = models.CharField(max_length=80, blank=True, default="", db_default="", editable=False)
+    """The id of the image when the engine was last asked; empty where it was not there."""
+    capabilities = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
+    """What that image declares in its label, with commas between."""
+
+    class Meta:
+        abstract = True
+
+    @property
+    def capability_names(self) -> list[str]:
+        return [name for name in self.capabilities.split(",") if name]
+
+    @property
+    def models_by_provider(self) -> dict[str, str]:
+        """As the API says it. The name of a model without a provider stands under `any`."""
+        return read_default_models(self.default_models)
+
+    def check_facts(self, schema: Any) -> None:
+        """Raises `ValidationError` where a variable or a default does not go with the settings of this valid schema."""
+        named = schema.get("properties") if isinstance(schema, dict) else None
+        known = set(named) if isinstance(named, dict) else set()
+        asked = {place.removeprefix(SETTING) for place in _places(self.variables) if place.startswith(SETTING)}
+        if known and (unknown := sorted(asked - known)):
+            message = f"The schema has no setting {unknown[0]}. Known are: {', '.join(sorted(known))}."
+            raise ValidationError({"variables": message})
+        for name, default in defaults_of(schema).items():
+            if _errors_of(schema, name, default):
+                raise ValidationError({"settings_schema": f"The default of {name} does not fit its own schema."})
+
+
+def _places(variables: str) -> set[str]:
+    """What is not valid its validator tells."""
+    try:
+        return places_in(variables)
+    except ValueError:
+        return set()
+
+
+def _errors_of(schema: Any, name: str, default: Any) -> bool:
+    """Whether something is wrong with this setting alone: that others are needed, say, is none of it."""
+    try:
+        errors = SettingsValidator(schema).iter_errors({name: default})
+        return any(error.absolute_path and error.absolute_path[0] == name for error in errors)
+    except (RecursionError, Unresolvable):
+        return False  # a project is told so as soon as it has settings

@@ -1,0 +1,95 @@
+"""What the staff write down of a type of agent, a line for each fact: its default models and its variables."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from projects.rules.own_settings import PROVIDERS
+from projects.rules.permissions import split_list
+
+ANY_PROVIDER = "any"
+_MODEL = re.compile(r"[!-~]{1,200}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_PLACE = re.compile(r"\{([a-z_]+(?:\.[^{}\s]{1,100})?)\}")
+SETTING = "settings."
+
+CREDENTIALS = ("telegram_token", "api_key")
+"""Places that hold a credential: a virtual one, behind the gateway. The real one never is in the environment."""
+
+PLACES = (
+    *("telegram_api", "provider_api", "provider", "model", "instructions", "allowed_users", "settings"),
+    *("telegram_token_file", "api_key_file"),
+    *CREDENTIALS,
+)
+MOST_VARIABLES = 100
+RESERVED = re.compile(r"(?:LD_\w+|(?:HTTPS?|NO|ALL)_PROXY)", re.IGNORECASE)
+"""Variables that would change how the image's programs are loaded, or the way out that Berth gives them."""
+
+
+def read_default_models(text: str) -> dict[str, str]:
+    """The model by its provider, or by `any`. Raises `ValueError` with a sentence."""
+    found: dict[str, str] = {}
+    for line in split_list(text):
+        provider, colon, model = line.partition(":")
+        if not colon or provider.strip() not in PROVIDERS:
+            provider, model = ANY_PROVIDER, line
+        provider, model = provider.strip(), model.strip()
+        if not _MODEL.fullmatch(model):
+            raise ValueError(f"“{line[:60]}” is no name of a model. Write one, or a provider, a colon and one.")
+        if provider in found:
+            whose = "for all providers" if provider == ANY_PROVIDER else f"for {provider}"
+            raise ValueError(f"There are two models {whose}. Leave one.")
+        found[provider] = model
+    return found
+
+
+def default_model(text: str, provider: str) -> str:
+    """The model of a project that names none, or an empty text."""
+    found = read_default_models(text)
+    return found.get(provider) or found.get(ANY_PROVIDER, "")
+
+
+def read_variables(text: str) -> dict[str, str]:
+    """The templates by the names of their variables. Raises `ValueError` with a sentence."""
+    found: dict[str, str] = {}
+    for line in split_list(text):
+        name, equals, template = line.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise ValueError(f"“{line[:60]}” is no variable. Write NAME=value, one on each line.")
+        if RESERVED.fullmatch(name):
+            raise ValueError(f"{name} is not for a type to set.")
+        if name in found:
+            raise ValueError(f"{name} stands there twice. Leave one.")
+        for place in _PLACE.findall(template):
+            if place not in PLACES and not place.startswith(SETTING):
+                raise ValueError(f"There is no {{{place}}}. Known are {', '.join(PLACES)} and settings.NAME.")
+        found[name] = template
+    if len(found) > MOST_VARIABLES:
+        raise ValueError(f"These are more than {MOST_VARIABLES} variables. Leave some out.")
+    return found
+
+
+def places_in(text: str) -> set[str]:
+    """What the templates of these variables hold in braces."""
+    return {place for template in read_variables(text).values() for place in _PLACE.findall(template)}
+
+
+def fill_variables(text: str, *, facts: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The variables with their values. One that would be empty is left out, as the contract has it."""
+
+    def fill(found: re.Match[str]) -> str:
+        place = found[1]
+        return as_text(settings.get(place.removeprefix(SETTING))) if place.startswith(SETTING) else facts[place]
+
+    filled = {name: _PLACE.sub(fill, template) for name, template in read_variables(text).items()}
+    return {name: value for name, value in filled.items() if value}
+
+
+def as_text(value: Any) -> str:
+    """A setting as programs take it from the environment: a text as it is, several with commas, else its JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(each, str | int) and not isinstance(each, bool) for each in value):
+        return ",".join(map(str, value))
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)

@@ -1,0 +1,53 @@
+"""Notes what the images of the agent types are, in a thread of its own: the engine may be slow to say."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from django.db import DatabaseError, close_old_connections, connections
+
+from containers.errors import EngineError
+from projects.services.base_images import note_images
+
+log = logging.getLogger(__name__)
+
+FIRST, EVERY = 5.0, 60.0
+"""Seconds until the first look, and between the end of one and the next."""
+
+END_WITHIN = 2.0
+"""Seconds that one under way gets when the watcher ends. Nothing depends on its end."""
+
+
+class Images:
+    """One thread, at work while `leads` says so."""
+
+    def __init__(self, leads: Callable[[], bool]) -> None:
+        self._leads = leads
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="images", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(END_WITHIN)
+
+    def _run(self) -> None:
+        pause = FIRST
+        while not self._stopped.wait(pause):
+            pause = EVERY
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            close_old_connections()
+            if self._leads():
+                note_images()
+        except (EngineError, DatabaseError) as error:
+            log.info("What the images of agent types are could not be noted: %s", error)
+        except Exception:
+            log.exception("Noting what the images of agent types are broke; the next time is in a minute.")
+        finally:
+            connections.close_all()

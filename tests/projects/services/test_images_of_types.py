@@ -1,0 +1,85 @@
+"""What an image declares of itself is noted from the engine, and told without asking it."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from containers.docker.images import read_capabilities
+from containers.engine_images import Capability, ImageFacts
+from containers.errors import EngineUnavailableError
+from projects.models import AgentType
+from projects.services.base_images import note_image, note_images
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+
+IMAGE = "berth/assistant:latest"
+
+
+def told(api: APIClient) -> list[str]:
+    [answer] = api.get("/api/types").json()
+    found: list[str] = answer["capabilities"]
+    return found
+
+
+def test_the_catalogue_tells_what_the_image_declares_as_of_the_last_look(api: APIClient, engine: MemoryEngine) -> None:
+    engine.described[IMAGE] = ImageFacts(image_id="sha256:1", capabilities=("chat", "memory"))
+    note_images()
+    assert told(api) == ["chat", "memory"]
+    engine.unavailable = True
+    with pytest.raises(EngineUnavailableError):
+        note_images()
+    assert told(api) == ["chat", "memory"], "An engine that is silent takes nothing back."
+    engine.unavailable = False
+    engine.images.clear()
+    note_images()
+    assert told(api) == []
+    assert AgentType.objects.get().image_id == ""
+
+
+def test_a_look_at_the_former_image_is_not_written_to_the_new_one(engine: MemoryEngine, db: None) -> None:
+    row = AgentType.objects.get()
+    AgentType.objects.update(image="berth/other:latest")
+    note_image(row, ImageFacts(image_id="sha256:1", capabilities=("chat",)))
+    assert AgentType.objects.get().capabilities == ""
+
+
+def test_a_look_that_finds_nothing_new_writes_nothing(
+    engine: MemoryEngine, db: None, django_assert_num_queries: Any
+) -> None:
+    note_images()
+    with django_assert_num_queries(1):
+        note_images()
+
+
+def test_staff_see_it_as_soon_as_they_have_saved_another_image(ada: User, engine: MemoryEngine) -> None:
+    page: Client = browser_of(ada)
+    engine.images.add("my/agent:1")
+    engine.described["my/agent:1"] = ImageFacts(image_id="sha256:2", capabilities=("chat", "voice"))
+    row = {"slug": "mine", "title": "Mine", "image": "my/agent:1", "settings_schema": "{}", "min_memory_mb": 64}
+    sent = {**row, "stop_timeout": 10, "egress": "internet", "available": "on"}
+    assert page.post("/admin/projects/agenttype/add/", sent).status_code == 302
+    assert "chat, voice" in page.get("/admin/projects/agenttype/mine/change/").content.decode()
+    engine.unavailable = True
+    sent["image"] = "my/agent:2"
+    assert page.post("/admin/projects/agenttype/mine/change/", sent).status_code == 302
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("label", "found"),
+    [
+        ("chat,memory", ("chat", "memory")),
+        (" MCP , chat,chat,", ("chat", "mcp")),
+        (",".join(reversed(Capability)), tuple(Capability)),
+        ("root,<b>,chat\n", ("chat",)),
+        ("", ()),
+        (None, ()),
+        (7, ()),
+        ("x" * 100_000, ()),
+    ],
+)
+def test_only_what_the_contract_knows_is_believed(label: object, found: tuple[str, ...]) -> None:
+    assert read_capabilities(label) == found
