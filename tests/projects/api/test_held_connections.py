@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 from accounts.services import still_signed_in
 from projects.api import wait
 from projects.models import Project
+from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import events_of, hang_up
 
@@ -20,13 +21,15 @@ def is_held() -> bool:
     return connection.connection is not None
 
 
+@pytest.mark.parametrize("by", ["token", "session"])
 def test_a_followed_log_holds_no_connection_to_the_database(
-    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     engine.silence = 0.01
     for number in range(3):
         engine.log(project.container_name, f"line {number}")
-    answer: Any = api.get(f"/api/projects/{project.id}/logs?follow=true")
+    path = f"/projects/{project.id}/log" if by == "session" else f"/api/projects/{project.id}/logs?follow=true"
+    answer: Any = (browser_of(project.owner) if by == "session" else api).get(path)
     events = events_of(answer.streaming_content)
     held = []
     for _ in range(3):
