@@ -21,6 +21,7 @@ from projects.models.installation import read_hold
 from projects.services.budgets import forget_past
 from projects.services.gateway_place import ensure_gateway
 from projects.watcher.entries import reconcile_entries
+from projects.watcher.news import Remembered
 from projects.watcher.pulse import Pulse
 from projects.watcher.sightings import note_absence, note_sightings
 from projects.watcher.usage import read_usage
@@ -47,6 +48,7 @@ class Gateways:
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         self._leads = leads
         self._pulse = pulse or Pulse()
+        self._remembered = Remembered()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
 
@@ -73,7 +75,7 @@ class Gateways:
             close_old_connections()
             if not self._leads() or read_hold():
                 return False
-            look_after_gateway()
+            look_after_gateway(self._remembered)
         except DatabaseError as error:
             log.warning("The gateway cannot be looked after: %s", type(error).__name__)
         finally:
@@ -81,10 +83,10 @@ class Gateways:
         return True
 
 
-def look_after_gateway() -> None:
+def look_after_gateway(before: Remembered | None = None) -> None:
     """One look. What goes wrong at the engine is kept where staff see it, and tried again."""
     try:
-        warning = _look() if is_needed() else _retire()
+        warning = _look(before) if is_needed() else _retire()
     except EngineError as error:
         _note_warning(str(error)[:300])
         note_absence(since=_last_found())
@@ -92,7 +94,7 @@ def look_after_gateway() -> None:
         _note_warning(warning[:300])
 
 
-def _look() -> str:
+def _look(before: Remembered | None) -> str:
     """What is wrong, although it is at work."""
     place = ensure_gateway()
     client = GatewayClient(get_engine().gateway())
@@ -100,7 +102,7 @@ def _look() -> str:
         read_usage(client)
     finally:
         reconcile_entries(client)  # after it, since it tells what was spent
-    note_sightings(client)
+    note_sightings(client, before)
     forget_past()
     return place.address.warning
 

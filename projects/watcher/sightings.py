@@ -17,19 +17,25 @@ from projects.rules.sightings import FIRST_POLL_WITHIN, OK, UNRESPONSIVE, Judgem
 from projects.services.budgets import note_refusal
 from projects.services.quarantine import as_uuid
 from projects.watcher.failures import passing_over
+from projects.watcher.news import Remembered
 
 _NOTHING = Sighting(*[None] * len(Sighting.__slots__))
 
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
 
-def note_sightings(client: GatewayClient) -> int:
-    """Returns how many rows have changed. Raises `EngineError`."""
+def note_sightings(client: GatewayClient, before: Remembered | None = None) -> int:
+    """Returns how many rows have changed. Raises `EngineError`.
+
+    `before`: what the looks before this one have noted, so that only the rows are read of which there is news.
+    """
     seen = {found: sighting for key, sighting in client.sightings().items() if (found := as_uuid(key))}
     behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
     unseen = Q(container_state=ContainerState.RUNNING, desired=Desired.RUNNING) & ~Q(bot_id=None)
+    news = None if before is None else before.find_news(seen)
+    rows = behind.filter(Q(pk__in=seen) | unseen if news is None else Q(pk__in=news))
     changed = 0
-    for project in behind.filter(Q(pk__in=seen) | unseen).select_related("owner", "plan"):
+    for project in rows.select_related("owner", "plan"):
         with passing_over(project, doing="note what the gateway has seen of"):
             changed += _note(project, seen.get(project.pk))
     return changed

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from gateway.rules.pace import Pace
 from gateway.rules.refusals import RefusedError, Why
 
 SILENCE = 20.0
@@ -16,12 +17,19 @@ BODY_WITHIN = 120.0
 """Seconds for a body that is read before the upstream is asked."""
 
 
-class GuardedServer(web.Server):
-    """Ends connections of an address that has too many. One agent cannot use up the descriptors of all."""
+TOO_FAST = 1.0
+"""Seconds by which an address may be ahead of its pace with new connections, beyond what may come at once."""
 
-    def __init__(self, handler: Any, *, most: int, **options: Any) -> None:
+
+class GuardedServer(web.Server):
+    """Ends connections of an address that has too many, or opens them too fast. One agent cannot use up the descriptors
+    or the processor of all.
+    """
+
+    def __init__(self, handler: Any, *, most: int, pace: Pace, **options: Any) -> None:
         super().__init__(handler, **options)
         self._most = most
+        self._pace = pace
         self._open: defaultdict[str, int] = defaultdict(int)
         self._counted: dict[RequestHandler, str] = {}
 
@@ -30,7 +38,7 @@ class GuardedServer(web.Server):
         address = address_of(transport)
         self._counted[handler] = address
         self._open[address] += 1
-        if self._open[address] > self._most:
+        if self._open[address] > self._most or self._pace.wait_for(address) > TOO_FAST:
             transport.abort()
 
     def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:

@@ -91,12 +91,7 @@ class ProviderCalls:
             raise
         bill = Bill(Usage(reservation.input, reservation.output))
         try:
-            if wish.entry.budget.is_set:
-                shorten(asked, reservation.output, wish.provider.kind)
-            if wish.call is not Call.TRANSCRIPTION:
-                ask_for_usage(asked)
-                with self._rates.reading(wish.entry):
-                    write(asked)
+            self._write(wish, asked, reservation.output)
             return await self._ask(wish, asked, bill, lease)
         except NotAskedError:
             bill.is_free()
@@ -110,6 +105,14 @@ class ProviderCalls:
                 others=asked.others,
                 named=bill.model,
             )
+
+    def _write(self, wish: Wish, asked: Asked, output: int) -> None:
+        if wish.entry.budget.is_set:
+            shorten(asked, output, wish.provider.kind)
+        if wish.call is not Call.TRANSCRIPTION:
+            ask_for_usage(asked)
+            with self._rates.reading(wish.entry):
+                write(asked)
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
         bill.is_asked()

@@ -16,6 +16,8 @@ BURST = 5.0
 """Seconds of which the share may be taken at once."""
 OF_A_BYTE = 1e-9
 """Seconds that it takes to receive one."""
+OF_A_PASSED_BYTE = 5e-9
+"""Seconds that it takes to receive one and to send it on as it came."""
 
 
 class Rates:
@@ -37,9 +39,7 @@ class Rates:
         now = self._now()
         while asked and asked[0] <= now - MINUTE:
             asked.popleft()
-        if (wait := self._busy_until[entry.project] - now) > 0:
-            words = "This agent's requests take too long to read."
-            raise RefusedError(Why.RATE, words, retry_after=math.ceil(wait))
+        self.check_share(entry)
         if self._open[entry.project] >= entry.limits.parallel:
             raise RefusedError(Why.RATE, "This agent asks its provider too often at a time.", retry_after=1)
         if len(asked) >= entry.limits.requests:
@@ -51,6 +51,12 @@ class Rates:
             yield
         finally:
             self._open[entry.project] -= 1
+
+    def check_share(self, entry: Entry) -> None:
+        """Raises RefusedError for a project that has taken more than its share of the processor."""
+        if (wait := self._busy_until[entry.project] - self._now()) > 0:
+            words = "This agent's requests take too long to read."
+            raise RefusedError(Why.RATE, words, retry_after=math.ceil(wait))
 
     @contextmanager
     def reading(self, entry: Entry) -> Iterator[None]:
@@ -64,6 +70,10 @@ class Rates:
     def received(self, entry: Entry, size: int) -> None:
         """Counts what it takes to receive so many bytes."""
         self._charge(entry, size * OF_A_BYTE)
+
+    def passed(self, entry: Entry, size: int) -> None:
+        """Counts what it takes to pass so many bytes on."""
+        self._charge(entry, size * OF_A_PASSED_BYTE)
 
     def _charge(self, entry: Entry, seconds: float) -> None:
         free_since = max(self._busy_until[entry.project], self._now() - BURST)

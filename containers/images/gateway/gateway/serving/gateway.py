@@ -63,8 +63,9 @@ async def _at_work(
 ) -> AsyncIterator[int]:
     async with open_client() as client:
         truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
-        telegram = TelegramCalls(client, polls, truth, ledger)
-        providers = ProviderCalls(client, ledger, truth, Rates(loop.time))
+        rates = Rates(loop.time)
+        telegram = TelegramCalls(client, polls, truth, ledger, rates)
+        providers = ProviderCalls(client, ledger, truth, rates)
         tunnels = Tunnels()
         pace = Pace(config.connections / 2, loop.time)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
@@ -101,6 +102,7 @@ async def _serve(config: Config, door: Door, polls: Polls) -> AsyncIterator[int]
     server = GuardedServer(
         door,
         most=config.connections,
+        pace=Pace(config.connections / 2, asyncio.get_running_loop().time),
         handler_cancellation=True,
         keepalive_timeout=IDLE_FOR,
         access_log=None,

@@ -14,6 +14,7 @@ from gateway.pipes.guard import length_of, pieces_of, read_body
 from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import TelegramPath
+from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import passed_headers
 from gateway.telegram.methods import check_method, is_message, is_poll, is_webhook_removal
@@ -33,11 +34,12 @@ _NO_WEBHOOK = {"ok": True, "result": True, "description": "Webhook is already de
 
 
 class TelegramCalls:
-    def __init__(self, client: aiohttp.ClientSession, polls: Polls, truth: Truth, ledger: Ledger) -> None:
+    def __init__(self, client: aiohttp.ClientSession, polls: Polls, truth: Truth, ledger: Ledger, rates: Rates) -> None:
         self._client = client
         self._polls = polls
         self._truth = truth
         self._ledger = ledger
+        self._rates = rates
         self._hooked: set[str] = set()
         """Projects whose bots have a webhook, as Telegram has just said."""
 
@@ -61,15 +63,21 @@ class TelegramCalls:
                 self._polls, digest(bot.token), entry.project,
                 partial(self._ask, request, entry, bot, url, method, body),
             )  # fmt: skip
-        return await self._ask(request, entry, bot, url, method, await self._body(request))
+        return await self._ask(request, entry, bot, url, method, await self._body(request, entry))
 
-    async def _body(self, request: web.BaseRequest) -> bytes | AsyncIterator[bytes] | None:
+    async def _body(self, request: web.BaseRequest, entry: Entry) -> bytes | AsyncIterator[bytes] | None:
         if not request.body_exists:
             return None
         length = length_of(request, LARGEST_UPLOAD)
         if length is not None and length <= SMALL:
             return await read_body(request, SMALL)
-        return pieces_of(request, LARGEST_UPLOAD)
+        self._rates.check_share(entry)
+        return self._uploaded(request, entry)
+
+    async def _uploaded(self, request: web.BaseRequest, entry: Entry) -> AsyncIterator[bytes]:
+        async for piece in pieces_of(request, LARGEST_UPLOAD):
+            self._rates.passed(entry, len(piece))
+            yield piece
 
     async def _ask(
         self,

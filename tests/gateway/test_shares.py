@@ -1,0 +1,103 @@
+"""What passes as it came, and connections that are opened and closed, take their share of the processor and no more."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Entry
+from gateway.pipes.guard import GuardedServer
+from gateway.rules.pace import BURST, LONGEST, Pace
+from gateway.rules.rates import BURST as BURST_OF_SHARE
+from gateway.rules.rates import OF_A_PASSED_BYTE, SHARE, Rates
+from gateway.rules.refusals import RefusedError, Why
+from gateway.telegram.call import LARGEST_UPLOAD, SMALL, TelegramCalls
+
+from tests.gateway.test_fairness import Now
+
+pytestmark = pytest.mark.one_database
+PIECE = bytes(1 << 20)
+
+
+def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
+    """The bytes that come through. Raises RefusedError."""
+    left = [PIECE] * (size // len(PIECE))
+
+    async def readany() -> bytes:
+        return left.pop() if left else b""
+
+    request: Any = SimpleNamespace(
+        body_exists=True, headers={}, content_length=size, content=SimpleNamespace(readany=readany)
+    )
+
+    async def read() -> int:
+        body = await calls._body(request, entry)
+        assert isinstance(body, AsyncIterator)
+        return sum([len(piece) async for piece in body])
+
+    return asyncio.run(read())
+
+
+def test_who_uploads_without_end_is_asked_to_wait_and_no_other_is() -> None:
+    now: Any = Now()
+    nothing: Any = None
+    calls = TelegramCalls(nothing, nothing, nothing, nothing, Rates(now))
+    alice, bob = Entry("alice"), Entry("bob")
+    passed = 0
+    for _ in range(100):
+        with suppress(RefusedError):
+            passed += upload(calls, alice, 48 << 20)
+        now.seconds += 0.1
+    with suppress(RefusedError):
+        upload(calls, alice, 48 << 20)
+    with pytest.raises(RefusedError) as refused:
+        upload(calls, alice, 48 << 20)
+    assert (refused.value.why, bool(refused.value.retry_after)) == (Why.RATE, True)
+    seconds = 100 * 0.1
+    assert passed * OF_A_PASSED_BYTE <= SHARE * (BURST_OF_SHARE + seconds) + LARGEST_UPLOAD * OF_A_PASSED_BYTE
+    assert passed > 0
+    assert upload(calls, bob, 48 << 20) == 48 << 20
+    assert len(PIECE) > SMALL
+
+
+class Transport:
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.is_cut = False
+
+    def get_extra_info(self, _name: str) -> tuple[str, int]:
+        return (self.address, 1)
+
+    def abort(self) -> None:
+        self.is_cut = True
+
+
+def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> None:
+    now: Any = Now()
+
+    async def handle(_request: Any) -> Any:
+        raise AssertionError
+
+    def opened(address: str) -> bool:
+        handler = server()
+        transport: Any = Transport(address)
+        server.connection_made(handler, transport)
+        server.connection_lost(handler)
+        return not transport.is_cut
+
+    async def flood() -> None:
+        nonlocal server
+        server = GuardedServer(handle, most=128, pace=Pace(64, now))
+        let_in = 0
+        for _ in range(10_000):  # a thousand in a second
+            now.seconds += 0.001
+            let_in += opened("a")
+        assert 64 * BURST <= let_in <= 64 * (10 + BURST + 1) + 1
+        assert opened("b")
+        now.seconds += LONGEST  # those that were cut count too, up to this
+        assert opened("a")
+
+    server: GuardedServer
+    asyncio.run(flood())

@@ -1,0 +1,75 @@
+"""A look at what the gateway has seen reads the rows of which there is news, and now and then all."""
+
+from collections.abc import Callable
+from uuid import UUID, uuid4
+
+import pytest
+
+from containers.gateway.protocol import Sighting
+from projects.models import Project
+from projects.watcher import news, sightings
+from projects.watcher.gateway import look_after_gateway
+from projects.watcher.news import ALL_EVERY, SETTLES_WITHIN, Remembered
+from tests.fakes.gateway import MemoryGateway
+
+pytestmark = pytest.mark.one_database
+
+
+class Monotonic:
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> Monotonic:
+    found = Monotonic()
+    monkeypatch.setattr(news.time, "monotonic", found)
+    return found
+
+
+def sighting(moment: float) -> Sighting:
+    return Sighting(*[moment] * len(Sighting.__slots__))
+
+
+def test_news_is_what_has_changed_for_as_long_as_a_row_may_take_to_follow(passing: Monotonic) -> None:
+    before, one, other = Remembered(), UUID(int=1), UUID(int=2)
+    assert before.find_news({one: sighting(1), other: sighting(1)}) is None
+    passing.seconds += SETTLES_WITHIN - 1
+    assert before.find_news({one: sighting(1), other: sighting(2)}) == [one, other]
+    passing.seconds += 2
+    assert before.find_news({one: sighting(1), other: sighting(2)}) == [other]
+    assert before.find_news({one: sighting(1)}) == [other], "What it has forgotten is news."
+    passing.seconds += ALL_EVERY
+    assert before.find_news({one: sighting(1)}) is None, "All of them again."
+    passing.seconds += SETTLES_WITHIN
+    assert before.find_news({one: sighting(1)}) == []
+
+
+@pytest.mark.django_db
+def test_the_rows_of_agents_without_news_are_not_read(
+    gateway: MemoryGateway, deploy: Callable[..., Project], passing: Monotonic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = deploy(), deploy(telegramToken="77:another-bot")
+    noted: list[UUID] = []
+    note = sightings._note
+    monkeypatch.setattr(sightings, "_note", lambda project, seen: noted.append(project.pk) or note(project, seen))
+    before = Remembered()
+
+    def look() -> set[UUID]:
+        noted.clear()
+        look_after_gateway(before)
+        return set(noted)
+
+    gateway.see(str(one.pk), last_poll=1000.0)
+    assert look() == {one.pk, other.pk}
+    passing.seconds += SETTLES_WITHIN
+    assert look() == set()
+    gateway.see(str(other.pk), telegram_status=401, telegram_at=4e9)
+    assert look() == {other.pk}
+    other.refresh_from_db()
+    assert other.seen_code == "telegram_token"
+    passing.seconds += ALL_EVERY
+    gateway.see(str(uuid4()), last_poll=1.0)
+    assert look() == {one.pk, other.pk}
