@@ -115,6 +115,7 @@ class StrictView(_Base):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        self.let_in(request)
         method = getattr(self, (request.method or "").lower(), None)
         declared = getattr(method, "parameters", None)  # none: a method that is not allowed, or OPTIONS
         if declared is None:
@@ -124,6 +125,9 @@ class StrictView(_Base):
         except ValidationError:
             self.check_there_is_one()
             raise
+
+    def let_in(self, request: Request) -> None:
+        """What is done as soon as the request is let in, whether or not it can be read."""
 
     def check_there_is_one(self) -> None:
         """Raises Http404 where the path leads to nothing of the caller's, which is told before what is wrong."""

@@ -49,8 +49,7 @@ class RevalidatedView(StrictView):
     def make_revalidation(self, request: AuthenticatedRequest) -> TokenRevalidation:
         return TokenRevalidation(request)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
+    def let_in(self, request: Request) -> None:
         self.revalidation = self.make_revalidation(request)  # type: ignore[arg-type]  # it is authenticated by now
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
