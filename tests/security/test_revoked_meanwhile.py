@@ -28,7 +28,7 @@ SIGNS_OUT = "/api/auth/logout"
 REQUESTS = [
     (route, method) for route, row in TABLE.items() if not row.public and route != SIGNS_OUT for method in row.methods
 ]
-FOLLOWED = "/api/projects/<str:id>/logs"
+FOLLOWED = ("/api/projects/<str:id>/logs", "/api/events")
 
 
 @pytest.fixture(autouse=True)
@@ -78,13 +78,14 @@ def test_no_route_tells_anything_to_a_token_that_was_revoked_meanwhile(
             assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token"), (end, kind)
 
 
+@pytest.mark.parametrize("followed", FOLLOWED)
 @pytest.mark.parametrize("end", TOKEN_ENDS)
-def test_a_log_that_was_opened_for_it_is_closed_at_once(
-    service: PopulatedService, monkeypatch: pytest.MonkeyPatch, end: str
+def test_a_stream_that_was_opened_for_it_is_closed_at_once(
+    service: PopulatedService, monkeypatch: pytest.MonkeyPatch, end: str, followed: str
 ) -> None:
     """It holds one of few places, and a connection to the engine."""
     service.engine.log(service.project.container_name, "must not be read")
-    path = address_of(FOLLOWED, service.route_parameters)
+    path = address_of(followed, service.route_parameters)
     kind = TOKEN_ENDS[end][0][0]
     answer = _send_and_revoke(
         service, monkeypatch, kind, end, lambda client: client.get(path, query_params={"follow": "true"})
