@@ -27,6 +27,8 @@ class Told:
 class Door:
     """The agent's access, which a test can close and open again."""
 
+    db: sqlite3.Connection
+
     def __init__(self, directory: Path, allowed: frozenset[str] = frozenset(), secret: str = SECRET) -> None:
         self.directory, self.told = directory, Told()
         self.config: Any = SimpleNamespace(allowed_users=allowed, pairing_secret=secret)

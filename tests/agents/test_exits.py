@@ -88,7 +88,8 @@ def test_40_a_secret_is_missing(agent: Agent, name: str) -> None:
     ],
 )
 def test_40_a_setting_makes_no_sense(agent: Agent, name: str, value: str) -> None:
-    ends(agent.start(**{name: value}), 40, "bad_configuration")
+    agent.env[name] = value
+    ends(agent.start(), 40, "bad_configuration")
     assert name in agent.file["detail"]
 
 

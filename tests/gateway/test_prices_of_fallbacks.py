@@ -63,8 +63,8 @@ def test_the_one_that_the_answer_names_counts_then(
 @pytest.mark.parametrize("document", [{"model": "m"}, {"response": {"model": "m"}}, {"message": {"model": "m"}}])
 def test_an_answer_names_its_model_where_its_kind_has_it(document: dict[str, Any]) -> None:
     assert read_model(document) == "m"
-    for other in ({}, {"model": 5}, {"model": None, "response": [], "message": "m"}):
-        assert read_model(other) == ""
+    others: tuple[dict[str, Any], ...] = ({}, {"model": 5}, {"model": None, "response": [], "message": "m"})
+    assert [read_model(other) for other in others] == ["", "", ""]
 
 
 @pytest.mark.parametrize("read", [read_openai_usage, read_anthropic_usage])

@@ -8,6 +8,7 @@ import aiohttp
 from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.rows import Reservation
 from gateway.entries.entry import Entry, Kind, Provider
 from gateway.meters.plain import BlindMeter
 from gateway.meters.usage import Usage
@@ -97,14 +98,12 @@ class ProviderCalls:
             bill.is_free()
             raise
         finally:
-            self._ledger.settle(
-                reservation,
-                bill.usage,
-                entry=wish.entry,
-                is_error=bill.is_error,
-                others=asked.others,
-                named=bill.model,
-            )
+            self._settle(wish, asked, reservation, bill)
+
+    def _settle(self, wish: Wish, asked: Asked, reservation: Reservation, bill: Bill) -> None:
+        self._ledger.settle(
+            reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others, named=bill.model
+        )
 
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
