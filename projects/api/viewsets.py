@@ -70,7 +70,8 @@ class ProjectViewSet(OwnProjectsViewSet):
         serializer.is_valid(raise_exception=True)
 
         def deploy(project_id: UUID) -> dict[str, Any]:
-            project = self.get_queryset().filter(id=project_id).first()
+            # Only a key leads to a project that an earlier request has made.
+            project = self.get_queryset().filter(id=project_id).first() if key is not None else None
             if project is None:
                 wanted = serializer.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))

@@ -1,6 +1,6 @@
 """The tables: projects, the catalogue, events, and what the processes share."""
 
-from projects.models.allowance import Allowance, limit_of, plans_offered_to
+from projects.models.allowance import Allowance, plans_offered_to, read_room
 from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
@@ -37,6 +37,6 @@ __all__ = [
     "Run",
     "Spending",
     "Watch",
-    "limit_of",
     "plans_offered_to",
+    "read_room",
 ]

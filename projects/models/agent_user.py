@@ -6,10 +6,9 @@ locked memory, files under way in sockets. Agents of one user could take these f
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import Q
 
-from projects.models.installation import Installation, read_installation
+from projects.models.installation import Installation, lock_installation, read_installation
 
 LOWEST = 1_879_048_192
 """From here to 2,147,352,575 systemd's table of users and groups has nobody, and subordinate users end before it.
@@ -43,19 +42,18 @@ def take_uid() -> int:
 
     Call it in a transaction: it locks the installation's row until the end of that, and nobody gets the same number.
     """
-    installation = read_installation()
-    base = settings.BERTH_UID_BASE or base_of(installation.identifier)
-    row = Installation.objects.filter(pk=installation.pk)
-    row.update(next_uid=Greatest(Coalesce(F("next_uid"), Value(0)), Value(base)) + 1)
-    taken = row.values_list("next_uid", flat=True).get()
-    assert taken is not None  # noqa: S101 - for mypy: it was written a line before
-    return taken - 1
+    installation = lock_installation()
+    uid = max(installation.next_uid or 0, settings.BERTH_UID_BASE or base_of(installation.identifier))
+    Installation.objects.filter(pk=installation.pk).update(next_uid=uid + 1)
+    return uid
 
 
 def pass_over(highest: int) -> None:
     """Numbers up to this one are given to nobody any more: the engine has them, and an older backup may not know."""
-    row = Installation.objects.filter(pk=read_installation().pk)
-    row.filter(Q(next_uid=None) | Q(next_uid__lte=highest)).update(next_uid=highest + 1)
+    installation = read_installation()
+    if installation.next_uid is None or installation.next_uid <= highest:  # it only rises, so that most need no write
+        row = Installation.objects.filter(pk=installation.pk)
+        row.filter(Q(next_uid=None) | Q(next_uid__lte=highest)).update(next_uid=highest + 1)
 
 
 def base_of(identifier: str) -> int:

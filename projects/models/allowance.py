@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from projects.models.catalogue import Plan
+from projects.models.project import Project
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -45,10 +46,13 @@ def plans_offered_to(user: "User") -> QuerySet[Plan]:
     return offered
 
 
-def limit_of(user: "User", plan: Plan) -> int:
-    """How many projects the user may have on the plan; 0 where it is not open to them."""
-    limit: int | None = _with_limit(user).filter(pk=plan.pk).values_list("owner_limit", flat=True).first()
-    return limit or 0
+def read_room(user: "User", plan: Plan) -> tuple[int, int]:
+    """How many projects the user may have on the plan, 0 where it is not open to them, and how many they have."""
+    own = Project.objects.owned_by(user).live().filter(plan=OuterRef("pk")).order_by().values("plan")
+    held = Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
+    row = _with_limit(user).annotate(held=held).filter(pk=plan.pk).values_list("owner_limit", "held").first()
+    limit, count = row or (0, 0)
+    return limit or 0, count
 
 
 def _with_limit(user: "User") -> Any:  # the type checker knows no annotation that is an attribute of the model

@@ -98,6 +98,11 @@ class Budgeted(models.Model):
         return self._spending[0] if self._spending else getattr(self, "spending", None)
 
     @property
+    def is_known_to_be_new(self) -> bool:
+        """Whether it has used nothing yet, as far as can be told without a question."""
+        return self._spending == (None,)
+
+    @property
     def own_budget(self) -> Budget:
         return Budget(**{name: getattr(self, f"own_{name}") for name in LIMITS})
 

@@ -35,6 +35,12 @@ def read_installation() -> Installation:
     return installation
 
 
+def lock_installation() -> Installation:
+    """The same, locked until the end of the transaction, in which this is to be called."""
+    installation, _ = Installation.objects.select_for_update().get_or_create(pk=1)
+    return installation
+
+
 def read_hold() -> str:
     """Why nothing is repaired, in a sentence, or an empty text. Writes nothing."""
     return Installation.objects.filter(pk=1).values_list("held_because", flat=True).first() or ""

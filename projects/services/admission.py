@@ -5,13 +5,14 @@ is asked, which takes up to 24 s.
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
 from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, PlanLimitReachedError
-from projects.models import AgentType, Plan, Project, limit_of
+from projects.models import AgentType, Plan, Project, read_room
 from projects.rules.bot import CLAIMED
 from projects.rules.reasons import SENTENCES
 from projects.services.bot_claims import evict_unconfirmed
@@ -27,10 +28,10 @@ def check_image(agent_type: AgentType) -> None:
 
 def check_plan_limit(*, owner: User, plan: Plan) -> None:
     """Raises `PlanLimitReachedError`. Only under `lock_owner` the limit is certain to hold until the row is written."""
-    limit = limit_of(owner, plan)
+    limit, held = read_room(owner, plan)
     if limit == 0:
         raise PlanLimitReachedError(f"The {plan.slug} plan is not open to you. Choose another plan, or ask the staff.")
-    if Project.objects.owned_by(owner).live().filter(plan=plan).count() >= limit:
+    if held >= limit:
         raise PlanLimitReachedError(
             f"The {plan.slug} plan allows {limit} project(s), and you have as many. Delete one or choose another plan."
         )
@@ -57,11 +58,12 @@ def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
     """
     if check.bot_id is None:
         return
-    check_own_bots(owner=owner, bot_id=check.bot_id, project_id=project_id)
     others = Project.objects.live().exclude(pk=project_id).filter(bot_id=check.bot_id)
-    if settings.BERTH_VERIFY_CREDENTIALS:
-        others = others.filter(bot_unconfirmed_at=None)
-    if check.token_confirmed and others.exists():
+    if not check.token_confirmed:
+        others = others.filter(owner=owner)
+    elif settings.BERTH_VERIFY_CREDENTIALS:
+        others = others.filter(Q(owner=owner) | Q(bot_unconfirmed_at=None))
+    if others.exists():
         raise _bot_in_use()
 
 

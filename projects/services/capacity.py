@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from accounts import clock
@@ -35,15 +35,16 @@ class Capacity:
     promised: int
 
 
-def learn_host_memory() -> None:
+def learn_host_memory() -> EngineHost:
     """Asks the engine, where that was long ago. Keeps what was known where it does not answer. Raises nothing of its.
+    Returns what is known.
 
     Call it before a transaction, never inside one.
     """
     now = clock.now()
     host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
     if host is not None and lasts(host.ask_again_at, at_most=ASK_EVERY, now=now):
-        return
+        return host
     try:
         with get_engine().read_deadline():
             memory = get_engine().host_memory()
@@ -51,7 +52,8 @@ def learn_host_memory() -> None:
         memory = None
     known = {"memory": memory} if memory else {}
     again = now + (ASK_EVERY if memory else ASK_AGAIN_AFTER_SILENCE)
-    EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={**known, "ask_again_at": again})
+    values = {**known, "ask_again_at": again}
+    return EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=values)[0]
 
 
 def measure_capacity() -> Capacity:
@@ -64,12 +66,11 @@ def measure_capacity() -> Capacity:
     )
 
 
-def check_capacity(*, project_id: UUID, plan: Plan) -> None:
+def check_capacity(*, project_id: UUID, plan: Plan, host: EngineHost) -> None:
     """Raises `NoCapacityError` where the host has no room for the project on this plan, beside all others.
 
     What the project holds already is its own, also where the host has become too small since.
     """
-    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
     _check(project_id, plan, host)
 
 
@@ -99,9 +100,11 @@ def _check(project_id: UUID, plan: Plan, host: EngineHost | None) -> None:
     limit = _limit(host)
     if limit is None:
         return
-    holding = Project.objects.holding_memory()
-    own = _promised(holding.filter(pk=project_id))
-    if plan.memory_mb > own and _promised(holding.exclude(pk=project_id)) + plan.memory_mb > limit:
+    memory = Coalesce("memory_mb", "plan__memory_mb")
+    held = Project.objects.holding_memory().aggregate(
+        own=Sum(memory, filter=Q(pk=project_id), default=0), others=Sum(memory, filter=~Q(pk=project_id), default=0)
+    )
+    if plan.memory_mb > held["own"] and held["others"] + plan.memory_mb > limit:
         raise NoCapacityError(
             f"The host has no {plan.memory_mb} MB of memory left for an agent on the {plan.slug} plan. "
             "Stop another agent, choose a smaller plan, or ask the staff for more room."

@@ -39,10 +39,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
 
     Raises `SecretUnreadableError` and `UnusableSettingsError`.
     """
-    real = {
-        SecretFile.TELEGRAM_BOT_TOKEN: project.decrypt_credential(TELEGRAM_TOKEN),
-        SecretFile.AGENT_API_KEY: project.decrypt_credential(API_KEY),
-    }
+    real = _real_secrets(project)
     secrets = _virtual_secrets(project, real) if place else real
     return ContainerSpec(
         name=project.container_name,
@@ -60,6 +57,21 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         address=project.address if place else None,
         reach=Reach(project.egress) if place else Reach.INTERNET,
     )
+
+
+@sensitive_variables()
+def check_spec(project: Project) -> None:
+    """Raises what `build_spec` raises."""
+    _real_secrets(project)
+    _environment(project, None)
+
+
+@sensitive_variables()
+def _real_secrets(project: Project) -> dict[SecretFile, str]:
+    return {
+        SecretFile.TELEGRAM_BOT_TOKEN: project.decrypt_credential(TELEGRAM_TOKEN),
+        SecretFile.AGENT_API_KEY: project.decrypt_credential(API_KEY),
+    }
 
 
 @sensitive_variables()

@@ -18,8 +18,10 @@ from projects.services.admission import check_bot, check_image, check_own_bots, 
 from projects.services.agent_users import learn_users
 from projects.services.budgets import check_budget
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
-from projects.services.container_spec import build_spec
+from projects.services.container_spec import check_spec
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.gateway_equipment import equip_new, is_to_go_behind
+from projects.services.gateway_place import known_place
 from projects.services.new_project import NewProject, make_row
 from projects.services.operations import (
     ForeseenError,
@@ -96,12 +98,12 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Asks Telegram and the provider, once nothing that is known here stands in the way."""
     with command_deadline():
         check_image(wanted.agent_type)
-        learn_host_memory()
+        host = learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
     check_budget(wanted.budget, ceiling=wanted.plan.budget)
     check_egress(wanted.egress, least=wanted.agent_type.least_egress)
     check_model(wanted.settings, agent_type=wanted.agent_type, plan=wanted.plan)
-    check_capacity(project_id=wanted.project_id, plan=wanted.plan)
+    check_capacity(project_id=wanted.project_id, plan=wanted.plan, host=host)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)
     return verify_credentials(
@@ -116,7 +118,8 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     """Inserts the row, already claimed by the deploy."""
     claim = Claim(id=uuid4(), generation=1, contested=False)
     project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
-    build_spec(project)  # a row whose container cannot be described must never be written
+    check_spec(project)  # a row whose container cannot be described must never be written
+    place = known_place() if is_to_go_behind(project) else None
     try:
         with transaction.atomic():
             lock_owner(owner)
@@ -124,7 +127,10 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
             claim_bot(owner=owner, check=check, project_id=project.pk)
             reserve_memory(project_id=project.pk, plan=wanted.plan)
             project.uid = take_uid()
+            if place is not None:
+                equip_new(project, place)  # else its start does
             project.save(force_insert=True)
+            project.know_spending(None)
     except IntegrityError:
         if Project.objects.filter(pk=project.pk).exists():  # a retry took over from a request that was just slow
             raise operation_in_progress(project) from None

@@ -5,24 +5,22 @@ Where it cannot be reached, what was done stays done: an event says so, and the 
 
 import logging
 import threading
-from typing import Any
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.errors import EngineError, FirewallMissingError
-from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
 from containers.gateway.protocol import WITHIN, GatewayClient
 from containers.gateway.words import Reach
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError
 from projects.models import Project
-from projects.models.agent_address import ensure_address
-from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
-from projects.services.gateway_entry import Word, is_in_force, make_word, read_prices
+from projects.services.gateway_entry import Word, is_in_force, make_void, make_word, read_prices
+from projects.services.gateway_equipment import equip, is_to_go_behind
 from projects.services.gateway_place import Place, ensure_gateway, find_gateway, knows_sources
 from projects.services.gateway_spent import read_spent
 from projects.services.gateway_way import time_for_it
@@ -51,20 +49,14 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
     reach = Reach(project.egress)
     if not settings.BERTH_GATEWAY and reach is Reach.GATEWAY:
         raise GatewayOffError
-    has_credential = bool(project.telegram_token_ciphertext or project.api_key_ciphertext)
-    if not settings.BERTH_GATEWAY or not (has_credential or reach is Reach.GATEWAY):
+    if not is_to_go_behind(project):
         return None
     for field in (TELEGRAM_TOKEN, API_KEY):
         project.decrypt_credential(field)  # before anything is changed for a start that cannot be
     place = ensure_gateway() if elsewhere else find_gateway()
     if reach is Reach.GATEWAY and not place.address.knows_sources:
         raise FirewallMissingError(NOT_CONFINED)
-    ensure_address(project, place.network.addresses(reach), is_taken=elsewhere)
-    values: dict[str, Any] = {**_missing_virtual(project)}
-    version = NEXT_VERSION if values else {}
-    values["is_behind_gateway"] = True
-    Project.objects.filter(pk=project.pk).update(**values, **version)
-    project.refresh_from_db(fields=[*values, *version])
+    equip(project, place, elsewhere=elsewhere)
     return place
 
 
@@ -77,40 +69,13 @@ def leave_gateway(project: Project) -> None:
     tell(project)
 
 
-@sensitive_variables()
-def _missing_virtual(project: Project) -> dict[str, str]:
-    """The columns of virtual credentials that are to be made, or no longer have the shape of the real ones."""
-    values: dict[str, str] = {}
-    if project.telegram_token_ciphertext:
-        bot_id, known = project.bot_id or 0, _read_virtual(project, VIRTUAL_TOKEN)
-        number, _, virtual = known.partition(":")
-        if number != str(bot_id):
-            # For another bot only the number changes, which the gateway does not look at.
-            fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
-            values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
-    if project.api_key_ciphertext:
-        fresh = new_virtual_key(ProviderKind(project.provider))
-        if not _read_virtual(project, VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
-            values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
-    return values
-
-
-@sensitive_variables()
-def _read_virtual(project: Project, field: str) -> str:
-    """Empty also where the key is gone with which it was encrypted: unlike a real one, it can be made anew."""
-    try:
-        return project.decrypt_virtual(field)
-    except SecretUnreadableError:
-        return ""
-
-
 class Telling:
     """Tells the gateway in a thread of its own, while the caller does something else."""
 
-    def __init__(self, project: Project) -> None:
-        """The rows are read here, in the caller's thread."""
+    def __init__(self, project: Project, place: Place | None = None) -> None:
+        """The rows are read here, in the caller's thread; where the gateway is, only without its `place`."""
         self._project = project
-        self._word = _read_word(project)
+        self._word = _read_word(project, place)
         self._trouble = UNREADABLE if self._word is None else BROKE
         self._within = time_for_it(WITHIN)
         self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
@@ -139,13 +104,14 @@ def tell(project: Project) -> bool:
     return _note(project, word, UNREADABLE if word is None else _say(word, within=WITHIN))
 
 
-def _read_word(project: Project) -> Word | None:
+def _read_word(project: Project, place: Place | None = None) -> Word | None:
     """None where its credentials cannot be read."""
     if not is_in_force(project):
-        return Word(project=project.container_key, version=project.entry_version, entry=None)
+        return make_void(project)
     try:
-        spent = read_spent([project]).get(project.pk, ())
-        return make_word(project, prices=read_prices(), knows_sources=knows_sources(), spent=spent)
+        spent, prices = read_spent([project]).get(project.pk, ()), read_prices()
+        sources = place.address.knows_sources if place else knows_sources()
+        return make_word(project, prices=prices, knows_sources=sources, spent=spent)
     except SecretUnreadableError:
         return None
 

@@ -38,9 +38,14 @@ def make_word(
     project: Project, *, prices: Mapping[str, Price], knows_sources: bool, spent: tuple[Spent, ...] = ()
 ) -> Word:
     """The row must have been read before the prices. Raises `SecretUnreadableError`."""
-    entry = make_entry(project, prices=prices, knows_sources=knows_sources) if is_in_force(project) else None
-    entry = entry and replace(entry, spent=spent)
+    if not is_in_force(project):
+        return make_void(project)
+    entry = replace(make_entry(project, prices=prices, knows_sources=knows_sources), spent=spent)
     return Word(project=project.container_key, version=project.entry_version, entry=entry)
+
+
+def make_void(project: Project) -> Word:
+    return Word(project=project.container_key, version=project.entry_version, entry=None)
 
 
 @sensitive_variables()

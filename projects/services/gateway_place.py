@@ -57,9 +57,9 @@ def find_gateway() -> Place:
     Raises `GatewayMissingError` where the engine cannot have it run, which is no fault of the agent that is to start,
     and other `EngineUnavailableError`s.
     """
-    row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
-    if row is not None and row.host is not None and is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
-        return _read(row)
+    row = _read_row()
+    if (place := _found(row)) is not None:
+        return place
     if row is not None and row.silent_at is not None and not _may_try(row):
         raise GatewayMissingError
     try:
@@ -67,6 +67,21 @@ def find_gateway() -> Place:
     except EngineRefusedError as error:
         log.warning("No agent is started, because the gateway does not run: %s", error)
         raise GatewayMissingError from error
+
+
+def known_place() -> Place | None:
+    """As the watcher has found it a moment ago."""
+    return _found(_read_row())
+
+
+def _read_row() -> Gateway | None:
+    return Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
+
+
+def _found(row: Gateway | None) -> Place | None:
+    if row is None or row.host is None or not is_recent(row.found_at, within=FOUND_FOR, now=clock.now()):
+        return None
+    return _read(row)
 
 
 def _may_try(row: Gateway) -> bool:

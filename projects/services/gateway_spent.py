@@ -19,7 +19,7 @@ MOST = 2**53 - 1
 
 def read_spent(projects: Iterable[Project]) -> dict[UUID, tuple[Spent, ...]]:
     """Of the projects that have a budget, in one query: the present day and month, store by store."""
-    limited = [each.pk for each in projects if any(getattr(each.budget, name) is not None for name in LIMITS)]
+    limited = [each.pk for each in projects if not each.is_known_to_be_new and _is_limited(each)]
     if not limited:
         return {}
     now = clock.now()
@@ -32,6 +32,11 @@ def read_spent(projects: Iterable[Project]) -> dict[UUID, tuple[Spent, ...]]:
                 spent = Spent(store=row["store"], period=name, tokens=min(tokens, MOST), money=min(money, MOST))
                 found.setdefault(row["project_id"], []).append(spent)
     return {pk: tuple(each) for pk, each in found.items()}
+
+
+def _is_limited(project: Project) -> bool:
+    budget = project.budget
+    return any(getattr(budget, name) is not None for name in LIMITS)
 
 
 def _add_up(ids: list[UUID], now: datetime) -> Any:

@@ -75,7 +75,7 @@ def _deploy_somewhere(project: Project, claim: Claim) -> tuple[Place | None, Obs
 
 def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
     """The gateway is told while the container is made."""
-    telling = Telling(project) if place else None
+    telling = Telling(project, place) if place else None
     try:
         return get_engine().deploy(
             build_spec(project, place),

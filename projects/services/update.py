@@ -13,6 +13,7 @@ from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.credentials import API_KEY
 from projects.rules.budget import LIMITS, ceiling_of
+from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import fits_schema
@@ -65,8 +66,9 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         check_may_be_changed(project)
         check = _look_then_ask(project, change)
         if _write(project, _new_values(project, change, check), check, actor, change):
-            project.refresh_from_db()
-            let_run(project)
+            project.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
+            if project.failure_code == DISK_FULL:
+                let_run(project)
             if change.plan is not None or change.budget is not None:
                 settle_budget(project)
             if change.reaches_gateway:

@@ -1,0 +1,56 @@
+"""How many queries each command of the API takes behind the gateway, the begin and the end of transactions included."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from projects.models import Plan, Project
+from tests.canaries import CANARY_OTHER_API_KEY
+from tests.deploying import PROJECT, create_project, token_of_bot
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
+
+MOST = {
+    "create": 31,
+    "create without a gateway": 25,
+    "stop": 9,
+    "start": 26,
+    "start again": 3,
+    "restart": 26,
+    "a new name": 9,
+    "a new key": 12,
+    "delete": 12,
+}
+"""A project with a budget, whose owner has a plan with one."""
+
+
+def test_each_command_asks_the_database_no_more_than_it_needs(api: APIClient, settings: Any) -> None:
+    Plan.objects.filter(slug=PROJECT["plan"]).update(day_tokens=1_000_000)
+    create_project(api, PROJECT | {"telegramToken": token_of_bot(71)})  # what a process asks once
+    counted: dict[str, list[str]] = {}
+
+    def count(command: str, send: Callable[[], Any]) -> None:
+        with CaptureQueriesContext(connection) as queries:
+            answer = send()
+        assert answer.status_code in {200, 201, 204}, answer.content
+        counted[command] = [str(each["sql"]) for each in queries.captured_queries]
+
+    def create(bot: int) -> Any:
+        return api.post("/api/projects", PROJECT | {"telegramToken": token_of_bot(bot)})
+
+    count("create", lambda: create(72))
+    project = Project.objects.get(bot_id=72)
+    path = f"/api/projects/{project.pk}"
+    for command in ("stop", "start", "start again", "restart"):
+        action = command.partition(" ")[0]
+        count(command, lambda action=action: api.post(f"{path}/control", {"action": action}))
+    count("a new name", lambda: api.patch(path, {"name": "Another"}))
+    count("a new key", lambda: api.patch(path, {"apiKey": CANARY_OTHER_API_KEY}))
+    count("delete", lambda: api.delete(path))
+    settings.BERTH_GATEWAY = False
+    count("create without a gateway", lambda: create(73))
+    assert {command: len(asked) for command, asked in counted.items() if len(asked) > MOST[command]} == {}, counted
