@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts import audit
-from accounts.compiled_query import CompiledQuery
+from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.credentials.api_keys import digest_key, has_key_prefix, is_well_formed
 from accounts.credentials.session_tokens import read_session
 from accounts.errors import InvalidTokenError
@@ -73,7 +73,7 @@ class TokenQuery:
         if not is_well_formed(token):
             raise InvalidTokenError
         for columns in self._by_key.rows(digest_key(token), *values):
-            key = ApiKey.from_db(None, _KEY, columns[: len(_KEY)])
+            key = make_instance(ApiKey, _KEY, columns[: len(_KEY)])
             user, rest = _split(columns[len(_KEY) :])
             if key.is_live and user.is_active:
                 _record_use(key, request)
@@ -91,7 +91,7 @@ class TokenQuery:
 
 
 def _split(columns: Sequence[Any]) -> tuple[User, Sequence[Any]]:
-    return User.from_db(None, _USER, columns[: len(_USER)]), columns[len(_USER) :]
+    return make_instance(User, _USER, columns[: len(_USER)]), columns[len(_USER) :]
 
 
 def _record_use(key: ApiKey, request: HttpRequest | Request) -> None:

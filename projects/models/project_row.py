@@ -6,10 +6,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
 
-from accounts.compiled_query import CompiledQuery
+from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
 from projects.models.project import Project
 from projects.models.row_facts import RowFacts
@@ -107,7 +106,7 @@ def find_to_show(project_id: UUID) -> "QuerySet[Project, Any]":
 def make_shown(owner: User, values: Sequence[Any]) -> Project:
     """The project from its columns. Its credentials, plan and type are read when they are asked for."""
     *columns, heartbeat_at, watched_until = values
-    project = Project.from_db(DEFAULT_DB_ALIAS, _FIELDS, columns[: len(_FIELDS)])
+    project = make_instance(Project, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
     egress, of_type, of_plan, disk_mb, *beside = columns[len(_FIELDS) :]
     project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
@@ -115,7 +114,7 @@ def make_shown(owner: User, values: Sequence[Any]) -> Project:
     limits, spending = beside[: len(LIMITS)], beside[len(LIMITS) :]
     project.know_plan_budget(Budget(**dict(zip(LIMITS, limits, strict=True))))
     has_spent = spending[0] is not None
-    project.know_spending(Spending.from_db(DEFAULT_DB_ALIAS, _SPENDING, spending) if has_spent else None)
+    project.know_spending(make_instance(Spending, _SPENDING, spending) if has_spent else None)
     return project
 
 

@@ -4,10 +4,12 @@ from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
+from django.apps import apps
 from django.db import DatabaseError, connection
+from django.db.models.signals import post_init, pre_init
 from django.test.utils import CaptureQueriesContext
 
-from accounts.compiled_query import CompiledQuery
+from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +73,21 @@ def test_a_fault_of_the_database_is_djangos_error(alice: User, monkeypatch: pyte
     monkeypatch.setitem(query._statements, connection.vendor, broken)
     with pytest.raises(DatabaseError):
         query.rows(alice.pk, alice.email)
+
+
+def test_an_instance_is_as_django_makes_it_of_a_row(alice: User) -> None:
+    names = [field.attname for field in User._meta.concrete_fields if field.attname != "last_login"]
+    values = User.objects.values_list(*names).get(pk=alice.pk)
+    made, expected = make_instance(User, names, values), User.objects.defer("last_login").get(pk=alice.pk)
+    assert made == expected
+    assert (made._state.adding, made._state.db) == (expected._state.adding, expected._state.db)
+    assert vars(made) | {"_state": None} == vars(expected) | {"_state": None}
+    assert made.get_deferred_fields() == {"last_login"}
+    assert made.last_login == alice.last_login
+    made.refresh_from_db()
+    made.save()
+
+
+def test_no_receiver_of_a_signal_waits_for_an_instance() -> None:
+    """`make_instance` tells none."""
+    assert not [model for model in apps.get_models() if pre_init.has_listeners(model) or post_init.has_listeners(model)]
