@@ -70,8 +70,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         serializer.is_valid(raise_exception=True)
 
         def deploy(project_id: UUID) -> dict[str, Any]:
-            # Only a key leads to a project that an earlier request has made.
-            project = self.get_queryset().filter(id=project_id).first() if key is not None else None
+            project = self.get_queryset().filter(id=project_id).first() if key is not None else None  # made earlier
             if project is None:
                 wanted = serializer.build(project_id)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
