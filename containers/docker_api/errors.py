@@ -20,6 +20,11 @@ SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."
 GARBLED = "The container engine gave an answer that cannot be read."
 TOO_LARGE = "The container engine gave an answer that is too large."
+FAILED = "The container engine failed"
+STATE_MISSING = (
+    "What the agent keeps is missing on the engine's disk, where somebody has removed it, or cannot be read. Clear the "
+    "agent's memory or have the staff restore it, and start the agent again."
+)
 
 
 class EngineFailedError(EngineUnavailableError):
@@ -127,7 +132,8 @@ def _from_answer(error: docker.errors.APIError) -> EngineError:
             return NameTakenError("The name is in use.")
         return ConflictError(f"Something is in the way: {explanation}")
     if status >= 500:
-        return EngineFailedError(f"The container engine failed: {explanation}")
+        is_missing = "mount source" in explanation
+        return EngineRefusedError(STATE_MISSING) if is_missing else EngineFailedError(f"{FAILED}: {explanation}")
     return EngineRefusedError(f"The container engine refused: {explanation}")
 
 

@@ -48,6 +48,20 @@ def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket,
     assert not was_removed(daemon)
 
 
+@pytest.mark.parametrize(
+    "call", [f"PUT /containers/{ID}/archive", f"GET /containers/{ID}/archive", f"POST /containers/{ID}/start"]
+)
+def test_a_state_that_somebody_has_removed_from_the_disk_is_told_as_such(daemon: FaultySocket, call: str) -> None:
+    """And not as an engine that fails, which is to be tried again. What it says of its own paths stays with it."""
+    said = (
+        'error evaluating symlinks from mount source "/var/lib/docker/volumes/a-data/_data": no such file or directory'
+    )
+    daemon.script[call] = [("answer", 500, json.dumps({"message": said}).encode())]
+    with pytest.raises(EngineRefusedError, match="Clear the agent's memory") as raised:
+        deploy_again()
+    assert "/var" not in str(raised.value)
+
+
 def test_a_container_that_could_not_be_made_is_refused(daemon: FaultySocket) -> None:
     daemon.script["POST /containers/create"] = [FAILED]
     with pytest.raises(EngineRefusedError, match="no luck"):
