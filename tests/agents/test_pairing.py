@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable
 
 from containers.agent_contract import PairingCode, PairingKind
-from tests.agents.agent import Agent
+from tests.agents.agent import PATIENCE, Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.waiting import wait_until
 
 SECRET = "CANARYpairingCANARYpairingCANARYpairing"
 OWNER, STRANGER, GROUP = 7, 66, -100_200
@@ -34,7 +35,7 @@ def test_the_first_tap_pairs_its_owner_and_strangers_cost_nothing(
     assert ask("Where is the ship?", chat_id=OWNER) == "You said: Where is the ship?"
     assert len(telegram.sent(token, STRANGER)) == 2
     assert len(provider.asked("chat")) == 1
-    assert agent.statuses[-1]["paired"] == 1
+    wait_until(lambda: agent.statuses[-1]["paired"] == 1, within=PATIENCE)
     agent.stop()
     agent.start().wait_for("running")
     assert ask("And now?", chat_id=OWNER) == "You said: And now?"
