@@ -10,6 +10,7 @@ from django.db import connections
 from projects.credentials.encryption import SecretUnreadableError
 from projects.services.bot_claims import confirm_claim, find_unconfirmed
 from projects.watcher.pulse import CONFIRMATION, Pulse
+from projects.watcher.threads import Errands
 
 log = logging.getLogger(__name__)
 
@@ -23,29 +24,23 @@ BATCH = 100
 """Claims that a pass asks about at most."""
 
 
-class BotClaims:
-    """At most one thread at a time."""
+class BotClaims(Errands):
+    """The passes through the claims."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
+        super().__init__(name="bot claims")
         self._pulse = pulse or Pulse()
-        self._thread: threading.Thread | None = None
-        self._again_at = 0.0
         self._stopped = threading.Event()
 
     def step(self) -> None:
         """Begins a pass where one is due. Returns at once."""
-        is_running = self._thread is not None and self._thread.is_alive()
-        if is_running or not settings.BERTH_VERIFY_CREDENTIALS or time.monotonic() < self._again_at:
-            return
-        self._again_at = time.monotonic() + EVERY
-        self._thread = threading.Thread(target=self._run, name="bot claims", daemon=True)
-        self._thread.start()
+        if settings.BERTH_VERIFY_CREDENTIALS:
+            self._begin(now=time.monotonic(), every=EVERY)
 
     def stop(self) -> None:
         """Returns when the pass has ended, which takes as long as one question to Telegram may."""
         self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
+        super().stop()
 
     def _run(self) -> None:
         try:

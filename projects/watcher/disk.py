@@ -1,7 +1,6 @@
 """Measures what agents keep, in a thread of its own: that takes longer than any round may, and may hang."""
 
 import logging
-import threading
 from collections.abc import Callable
 
 from django.db import DatabaseError, close_old_connections, connections
@@ -10,6 +9,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models.installation import read_hold
 from projects.services.disk import find_due, note_disk_use
+from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
 
@@ -24,24 +24,15 @@ _NAMED = 5
 """Projects that one line of the log names."""
 
 
-class Disks:
+class Disks(LastingThread):
     """One thread, at work while `leads` says so. `look_soon_at` is told the key of one that may not run any more."""
 
     def __init__(self, leads: Callable[[], bool], look_soon_at: Callable[[str], None]) -> None:
+        super().__init__(name="disks", end_within=END_WITHIN)
         self._leads = leads
         self._look_soon_at = look_soon_at
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="disks", daemon=True)
         self._trouble = ""
         self._missed: set[str] = set()
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(END_WITHIN)
 
     def _run(self) -> None:
         pause = FIRST

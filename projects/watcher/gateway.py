@@ -5,7 +5,6 @@ counted and seen.
 """
 
 import logging
-import threading
 from collections.abc import Callable
 from datetime import datetime
 
@@ -24,6 +23,7 @@ from projects.watcher.entries import reconcile_entries
 from projects.watcher.news import Remembered
 from projects.watcher.pulse import Pulse
 from projects.watcher.sightings import note_absence, note_sightings
+from projects.watcher.threads import LastingThread
 from projects.watcher.usage import read_usage
 
 log = logging.getLogger(__name__)
@@ -42,23 +42,14 @@ END_WITHIN = 2.0
 """Seconds that a look under way gets when the watcher ends. It is given up then: the next one begins where it was."""
 
 
-class Gateways:
+class Gateways(LastingThread):
     """One thread, at work while `leads` says so."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        super().__init__(name="gateway", end_within=END_WITHIN)
         self._leads = leads
         self._pulse = pulse or Pulse()
         self._remembered = Remembered()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="gateway", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(END_WITHIN)
 
     def _run(self) -> None:
         pause = FIRST

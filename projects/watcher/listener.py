@@ -1,6 +1,5 @@
 """Listens to the engine's events, in a thread of its own."""
 
-import threading
 from collections.abc import Callable
 from typing import Protocol
 
@@ -10,6 +9,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL, EngineEvent
 from projects.watcher.pulse import LISTENING, Pulse
+from projects.watcher.threads import LastingThread
 
 SILENCE = 30.0
 """Seconds without an event after which the connection is made anew."""
@@ -24,23 +24,14 @@ class Miss(Protocol):
         and what was missed can only have happened in the moment before the next stream."""
 
 
-class Listener:
+class Listener(LastingThread):
     """`hear` gets each event, in that thread. `miss` is called where some may have been missed."""
 
     def __init__(self, hear: Callable[[EngineEvent], None], miss: Miss, pulse: Pulse) -> None:
         self._hear = hear
         self._miss = miss
         self._beat = pulse.thread("events of the engine")
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """The thread ends after the next event, or with the process."""
-        self._stopped.set()
-        self._beat.end()
+        super().__init__(name="events", beat=self._beat)  # it ends after the next event, or with the process
 
     def _run(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}

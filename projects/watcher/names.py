@@ -14,6 +14,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import EngineEvent
 from projects.watcher.leader import note_names
 from projects.watcher.pulse import Pulse
+from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
 
@@ -27,27 +28,22 @@ END_WITHIN = 2.0
 """Seconds that a look under way gets when the watcher ends. The next one begins anew."""
 
 
-class Names:
+class Names(LastingThread):
     """One thread, at work while `leads` says so. `follow` and `hear` are called from other threads."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        super().__init__(name="limits of names", end_within=END_WITHIN)
         self._leads = leads
         self._pulse = pulse or Pulse()
         self._running: frozenset[str] = frozenset()
         self._started: set[str] = set()
         self._warning: str | None = None
         self._wake = threading.Event()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="limits of names", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def stop(self) -> None:
         self._stopped.set()
         self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join(END_WITHIN)
+        super().stop()
 
     def follow(self, running: Iterable[str]) -> None:
         """The ids of the containers of all agents that run."""

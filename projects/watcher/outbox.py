@@ -1,7 +1,6 @@
 """Sends the mails of the outbox in a thread of its own, so that no round and no request waits for a mail server."""
 
 import logging
-import threading
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -11,6 +10,7 @@ from accounts.services.outbox import Renderer, send_due
 from projects.services import budgets, disk
 from projects.watcher import budget_mail, crash_mail, disk_mail
 from projects.watcher.pulse import SENDING, Pulse
+from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
 
@@ -32,23 +32,16 @@ RENDERERS: dict[str, Renderer] = {
 }
 
 
-class Outbox:
+class Outbox(LastingThread):
     """One thread, which looks at the outbox also while no round succeeds: it needs no engine and no leader."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("outbox")
-        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
-        self._stopped = threading.Event()
-
-    def start(self) -> None:
-        self._thread.start()
+        super().__init__(name="outbox", end_within=END_WITHIN, beat=self._beat)
 
     def stop(self) -> None:
         """Returns once the mail under way is sent, or after a few seconds."""
-        self._stopped.set()
-        self._beat.end()
-        if self._thread.is_alive():
-            self._thread.join(END_WITHIN)
+        super().stop()
 
     def _run(self) -> None:
         pause = EVERY

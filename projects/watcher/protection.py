@@ -1,7 +1,6 @@
 """Sees to it that no agent runs without the firewall that it has to have, and that the staff know why."""
 
 import logging
-import threading
 import time
 from ipaddress import IPv4Network
 
@@ -17,6 +16,7 @@ from projects.rules.permissions import Egress
 from projects.services.operations import failure
 from projects.watcher.leader import note_firewall
 from projects.watcher.pulse import FIREWALL, STEP, Pulse
+from projects.watcher.threads import Errands
 
 log = logging.getLogger(__name__)
 
@@ -59,28 +59,18 @@ class Protection:
         self._probe.stop()
 
 
-class Probe:
+class Probe(Errands):
     """Asks the engine to knock at forbidden addresses, in a thread of its own: that takes seconds."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
+        super().__init__(name="firewall probe", again_at=time.monotonic() + PROBE_FIRST)
         self._pulse = pulse or Pulse()
         self.warning: str | None = None
         self._unrefused = 0
-        self._thread: threading.Thread | None = None
-        self._again_at = time.monotonic() + PROBE_FIRST
 
     def step(self) -> None:
         """Begins a probe where one is due. Returns at once."""
-        is_running = self._thread is not None and self._thread.is_alive()
-        if is_running or time.monotonic() < self._again_at:
-            return
-        self._again_at = time.monotonic() + PROBE_EVERY
-        self._thread = threading.Thread(target=self._run, name="firewall probe", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
+        self._begin(now=time.monotonic(), every=PROBE_EVERY)
 
     def _run(self) -> None:
         try:

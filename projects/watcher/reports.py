@@ -4,13 +4,13 @@ Without it a report that is no health check's is seen when the next health check
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.watcher.pulse import STEP, Pulse
+from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
 
@@ -21,26 +21,16 @@ EACH_EVERY = 1.0
 """Seconds between two looks at one agent, however often it reports."""
 
 
-class Reports:
+class Reports(LastingThread):
     """`look_at` gets the keys of agents that have reported something."""
 
     def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("reports of agents")
+        super().__init__(name="reports", end_within=2 * WAIT, beat=self._beat)
         self._look_at = look_at
         self._running: Mapping[str, str] = {}
         self._looked_at: dict[str, float] = {}
         self._late: set[str] = set()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._beat.end()
-        if self._thread.is_alive():
-            self._thread.join(2 * WAIT)
 
     def follow(self, running: Mapping[str, str]) -> None:
         """The keys of all agents that run, by the ids of their containers."""

@@ -16,6 +16,7 @@ from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import EngineEvent, Observation
 from projects.watcher.pulse import STEP, Pulse
+from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
 
@@ -38,27 +39,17 @@ MOST_SILENT = 3
 """So many that do not answer end a look at some. The others have their turn at the next."""
 
 
-class SecondLooks:
+class SecondLooks(LastingThread):
     """`look_at` gets the keys of containers of which the list says too little. Safe between threads."""
 
     def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("second looks")
+        super().__init__(name="second looks", end_within=2 * WITHIN, beat=self._beat)
         self._look_at = look_at
         self._listed: dict[str, Observation] = {}
         self._due: dict[str, float] = {}
         self._found: dict[str, Observation | None] = {}
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="second looks", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._beat.end()
-        if self._thread.is_alive():
-            self._thread.join(2 * WITHIN)
 
     def correct(self, observed: Iterable[Observation]) -> list[Observation]:
         """What the list says, but for what is known to be otherwise: that is brief, so that it has to be inspected, and
