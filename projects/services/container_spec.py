@@ -62,8 +62,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
 @sensitive_variables()
 def check_spec(project: Project) -> None:
     """Raises what `build_spec` raises."""
-    _real_secrets(project)
-    _environment(project, None)
+    _environment(project, None, _real_secrets(project))
 
 
 @sensitive_variables()
