@@ -4,12 +4,13 @@ import gc
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.apps import apps
+import pytest_django
 from django.conf import settings as django_settings
+from django.core import serializers
 from django.db import connection
 
 from accounts.services import still_signed_in
@@ -17,7 +18,7 @@ from config import middleware
 from config.database import limits
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
-from projects.models import Plan
+from projects.models import AgentType, Plan
 from tests import canaries
 from tests.committing import commits
 from tests.fakes.engine import MemoryEngine
@@ -81,13 +82,16 @@ def _catalogue(request: pytest.FixtureRequest) -> None:
     if commits(request.node):
         request.getfixturevalue("transactional_db")
         if not Plan.objects.exists():
-            import_module("projects.migrations.0002_shipped_catalogue").ship(apps, None)
+            for row in serializers.deserialize("python", request.getfixturevalue("django_db_setup")):
+                row.save()
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """Searches the database file for canaries before it goes."""
-    yield
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[Any]:
+    """Yields the rows that migrations ship. Searches the database file for canaries before it goes."""
+    with django_db_blocker.unblock():
+        shipped = serializers.serialize("python", [*Plan.objects.all(), *AgentType.objects.all()])
+    yield shipped
     if connection.vendor == "sqlite":
         connection.close()
         database = Path(django_settings.DATABASES["default"]["TEST"]["NAME"])

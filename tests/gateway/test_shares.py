@@ -87,7 +87,7 @@ def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> 
     async def handle(_request: Any) -> Any:
         raise AssertionError
 
-    def opened(address: str) -> bool:
+    def opened(server: GuardedServer, address: str) -> bool:
         handler = server()
         transport: Any = Transport(address)
         server.connection_made(handler, transport)
@@ -95,16 +95,14 @@ def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> 
         return not transport.is_cut
 
     async def flood() -> None:
-        nonlocal server
         server = GuardedServer(handle, most=128, pace=Pace(64, now))
         let_in = 0
         for _ in range(10_000):  # a thousand in a second
             now.seconds += 0.001
-            let_in += opened("a")
+            let_in += opened(server, "a")
         assert 64 * BURST <= let_in <= 64 * (10 + BURST + 1) + 1
-        assert opened("b")
+        assert opened(server, "b")
         now.seconds += LONGEST  # those that were cut count too, up to this
-        assert opened("a")
+        assert opened(server, "a")
 
-    server: GuardedServer
     asyncio.run(flood())

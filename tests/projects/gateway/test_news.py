@@ -7,7 +7,7 @@ import pytest
 
 from containers.gateway.protocol import Sighting
 from projects.models import Project
-from projects.watcher import news, sightings
+from projects.watcher import sightings
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.news import ALL_EVERY, SETTLES_WITHIN, Remembered
 from tests.fakes.gateway import MemoryGateway
@@ -25,12 +25,12 @@ class Monotonic:
 @pytest.fixture
 def passing(monkeypatch: pytest.MonkeyPatch) -> Monotonic:
     found = Monotonic()
-    monkeypatch.setattr(news.time, "monotonic", found)
+    monkeypatch.setattr("projects.watcher.news.time.monotonic", found)
     return found
 
 
 def sighting(moment: float) -> Sighting:
-    return Sighting(*[moment] * len(Sighting.__slots__))
+    return Sighting(moment, 200, moment, moment, 200, moment, moment, moment)
 
 
 def test_news_is_what_has_changed_for_as_long_as_a_row_may_take_to_follow(passing: Monotonic) -> None:
@@ -54,7 +54,12 @@ def test_the_rows_of_agents_without_news_are_not_read(
     one, other = deploy(), deploy(telegramToken="77:another-bot")
     noted: list[UUID] = []
     note = sightings._note
-    monkeypatch.setattr(sightings, "_note", lambda project, seen: noted.append(project.pk) or note(project, seen))
+
+    def noting(project: Project, seen: Sighting) -> None:
+        noted.append(project.pk)
+        note(project, seen)
+
+    monkeypatch.setattr(sightings, "_note", noting)
     before = Remembered()
 
     def look() -> set[UUID]:
