@@ -110,7 +110,7 @@ def origins(name: str) -> list[str]:
     """Origins of pages, as browsers send them: `https://app.example.org`, without a path."""
     found = words(name)
     for origin in found:
-        if not _is_url(origin, ("http", "https")) or origin != _origin_of(origin):
+        if "*" in origin or not _is_url(origin, ("http", "https")) or origin != _origin_of(origin):
             raise ImproperlyConfigured(
                 f"{name} holds something that is no origin. Set origins such as https://app.example.org, in lower "
                 "case, without a path or a usual port, with commas in between."

@@ -31,7 +31,7 @@ def test_a_change_waits_for_the_next_start_and_a_credential_does_not(
     container = engine.containers[project.container_name]
     assert container.spec is not None
     assert container.spec.memory == 1024 << 20
-    assert "AGENT_MODEL" not in container.spec.environment
+    assert container.spec.environment["AGENT_MODEL"] == project.agent_type.default_models["openai"]
 
 
 def test_without_the_gateway_so_does_a_credential(
