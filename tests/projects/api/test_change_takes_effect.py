@@ -7,6 +7,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project
+from projects.rules.type_facts import default_model
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
@@ -31,7 +32,9 @@ def test_a_change_waits_for_the_next_start_and_a_credential_does_not(
     container = engine.containers[project.container_name]
     assert container.spec is not None
     assert container.spec.memory == 1024 << 20
-    assert container.spec.environment["AGENT_MODEL"] == project.agent_type.default_models["openai"]
+    usual = default_model(project.agent_type.default_models, "openai")
+    assert usual
+    assert container.spec.environment["AGENT_MODEL"] == usual
 
 
 def test_without_the_gateway_so_does_a_credential(
