@@ -12,7 +12,7 @@ from containers.vocabulary import Observation
 from projects.models import Project
 from projects.watcher.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
-from projects.watcher.hearsay import heard_state
+from projects.watcher.hearsay import heard_state, is_ending
 from projects.watcher.inspection import Answer, inspecting
 from projects.watcher.protection import is_exposed
 from projects.watcher.reconcile_project import (
@@ -85,7 +85,8 @@ def _with_answers(
         if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
             asked[project.container_key] = project
         else:
-            yield project, group, _told_by_list(project, group, result) if time.monotonic() >= until else None
+            is_late = time.monotonic() >= until
+            yield project, group, _told_by_list(project, group, result, find_end) if is_late else None
 
     def put_off(key: str) -> Answer | None:
         heard = heard_state(asked[key], groups.get(asked[key].pk, ()), find_end)
@@ -103,9 +104,9 @@ def _with_answers(
             yield asked[key], groups.get(asked[key].pk, ()), told
 
 
-def _told_by_list(project: Project, group: Sequence[Observation], result: Round) -> Answer | None:
-    """What the list says, but for a crash. None where it does not say all of one container."""
-    if len(group) != 1 or group[0].is_silent:
+def _told_by_list(project: Project, group: Sequence[Observation], result: Round, find_end: FindEnd) -> Answer | None:
+    """What the list says, but for a crash. None where it does not say all of one container, or events say more."""
+    if len(group) != 1 or not group[0].is_complete or group[0].is_silent or is_ending(project, group, find_end):
         return None
     return partial(_without_crash, project, lambda: group[0], result)
 

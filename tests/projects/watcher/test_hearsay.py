@@ -58,6 +58,22 @@ def test_their_status_is_that_they_have_ended_and_never_unknown(
     assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
 
 
+def test_in_a_late_round_their_status_is_that_they_have_ended_too(
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    api: APIClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+    go_down(engine, victim)
+    listen()
+    assert look_at_ended(ends) == []
+    assert statuses(api) == {str(victim.pk): "restarting", **{str(each.pk): "running" for each in others}}
+
+
 def test_every_end_is_counted_once_with_its_reason(
     project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
 ) -> None:
