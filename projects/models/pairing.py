@@ -51,7 +51,9 @@ class PairsPeople(models.Model):
     @property
     def awaits_owner(self) -> bool:
         """Whether it answers nobody before somebody pairs with it, as far as is known."""
-        return self.pairs and not self.agent_paired and not self.settings.get("allowed_users")
+        if not self.pairs or self.needs_start_to_pair:
+            return False
+        return not self.agent_paired and not self.settings.get("allowed_users")
 
     @property
     def needs_start_to_pair(self) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 from django.test import Client
+from rest_framework.test import APIClient
 
 from containers.agent_contract import PairingKind, read_pairing_code
 from projects.models import Project
@@ -35,6 +36,20 @@ def test_a_link_for_somebody_else_is_shown_once(dashboard: Client, project: Proj
         assert code.kind == kind
         assert "start=" not in dashboard.get(path_of(project, "/people")).content.decode()
     assert dashboard.post(path_of(project, "/people"), {"mode": "owner"}).status_code == 400
+
+
+def test_one_from_before_pairing_answers_everybody_until_its_next_start(
+    dashboard: Client, api: APIClient, project: Project
+) -> None:
+    Project.objects.update(bot_username="harbour_bot", pairing_secret_ciphertext="", pairing_from=0)
+    assert "start=" in dashboard.post(path_of(project, "/people"), {"mode": "add"}).content.decode()
+    assert "Everybody, at your expense, until its next start." in text_of(dashboard.get(path_of(project, "/people")))
+    page = dashboard.get(path_of(project))
+    assert "It answers nobody yet." not in text_of(page)
+    assert "start=" not in page.content.decode()
+    assert api.get(f"/api/projects/{project.pk}").json()["bot"]["url"] == "https://t.me/harbour_bot"
+    assert api.post(f"/api/projects/{project.pk}/control", {"action": "restart"}).status_code == 200
+    assert "It answers nobody yet." in text_of(dashboard.get(path_of(project)))
 
 
 def test_the_page_says_who_is_answered(dashboard: Client, project: Project) -> None:
