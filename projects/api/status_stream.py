@@ -38,8 +38,8 @@ class NewEvents:
         events = Event.objects.filter(owner_id=self._owner_id, at__gte=self._since).exclude(pk__in=list(self._told))
         found = list(events.order_by("at", "pk")[:MOST])
         self._told |= {event.pk: event.at for event in found}
-        if len(found) < MOST:
-            self._forget(clock.now() - GAP_CLOSES_WITHIN)
+        settled = clock.now() - GAP_CLOSES_WITHIN
+        self._forget(min(settled, found[-1].at) if len(found) == MOST else settled)
         return found
 
     def _forget(self, before: datetime) -> None:

@@ -166,3 +166,17 @@ def test_many_events_at_once_come_in_parts_and_none_is_lost(alice: User) -> None
     parts = [reader.read() for _ in range(4)]
     assert [len(part) for part in parts] == [200, 200, 50, 0]
     assert len({event.pk for part in parts for event in part}) == 450
+
+
+def test_catching_up_keeps_no_more_of_what_it_has_told_than_of_one_part(alice: User) -> None:
+    begin = timezone.now() - timedelta(minutes=5)
+    Event.objects.bulk_create(
+        Event(owner_id=alice.pk, project_id=uuid4(), at=begin + timedelta(milliseconds=n // 2), action=str(n))
+        for n in range(901)
+    )
+    reader, told, kept = NewEvents(alice.pk, since=begin), list[str](), list[int]()
+    for _ in range(6):
+        told += [event.action for event in reader.read()]
+        kept.append(len(reader._told))
+    assert told == [str(n) for n in range(901)]
+    assert max(kept) <= 2
