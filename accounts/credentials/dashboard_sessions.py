@@ -34,15 +34,17 @@ class SessionStore(db.SessionStore):
     """`session_key` is the key itself, as in the cookie; every query is by its digest."""
 
     def _get_session_from_db(self) -> Session | None:
-        ended = over("expire_date", at_most=_longest(), now=timezone.now())
-        rows = Session.objects.exclude(ended)
-        found = rows.filter(session_key=digest_session_key(self.session_key or "")).first()
+        found = _open_rows(self.session_key or "").first()
         if found is None:
             self._session_key = None
         return found
 
     def exists(self, session_key: str) -> bool:
         return super().exists(digest_session_key(session_key))
+
+    def is_open(self, session_key: str) -> bool:
+        """Whether it is there and has not expired. `exists` finds an expired one as well, until it is deleted."""
+        return _open_rows(session_key).exists()
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         row = super().create_model_instance(data)
@@ -84,6 +86,11 @@ class SessionStore(db.SessionStore):
 def _longest() -> timedelta:
     """One that lasts longer was begun by a clock that has stepped back since. Nothing tells when it ends."""
     return timedelta(seconds=settings.SESSION_COOKIE_AGE)
+
+
+def _open_rows(key: str) -> QuerySet[Session]:
+    ended = over("expire_date", at_most=_longest(), now=timezone.now())
+    return Session.objects.exclude(ended).filter(session_key=digest_session_key(key))
 
 
 def find_dead_sessions(now: datetime) -> Iterator[QuerySet[Session]]:

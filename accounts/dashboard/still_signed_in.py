@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
+from typing import cast
 
 from django.contrib.auth import HASH_SESSION_KEY
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
+from accounts.credentials.dashboard_sessions import SessionStore
 from accounts.models import User
 from accounts.services import still_signed_in
 
@@ -30,9 +32,9 @@ class StillSignedInMiddleware:
 
 
 def is_still_in(request: HttpRequest, user: User) -> bool:
-    """Whether the session is there, and is one of this user as they are now. It may have got another key meanwhile."""
+    """Whether the session is open, and is one of this user as they are now. It may have got another key meanwhile."""
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     key = request.session.session_key
-    if now is None or not key or not request.session.exists(key):
+    if now is None or not key or not cast(SessionStore, request.session).is_open(key):
         return False
     return constant_time_compare(request.session.get(HASH_SESSION_KEY, ""), now.get_session_auth_hash())

@@ -3,11 +3,14 @@
 import json
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import still_signed_in
@@ -102,15 +105,19 @@ def test_what_is_no_moment_brings_the_last_lines(
     assert [line["text"] for line in lines_of(events_of(answer.streaming_content))] == ["hello [redacted]"]
 
 
+@pytest.mark.parametrize("how", ["ended", "expired"])
 def test_it_ends_with_the_session(
-    follow: Any, dashboard: Client, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+    follow: Any, dashboard: Client, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0)
     engine.silence = 0.05
     events = events_of(follow().streaming_content)
     next(events)
     assert SESSION_KEY in dashboard.session
-    dashboard.session.flush()
+    if how == "ended":
+        dashboard.session.flush()
+    else:
+        Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     assert "event: error" in list(events)[-1]
     assert not LongRequest.objects.exists()
 
