@@ -20,7 +20,7 @@ DAY = 86_400
 
 class PairsPeople(models.Model):
     """The agent checks codes by itself, with a secret that it gets as a file. One without a secret knows no pairing: it
-    answers those whom `allowed_users` lists, and everybody where that is empty.
+    answers those whom `allowed_users` lists, and everybody where that is empty and it never had one.
     """
 
     pairing_secret_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)

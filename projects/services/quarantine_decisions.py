@@ -77,7 +77,7 @@ def find_owner(entry: Quarantined) -> User | None:
 
 def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_type: AgentType | None) -> Project:
     """The project, which is not saved yet. Its next deploy has a higher number than the one that is in quarantine."""
-    return Project(
+    project = Project(
         id=_project_id(entry),
         owner=owner,
         instance=settings.BERTH_INSTANCE,
@@ -88,6 +88,15 @@ def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_t
         generation=entry.generation + 1,
         observed_at=clock.now(),
     )
+    if project.agent_type.pairs_people:
+        _let_it_pair(project)
+    return project
+
+
+def _let_it_pair(project: Project) -> None:
+    """Its memory knows which codes were used: their numbers go on from one that no agent has seen."""
+    vars(project).update(project.encrypt_pairing_secret(in_force_from=project.generation))
+    project.pairing_number = int(clock.now().timestamp())
 
 
 def _hand_over_log(entry: Quarantined, project: Project) -> None:
