@@ -29,14 +29,18 @@ class Access:
         self._secret = config.pairing_secret
         self._people = people
         self._status = status
+        if self._secret:
+            people.note_secret()
+        # With a list and no secret the list alone counts. With neither, who has ever paired people stays closed.
+        self._knows_people = bool(self._secret) or (not self._listed and people.were_let_in())
         self._report()
 
     def admits(self, user: User) -> bool:
-        if EVERYBODY in self._listed or not (self._listed or self._secret):
+        if EVERYBODY in self._listed or not (self._listed or self._knows_people):
             return True
         if str(user.id) in self._listed or (user.username and user.username.lower() in self._listed):
             return True
-        return bool(self._secret) and self._people.knows(user.id)
+        return self._knows_people and self._people.knows(user.id)
 
     def read_code(self, text: str) -> PairingCode | None:
         return read_pairing_code(text, self._secret) if self._secret else None
@@ -60,7 +64,7 @@ class Access:
         """The one sentence a day for somebody who is not answered."""
         if user.is_bot or not self._people.may_turn_away(str(user.id)):
             return None
-        return Text.STRANGER_UNPAIRED if self._secret and not self._listed else Text.STRANGER
+        return Text.STRANGER_UNPAIRED if self._knows_people and not self._listed else Text.STRANGER
 
     def _report(self) -> None:
         if self._secret:

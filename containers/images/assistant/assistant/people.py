@@ -29,6 +29,14 @@ class People:
     def knows(self, user_id: int) -> bool:
         return self._db.execute("SELECT 1 FROM paired WHERE user_id = ?", (user_id,)).fetchone() is not None
 
+    def note_secret(self) -> None:
+        """For the day on which the agent starts without its secret: it must not answer everybody then."""
+        self._db.execute("INSERT OR IGNORE INTO had_secret VALUES (1)")
+
+    def were_let_in(self) -> bool:
+        """Whether the agent has ever had a secret, or has paired anybody."""
+        return self.count() > 0 or self._db.execute("SELECT 1 FROM had_secret").fetchone() is not None
+
     def pair(self, code: PairingCode, user_id: int) -> Pairing:
         """Pairs the user if the code still counts: all of it in one transaction, so that no code counts twice."""
         with self._db:
