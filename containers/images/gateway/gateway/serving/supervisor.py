@@ -13,12 +13,12 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
 MOST, MINUTE = 20, 60.0
 """Children that may be killed in a minute. What kills more would kill the next one too: the container ends then, and
 the engine waits longer and longer before it starts it again."""
 ENDING = (signal.SIGTERM, signal.SIGINT)
+AWAITED = (*ENDING, signal.SIGCHLD)
 
 logger = logging.getLogger("gateway")
 
@@ -40,30 +40,29 @@ def supervise(run: Callable[[], None]) -> int:
 
 
 class _Supervisor:
+    """It handles no signal, it waits for them: none is lost, whenever it comes, and none meets a child that is gone."""
+
     def __init__(self) -> None:
         self.is_over = False
-        self._child = 0
-        for number in ENDING:
-            signal.signal(number, self._end)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
 
     def run_child(self, run: Callable[[], None]) -> int:
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # no signal falls between two of these lines
-        if self.is_over:
-            return 0
-        self._child = os.fork()
-        if not self._child:
+        child = os.fork()
+        if not child:
             for number in ENDING:
                 signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
             _leave_with(run)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-        _, status = os.waitpid(self._child, 0)
-        return os.waitstatus_to_exitcode(status)
-
-    def _end(self, number: int, _frame: object) -> None:
-        self.is_over = True
-        with suppress(ProcessLookupError):
-            os.kill(self._child, number)
+        while True:
+            number = signal.sigwait(AWAITED)
+            if number in ENDING:
+                self.is_over = True
+                os.kill(child, number)  # it is not reaped yet, so that the number is its own
+                continue
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
 
 
 def _leave_with(run: Callable[[], None]) -> None:

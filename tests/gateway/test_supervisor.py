@@ -1,0 +1,81 @@
+"""The gateway's supervisor: signals that come at any moment end the child, and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from containers.docker_api.image_build import GATEWAY
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+
+START = "import sys; from gateway.serving.supervisor import supervise; "
+CALM = START + "import signal; sys.exit(supervise(lambda: (print('up', flush=True), signal.pause())))"
+RESTLESS = START + "import os; sys.exit(supervise(lambda: os.kill(os.getpid(), 9)))"
+SIGNALLED_BEFORE = (
+    START + "import os, signal; from gateway.serving import supervisor\n"
+    "supervisor.gc.freeze = lambda: os.kill(os.getpid(), signal.SIGTERM)\n"
+    "sys.exit(supervise(lambda: signal.pause()))"
+)
+
+
+def start(program: str) -> subprocess.Popen[str]:
+    """In a process group of its own, so that a signal to a whole group would not end the tests."""
+    environment = os.environ | {"PYTHONPATH": str(GATEWAY.folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def result(process: subprocess.Popen[str]) -> int:
+    try:
+        return process.wait(20)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_end_it_ends_the_child_and_then_the_parent(number: signal.Signals) -> None:
+    process = start(CALM)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(number)
+    assert result(process) == 128 + number
+
+
+def test_one_that_comes_before_there_is_a_child_is_not_lost_and_meets_no_other_process() -> None:
+    assert result(start(SIGNALLED_BEFORE)) == 128 + signal.SIGTERM
+
+
+def test_a_child_that_is_stopped_for_a_while_has_not_ended() -> None:
+    process = start(CALM)
+    assert process.stdout is not None
+    process.stdout.readline()
+    child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+    os.kill(child, signal.SIGSTOP)
+    os.kill(child, signal.SIGCONT)
+    time.sleep(0.1)
+    assert process.poll() is None
+    os.kill(child, signal.SIGKILL)
+    assert process.stdout.readline() == "up\n"  # another one
+    process.send_signal(signal.SIGTERM)
+    assert result(process) == 128 + signal.SIGTERM
+
+
+def test_what_kills_every_child_ends_it() -> None:
+    process = start(RESTLESS)
+    wait_until(lambda: process.poll() is not None)
+    assert result(process) == 128 + signal.SIGKILL
