@@ -1,27 +1,23 @@
 """The containers of the gateway on Docker, of which there are two while one takes the place of another."""
 
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from django.conf import settings
 
 from containers.agent_contract import SECRETS_PATH
+from containers.call_limits import seconds_left
 from containers.docker.gateway.payload import (
     KEY_FILE,
     LABEL,
-    MADE_LABEL,
     STOP_TIMEOUT,
-    TURNS_LABEL,
     USER,
-    WAY_LABEL,
     Plan,
-    Way,
     container_name_for,
     gateway_payload,
 )
+from containers.docker.gateway.rows import Row, read_row
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, understand_answer
@@ -36,7 +32,7 @@ from containers.errors import (
 )
 from containers.gateway.protocol import GatewayClient
 from containers.hardening import secrets_volume
-from containers.identity import exit_network_name, gateway_network_name, is_our_helper
+from containers.identity import gateway_network_name, is_our_helper
 
 ANSWERS_WITHIN = 20.0
 """Seconds that a gateway may take to start."""
@@ -45,38 +41,6 @@ LOOK = 2.0
 """Seconds for the engine to say whether it runs."""
 
 _ASK_EVERY = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A container of the gateway."""
-
-    container_id: str
-    name: str
-    state: str
-    made: str
-    way: Way
-    takes_turns: bool
-    networks: frozenset[str]
-
-    @property
-    def is_running(self) -> bool:
-        return self.state == "running"
-
-    @property
-    def is_restarting(self) -> bool:
-        return self.state == "restarting"
-
-    @property
-    def is_at_work(self) -> bool:
-        return self.is_running and self.is_on_its_networks
-
-    def is_as_wanted(self, made: str) -> bool:
-        return self.is_at_work and self.made == made
-
-    @property
-    def is_on_its_networks(self) -> bool:
-        return {exit_network_name(), gateway_network_name()} <= self.networks
 
 
 class GatewayContainers:
@@ -91,7 +55,7 @@ class GatewayContainers:
         filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
             found = [
-                _read_row(row)
+                read_row(row)
                 for row in client.containers(all=True, filters=filters)
                 if is_our_helper(row["Labels"] or {}, LABEL)
             ]
@@ -166,14 +130,20 @@ class GatewayContainers:
             client.stop(container, timeout=STOP_TIMEOUT)
 
     def wait_for(self, container: str, *, is_at_work: bool = True) -> None:
-        """Until it answers, and is at work where that is asked. Raises `GatewaySilentError` where it does not."""
-        until = time.monotonic() + ANSWERS_WITHIN
+        """Until it answers, and is at work where that is asked.
+
+        Raises `GatewaySilentError` where it does not, and `EngineUnavailableError` where the caller has not that long.
+        """
+        left = seconds_left()
+        until = time.monotonic() + (ANSWERS_WITHIN if left is None else min(ANSWERS_WITHIN, left))
         while time.monotonic() < until:
             with suppress(EngineError):
                 client = GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic())
                 if client.is_ready() or not is_at_work:
                     return
             time.sleep(_ASK_EVERY)
+        if left is not None and left < ANSWERS_WITHIN:
+            raise EngineUnavailableError("The gateway was started and has not answered yet.")
         raise GatewaySilentError("The gateway was started and does not answer. Its container's log says why.")
 
     def discard(self, row: Row) -> None:
@@ -186,15 +156,3 @@ class GatewayContainers:
         with suppress(MissingError, ConflictError), self._connection.call() as client, understand_answer():
             if is_our_helper(client.inspect_volume(volume)["Labels"] or {}, LABEL):
                 client.remove_volume(volume)
-
-
-def _read_row(row: Mapping[str, Any]) -> Row:
-    return Row(
-        container_id=str(row["Id"]),
-        name=str(row["Names"][0]).removeprefix("/"),
-        state=str(row["State"]),
-        made=str(row["Labels"].get(MADE_LABEL, "")),
-        way=Way(row["Labels"].get(WAY_LABEL, Way.PASSAGE)),
-        takes_turns=TURNS_LABEL in row["Labels"],
-        networks=frozenset(row["NetworkSettings"]["Networks"]),
-    )

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from containers.call_limits import time_limit
-from containers.docker.gateway.containers import GatewayContainers, Row
+from containers.call_limits import seconds_left, time_limit
+from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.networks import ensure_agents_network, remove_networks
 from containers.docker.gateway.payload import Plan, Way, make_plan
-from containers.docker.gateway.replacement import OF_OTHERS, put_in_place
+from containers.docker.gateway.replacement import OF_OTHERS, TAKES_UP_TO, put_in_place
+from containers.docker.gateway.rows import Row
 from containers.docker.observations import read_details
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
@@ -29,7 +30,7 @@ from containers.hardening import data_volume
 from containers.identity import gateway_name
 from containers.vocabulary import Observation
 
-ENSURE_LIMIT = 60.0
+ENSURE_LIMIT = 90.0
 """Seconds for making or replacing it."""
 
 TRY_AGAIN_AFTER = 300.0
@@ -72,9 +73,11 @@ class Gateway:
             except OF_OTHERS:
                 time.sleep(pause)
         time.sleep(last)
-        return self._try_to_ensure(spec, network, way)
+        return self._try_to_ensure(spec, network, way, is_last=True)
 
-    def _try_to_ensure(self, spec: GatewaySpec, network: AgentsNetwork, way: Way) -> tuple[Way, str]:
+    def _try_to_ensure(
+        self, spec: GatewaySpec, network: AgentsNetwork, way: Way, *, is_last: bool = False
+    ) -> tuple[Way, str]:
         """Which way agents come to it, and what is wrong where the one before it goes on in its place."""
         rows = self._containers.list()
         way = rows[0].way if rows else way
@@ -89,15 +92,18 @@ class Gateway:
         plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
         if len(rows) == 1 and rows[0].is_as_wanted(plan.made):
             return way, ""
-        return way, self._try_to_replace(plan, rows)
+        return way, self._try_to_replace(plan, rows, is_last=is_last)
 
-    def _try_to_replace(self, plan: Plan, rows: list[Row]) -> str:
+    def _try_to_replace(self, plan: Plan, rows: list[Row], *, is_last: bool) -> str:
         """What is wrong where the one before it has to go on. Raises `EngineError` where there is none."""
         failed = self._failed.get(plan.made)
         if failed and time.monotonic() < failed[0] and _is_another_at_work(rows, plan):
             return failed[1]
+        left = seconds_left()
+        if left is not None and left < TAKES_UP_TO and _is_another_at_work(rows, plan):
+            return ""  # it goes on until the watcher comes, which has the time to undo what does not succeed
         try:
-            put_in_place(self._connection, self._containers, plan)
+            put_in_place(self._connection, self._containers, plan, is_last=is_last)
         except OF_OTHERS:
             raise
         except EngineRefusedError as error:
@@ -128,17 +134,18 @@ class Gateway:
 
     def _find(self) -> str:
         """The id of the container that runs. Raises `EngineUnavailableError` where there is none."""
-        self._known_id = next((row.container_id for row in self._containers.list() if row.is_running), "")
-        if not self._known_id:
+        found = next((row.container_id for row in self._containers.list() if row.is_running), "")
+        self._known_id = found  # which another thread may change at any time
+        if not found:
             raise EngineUnavailableError(NOT_THERE)
-        return self._known_id
+        return found
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         """To the container that was there the last time, or else to the one that there is now."""
         until = time.monotonic() + within
-        if self._known_id:
+        if known := self._known_id:
             with suppress(MissingError, ConflictError):
-                return self._lines.exchange(self._known_id, line, until=until)
+                return self._lines.exchange(known, line, until=until)
         container = self._find()
         try:
             return self._lines.exchange(container, line, until=until)
