@@ -129,7 +129,9 @@ CORS_ALLOWED_ORIGINS = env.origins("BERTH_CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/"
 CORS_ALLOW_CREDENTIALS = False
 CORS_ALLOW_METHODS = ["GET", "POST", "PATCH", "DELETE"]
-CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
+CORS_ALLOW_HEADERS = [
+    "authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id", "x-request-id"
+]  # fmt: skip
 CORS_EXPOSE_HEADERS = [
     "ETag", "Idempotent-Replayed", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-ID"
 ]  # fmt: skip

@@ -42,7 +42,9 @@ def test_a_preflight_is_answered_without_a_token(client: Client) -> None:
     answer = client.options("/api/projects/x", headers={"origin": NAMED, **ASKED})
     assert (answer.status_code, answer[TOLD]) == (200, NAMED)
     assert "PATCH" in answer["Access-Control-Allow-Methods"]
-    assert {"authorization", "idempotency-key"} <= set(answer["Access-Control-Allow-Headers"].split(", "))
+    assert {"authorization", "idempotency-key", "last-event-id"} <= set(
+        answer["Access-Control-Allow-Headers"].split(", ")
+    )
 
 
 @pytest.mark.usefixtures("_named")
