@@ -5,6 +5,7 @@ encrypted into one block. It is a UUID like all ids, and stays the same as long 
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -25,7 +26,8 @@ MOST = 200
 """Events of a page, and of an answer that no page was asked of."""
 
 _BLOCK, _NUMBER = 16, 8
-_WRONG = "Take the cursor from the Link header of the page before, or from the id of an event."
+_NONE = "There is no such event. Begin again without a cursor."
+"""Also of an event of somebody else."""
 
 
 def show_id(number_of_event: int) -> UUID:
@@ -39,11 +41,11 @@ def read_event_id(text: str) -> int:
     try:
         shown = UUID(text)
     except ValueError:
-        raise ParameterError(_WRONG) from None
+        raise ParameterError(_NONE) from None
     decryptor = _cipher(settings.SECRET_KEY).decryptor()
     block = decryptor.update(shown.bytes) + decryptor.finalize()
     if any(block[:-_NUMBER]) or block[-_NUMBER] > 0x7F or str(shown) != text.lower():
-        raise ParameterError(_WRONG)
+        raise ParameterError(_NONE)
     return int.from_bytes(block[-_NUMBER:])
 
 
@@ -71,16 +73,21 @@ CURSOR: Parameter[int | None] = Parameter(
 SINCE = moment("since", description="Only events from then on: a time, or how long ago (`5m`, `2h`, `7d`).")
 
 
-def read_page(events: "QuerySet[Event]", *, limit: int, cursor: int | None) -> tuple[Sequence[Event], bool]:
+def read_page(
+    events: "QuerySet[Event]", *, limit: int, cursor: int | None, since: datetime | None = None
+) -> tuple[Sequence[Event], bool]:
     """The newest events, or those that are older than the one of the cursor; and whether there are more.
 
-    Raises the 400 that names the cursor where its event is none of these, or is not kept any more.
+    The event of the cursor may be older than `since`, which moves while somebody pages. Raises the 400 that names the
+    cursor where its event is none of these, or is not kept any more.
     """
     if cursor is not None:
         at = events.filter(pk=cursor).values_list("at", flat=True).first()
         if at is None:
-            refuse_parameter("cursor", "There is no such event any more. Begin again without a cursor.")
+            refuse_parameter("cursor", _NONE)
         events = events.filter(Q(at__lt=at) | Q(at=at, pk__lt=cursor))
+    if since is not None:
+        events = events.filter(at__gte=since)
     found = list(events.order_by("-at", "-pk")[: limit + 1])
     return found[:limit], len(found) > limit
 

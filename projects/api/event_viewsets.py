@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from accounts.api.openapi import problems
-from accounts.api.parameters import Parameter, describe
+from accounts.api.parameters import Parameter, ParameterError, describe
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
 from projects.api.event_pages import CURSOR, LIMIT, SINCE, link_to_next, read_event_id, read_page
@@ -16,11 +16,21 @@ from projects.api.report_serializers import OwnEventSerializer
 from projects.api.status_stream import tell_what_happens
 from projects.models import Event
 
+NO_SUCH_EVENT = "There is no such event. Follow without the header."
+
+
+def _read_last_event_id(text: str) -> int:
+    try:
+        return read_event_id(text)
+    except ParameterError:
+        raise ParameterError(NO_SUCH_EVENT) from None
+
+
 LAST_EVENT_ID: Parameter[int | None] = Parameter(
     name="Last-Event-ID",
     schema={"type": "string", "format": "uuid"},
     location=OpenApiParameter.HEADER,
-    read=read_event_id,
+    read=_read_last_event_id,
     default=None,
     description="With `follow=true`: the id of the last event that you have. Those after it come first.",
 )
@@ -57,9 +67,8 @@ class EventsView(RevalidatedView, ViewSet):
         if self.asked[FOLLOW]:
             return self._follow(request)
         events = Event.objects.filter(owner_id=request.user.pk)
-        if since := self.asked[SINCE]:
-            events = events.filter(at__gte=since)
-        page, more = read_page(events, limit=self.asked[LIMIT], cursor=self.asked[CURSOR])
+        asked = {"limit": self.asked[LIMIT], "cursor": self.asked[CURSOR], "since": self.asked[SINCE]}
+        page, more = read_page(events, **asked)
         headers = link_to_next(request, page, more=more)
         return Response(OwnEventSerializer(page, many=True).data, headers=headers)
 
@@ -70,7 +79,7 @@ class EventsView(RevalidatedView, ViewSet):
         if number is not None:
             after = Event.objects.filter(owner_id=request.user.pk, pk=number).first()
             if after is None:
-                refuse_parameter("Last-Event-ID", "There is no such event any more. Follow without the header.")
+                refuse_parameter("Last-Event-ID", NO_SUCH_EVENT)
         blocks = tell_what_happens(request.user, after=after)
         return send_stream(EventStream(request.user, blocks, revalidation=self.revalidation, write=_write))
 

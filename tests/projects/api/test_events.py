@@ -65,6 +65,22 @@ def test_only_events_since_a_time_are_told(api: APIClient, events: list[Event]) 
     assert len(api.get("/api/events?since=1w&limit=3").json()) == 3
 
 
+def test_the_cursor_may_be_older_than_the_time_asked_for(api: APIClient, events: list[Event]) -> None:
+    """Between two pages of `?since=7d` the time moves on."""
+    assert api.get(f"/api/events?since=150s&cursor={show_id(events[10].pk)}").json() == []
+    assert len(api.get(f"/api/events?since=150s&cursor={show_id(events[0].pk)}").json()) == 5
+
+
+def test_no_id_at_all_and_one_of_somebody_else_are_told_alike(bobs_api: APIClient, events: list[Event]) -> None:
+    for path, name in (("/api/events?cursor=", ""), ("/api/events?follow=true", "last-event-id")):
+        told = set()
+        for text in (str(show_id(events[0].pk)), str(uuid4()), "x"):
+            answer = bobs_api.get(path, headers={name: text}) if name else bobs_api.get(path + text)
+            assert answer.status_code == 400
+            told.add(answer.json()["errors"][0]["detail"])
+        assert len(told) == 1, told
+
+
 def test_an_event_says_which_project_it_was(api: APIClient, project: Project, events: list[Event]) -> None:
     one = api.get("/api/events?limit=1").json()[0]
     assert list(one) == ["id", "project", "at", "actor", "source", "address", "action", "outcome", "detail"]
