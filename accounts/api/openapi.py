@@ -95,8 +95,10 @@ def complete_problems(result: dict[str, Any], generator: Any, request: Any, publ
         if tokens := operation.get("security", []):
             statuses |= {429} if {} in tokens else {401, 429}
         statuses |= {503}  # every view asks the database
+        if operation["operationId"] != "session":  # which alone ignores a parameter that it does not have
+            statuses |= {400}
         if "requestBody" in operation:
-            statuses |= {400, 413, 415}
+            statuses |= {413, 415}
         for status in statuses:
             operation["responses"].setdefault(str(status), _PROBLEM | {"description": _DESCRIPTIONS[status]})
         operation["responses"] = dict(sorted(operation["responses"].items()))

@@ -140,13 +140,14 @@ IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
     location=OpenApiParameter.HEADER,
     read=_read_idempotency_key,
     default=None,
-    description="A retry with the same key and body gets the first answer, with the status of now and the header "
-    "`Idempotent-Replayed: true`, for 24 hours.",
+    description="A retry with the same key and body gets the first answer, with the status of now, its reason "
+    "and the header `Idempotent-Replayed: true`, for 24 hours.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotent-Replayed",
     {"type": "string", "enum": ["true"]},
     OpenApiParameter.HEADER,
-    response=[201],
-    description="This is the answer to an earlier request with the same Idempotency-Key, with the status of now.",
+    response=[200, 201],
+    description="This is the answer to an earlier request with the same Idempotency-Key, with the status of now "
+    "and its reason.",
 )

@@ -182,13 +182,13 @@ class ProjectViewSet(OwnProjectsViewSet):
         return Response(show_detail(self.settle(project, wait) if wait else snapshot))
 
     def _now(self, project_id: UUID, wait: int) -> dict[str, Any]:
-        """What an answer of before has to say anew: the status, and a link that pairs its owner, which is not kept."""
+        """What an answer of before has to say anew: the status, and why, and a link to pair, which was not kept."""
         project = self.get_queryset().filter(id=project_id).first()
         if project is None:
-            return {"status": Status.DELETING}  # and this very moment gone
+            return {"status": Status.DELETING, "status_reason": None}  # and this very moment gone
         refresh([project])
-        snapshot = self.settle(project, wait)
-        return {"status": snapshot.status, "bot": snapshot.project.bot}
+        told = show_detail(self.settle(project, wait))
+        return {name: told[name] for name in ("status", "status_reason", "bot")}
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """The caller's projects, or those of the page that the request asks for, and the headers of that page."""

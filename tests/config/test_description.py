@@ -57,6 +57,21 @@ def test_the_names_of_operations_are_unique() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_all_but_the_session_may_refuse_a_parameter() -> None:
+    refusing = {operation["operationId"]: "400" in operation["responses"] for _, _, operation in operations()}
+    assert [name for name, refuses in refusing.items() if not refuses] == ["session", "check_health", "check_readiness"]
+
+
+def test_a_replay_is_marked_in_every_answer_that_may_be_one() -> None:
+    marked = {
+        (operation["operationId"], status)
+        for _, _, operation in operations()
+        for status, answer in operation["responses"].items()
+        if "Idempotent-Replayed" in answer.get("headers", {})
+    }
+    assert marked == {("create_project", "201"), ("control_projects", "200")}
+
+
 @pytest.mark.django_db
 def test_the_health_checks_answer_as_described(client: Client, engine: MemoryEngine) -> None:
     for path, silent in (("/healthz", False), ("/readyz", False), ("/readyz", True)):

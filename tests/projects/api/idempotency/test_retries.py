@@ -10,6 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
+from containers.errors import EngineRefusedError
 from containers.identity import container_name
 from projects.api.idempotency import answer_once
 from projects.models import Event, IdempotencyRecord, Project
@@ -43,6 +44,19 @@ def test_a_retry_gets_the_first_answer_with_the_status_of_now(
     assert second["Content-Type"] == first["Content-Type"]
     assert (len(engine.containers), Project.objects.count(), deploys(engine)) == (1, 1, 1)
     assert Event.objects.filter(action="deploy").count() == 1
+
+
+def test_a_retry_tells_why_the_status_is_that_of_now(
+    create: Callable[..., Any], api: APIClient, engine: MemoryEngine
+) -> None:
+    first = create()
+    assert first.json()["status_reason"] is None
+    assert api.post(f"{first['Location']}/control", {"action": "stop"}).status_code == 200
+    engine.fail("deploy.start", EngineRefusedError("The disk is full."))
+    assert api.post(f"{first['Location']}/control", {"action": "start"}).status_code == 502
+    again, now = create().json(), api.get(first["Location"]).json()
+    assert (again["status"], again["status_reason"]) == ("failed", now["status_reason"])
+    assert again["status_reason"]["code"] == "engine_refused"
 
 
 def test_the_order_of_the_fields_is_no_difference(
