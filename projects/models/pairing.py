@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.db.models.expressions import Combinable
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
@@ -60,7 +61,7 @@ class PairsPeople(models.Model):
         """Whether its container was made before there was a secret."""
         return self.generation < self.pairing_from
 
-    def encrypt_pairing_secret(self, *, in_force_from: int) -> dict[str, Any]:
+    def encrypt_pairing_secret(self, *, in_force_from: int | Combinable) -> dict[str, Any]:
         """The columns to write for a new secret, which voids all codes."""
         ciphertext = encrypt_secret(project_id=self.pk, field=PAIRING_SECRET, value=secrets.token_urlsafe(32))
         return {"pairing_secret_ciphertext": ciphertext, "pairing_from": in_force_from, "agent_paired": None}

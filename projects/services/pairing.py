@@ -65,10 +65,13 @@ def make_pairing_link(*, project: Project, mode: PairingMode, actor: Actor) -> P
 
 
 def _take_number(project: Project) -> None:
-    """Makes a secret where there is none, in a statement that leaves alone one that was made since."""
+    """Makes a secret where there is none, in a statement that leaves alone one that was made since.
+
+    An operation that has begun since the project was read makes its container without it: the statement itself looks.
+    """
     rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
     if not project.pairs:
-        new = project.encrypt_pairing_secret(in_force_from=project.generation + 1)
+        new = project.encrypt_pairing_secret(in_force_from=F("generation") + 1)
         rows.filter(pairing_secret_ciphertext="").update(**new)
     if not rows.update(pairing_number=F("pairing_number") + 1):
         project.refresh_from_db()
