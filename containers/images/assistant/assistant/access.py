@@ -51,7 +51,8 @@ class Access:
             return None
         if not is_private:
             self._people.void(code)
-            return Text.CODE_IN_GROUP
+            shown = f"group {code.kind}{code.number}"
+            return Text.CODE_IN_GROUP if self._people.may_turn_away(shown) else None
         came = self._people.pair(code, user.id)
         if came in (Pairing.FIRST, Pairing.DONE):
             logger.info("somebody has paired; that makes %d", self._people.count())

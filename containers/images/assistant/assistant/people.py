@@ -78,7 +78,7 @@ class People:
         return code.kind is not PairingKind.OWNER or self.count() == 0
 
     def _use(self, code: PairingCode) -> None:
-        """For good: the owner's code of one number is signed anew each day."""
+        """For good."""
         self._db.execute("INSERT OR IGNORE INTO used_code VALUES (?)", (_name(code),))
 
     def _void_below(self, number: int) -> None:
@@ -87,4 +87,6 @@ class People:
 
 
 def _name(code: PairingCode) -> str:
-    return f"{code.kind}{code.number}"
+    """The owner's code keeps its number from day to day. Each counts by itself, and only while nobody is paired."""
+    name = f"{code.kind}{code.number}"
+    return f"{name}-{code.expires}" if code.kind is PairingKind.OWNER else name
