@@ -1,6 +1,7 @@
 """The commands, all but /stop, which ends others' work."""
 
 import logging
+import sqlite3
 
 from telegram import Bot, BotCommand
 from telegram.error import TelegramError
@@ -39,7 +40,12 @@ class Commands:
         return command == "reset"
 
     async def run(self, incoming: Incoming) -> None:
-        await send_text(self._bot, incoming.place, self._answer(incoming), reply_to=incoming.reply_to)
+        try:
+            text = self._answer(incoming)
+        except sqlite3.Error:
+            logger.exception("a command could not be obeyed")
+            text = say(Text.BROKEN, incoming.language)
+        await send_text(self._bot, incoming.place, text, reply_to=incoming.reply_to)
 
     def _answer(self, incoming: Incoming) -> str:
         user, chat = incoming.user, incoming.place.chat

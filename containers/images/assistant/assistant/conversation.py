@@ -45,14 +45,17 @@ class Conversation:
             logger.exception("a message could not be looked at")
 
     async def close(self, patience: float) -> None:
-        """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats."""
+        """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats.
+
+        What else is being said is waited for as well: Telegram does not send again what it answers.
+        """
         late = await self._turns.finish(patience)
         farewells = [
             asyncio.create_task(send_text(self._bot, place, say(Text.INTERRUPTED, self._languages.get(place))))
             for place in late
         ]
-        if farewells:
-            await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
+        if words := {*farewells, *self._small}:
+            await asyncio.wait(words, timeout=FAREWELL_SECONDS)
 
     def _take(self, incoming: Incoming) -> None:
         code = self._access.read_code(incoming.argument) if incoming.command == "start" else None

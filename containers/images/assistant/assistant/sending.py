@@ -62,8 +62,7 @@ async def typing(bot: Bot, place: Place) -> AsyncIterator[None]:
         yield
     finally:
         shown.cancel()
-        with suppress(asyncio.CancelledError):
-            await shown
+        await asyncio.wait({shown})  # and lets a cancellation of the block itself through
 
 
 async def _type(bot: Bot, place: Place) -> None:

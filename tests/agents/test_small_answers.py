@@ -1,0 +1,89 @@
+"""What the agent says beside its answers: that nothing of it is lost, or swallows what the user wants."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from telegram import Chat, Message, Update, User
+
+pytestmark = pytest.mark.one_database
+OLGA, ME = User(7, "Olga", is_bot=False), User(1, "Agent", is_bot=True, username="canary_bot")
+SECONDS = 5.0
+
+
+class SlowBot:
+    """Telegram takes a moment for each message."""
+
+    bot = ME
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    async def send_message(self, chat: int, text: str, **extra: object) -> None:
+        await asyncio.sleep(0.05)
+        self.said.append(text)
+
+
+def update_of(text: str) -> Update:
+    return Update(1, Message(1, datetime.now(UTC), Chat(7, "private"), from_user=OLGA, text=text))
+
+
+class BrokenMemory:
+    def forget(self, place: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+
+def talk(bot: Any) -> Any:
+    """A conversation to which everybody is admitted."""
+    from assistant.commands import Commands
+    from assistant.conversation import Conversation
+
+    access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
+    config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace()
+    parts: list[Any] = [config, memory, nothing]
+    return Conversation(bot, access, Commands(bot, *parts), parts[-1])
+
+
+@pytest.mark.parametrize(("text", "answer"), [("/whoami", "7"), ("/stop", "not answering"), ("/reset", "went wrong")])
+def test_what_was_taken_before_the_end_is_still_answered(text: str, answer: str) -> None:
+    bot = SlowBot()
+
+    async def end() -> None:
+        conversation = talk(bot)
+        conversation.take(update_of(text))
+        await conversation.close(1.0)
+
+    asyncio.run(end())
+    [said] = bot.said
+    assert answer in said
+
+
+def test_a_cancellation_while_typing_ends_is_not_swallowed() -> None:
+    from assistant.memory import Place
+    from assistant.sending import typing
+
+    async def cancel_late() -> bool:
+        is_ending = asyncio.Event()
+
+        async def send_chat_action(*facts: object, **extra: object) -> None:
+            try:
+                await asyncio.sleep(SECONDS)
+            finally:
+                is_ending.set()
+                await asyncio.sleep(0.05)
+
+        async def show() -> None:
+            bot: Any = SimpleNamespace(send_chat_action=send_chat_action)
+            async with typing(bot, Place(1)):
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(show())
+        await is_ending.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        return task.cancelled()
+
+    assert asyncio.run(cancel_late())
