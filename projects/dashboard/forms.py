@@ -25,6 +25,7 @@ SENTENCES_FOR_FORMS = {
 """Used in place of the errors' own sentences, which are about a header of the API."""
 
 COPY, LONGEST_NAME = " copy", 64
+NOT_COPIED = "What the original has here is not copied: this field cannot hold it."
 
 
 OTHER_TYPE = "You have chosen another type. The form shows its settings now: look at them, then deploy."
@@ -77,7 +78,17 @@ class NewProjectForm(ProjectForm):
                 del self.fields[field]
             self.asked_type = original.agent_type
             self.initial = {**self.initial, "type": original.agent_type_id, "shown_type": original.agent_type_id}
-            self.ask_settings(original.agent_type, original.settings)
+            self.ask_settings(original.agent_type, {})
+            self._copy_settings(original.settings)
+
+    def _copy_settings(self, stored: Mapping[str, Any]) -> None:
+        """But for what needs another field than one that the form is read with when it is sent."""
+        for field, setting in self.settings.by_field.items():
+            value = stored.get(setting.name)
+            if setting.for_value(value).kind is setting.kind:
+                self.initial[field] = setting.show(value)
+            else:
+                self.fields[field].help_text = f"{NOT_COPIED} {self.fields[field].help_text}".strip()
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:

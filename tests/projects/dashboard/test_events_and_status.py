@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from projects.models import Actor, Event, Project
+from projects.models import Actor, AgentType, Event, Project
 from projects.rules.lifecycle import Action
 from projects.services import control_project
 from tests.fakes.engine import MemoryEngine
@@ -65,6 +65,21 @@ def test_status_and_next_step_are_one(dashboard: Client, project: Project) -> No
     assert "The agent is ready. Write to its bot." in text_of(dashboard.get(path_of(project)))
     press(dashboard, project, "stop")
     assert "settings are kept. Start it." in text_of(dashboard.get(path_of(project)))
+
+
+def test_a_duplicate_begins_with_nothing_that_would_be_read_as_something_else(
+    dashboard: Client, project: Project
+) -> None:
+    properties = {"rules": {"type": "array", "items": {"type": "string"}}, "tone": {"type": "string"}}
+    AgentType.objects.update(settings_schema={"type": "object", "properties": properties})
+    Project.objects.update(settings={"rules": ["one\ntwo", "three"], "tone": "kind"})
+    form = dashboard.get("/projects/new", {"from": str(project.pk)}).context["form"]
+    assert (form["rules"].value(), form["tone"].value()) == ("", "kind")
+    assert "not copied" in form["rules"].help_text
+    assert "not copied" not in form["tone"].help_text
+    Project.objects.update(settings={"rules": ["one", "two"]})
+    form = dashboard.get("/projects/new", {"from": str(project.pk)}).context["form"]
+    assert form["rules"].value() == "one\ntwo"
 
 
 def test_a_duplicate_begins_with_all_but_the_credentials(dashboard: Client, project: Project, bob: Any) -> None:
