@@ -24,6 +24,10 @@ def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
         assert (action, outcome) in _OF, (action, outcome)
 
 
+def test_a_link_to_pair_is_told_with_what_it_does() -> None:
+    assert tell_event("pairing", "done", "replace") == "A link to pair with it was made: replace"
+
+
 def test_every_remedy_and_permission_has_its_sentence() -> None:
     assert {("egress", egress.value) for egress in Egress} <= set(_OF)
     assert {(remedy.value, "done") for remedy in Remedy} <= set(_OF)
