@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from accounts.dashboard.still_signed_in import is_still_in
 from accounts.http import SignedInRequest
+from accounts.services import still_signed_in
 from accounts.throttling.rate_limits import count_again
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
@@ -55,13 +57,17 @@ class Result(NamedTuple):
 def act_on_each(request: SignedInRequest, batch: Batch) -> dict[str, Any]:
     """The results, and what is left to be done: `wait` are the seconds until it may go on.
 
-    Each project counts as one command of the user's minute; the request itself counts as the first.
+    Each project counts as one command of the user's minute; the request itself counts as the first. None is begun with
+    once the session has ended, which the middleware tells then.
     """
-    until = time.monotonic() + BATCH_SECONDS
+    began = time.monotonic()
     by, results, wait = actor(request), list[Result](), 0
     for number, project_id in enumerate(batch.ids):
         if number:
-            if time.monotonic() >= until:
+            took = time.monotonic() - began
+            if took >= BATCH_SECONDS or (
+                took >= still_signed_in.ASK_AGAIN_AFTER and not is_still_in(request, request.user)
+            ):
                 break
             state = count_again(request.META, user=request.user, scope="commands")
             if state is not None and not state.allowed:

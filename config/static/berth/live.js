@@ -1,5 +1,6 @@
 // Keeps the list of projects up to date: pauses in a hidden tab, says when it cannot, and leaves alone what is being
 // read. The element #live asks by itself, every few seconds and at the event `look` (htmx).
+// Loaded after elsewhere.js.
 "use strict";
 
 const stale = document.querySelector("[data-stale]");
@@ -8,11 +9,6 @@ const isLive = event => event.detail.elt?.id === "live";
 function reads(part) {
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
-}
-
-// A session that has ended answers with another page: that of signing in.
-function isElsewhere({ xhr, pathInfo }) {
-  return new URL(xhr.responseURL).pathname !== new URL(pathInfo.requestPath, location.href).pathname;
 }
 
 document.addEventListener("htmx:beforeRequest", event => {
@@ -24,13 +20,8 @@ document.addEventListener("visibilitychange", () => {
 });
 
 document.addEventListener("htmx:beforeSwap", event => {
-  const { elt, xhr } = event.detail;
-  if (isElsewhere(event.detail)) {
-    event.detail.shouldSwap = false;
-    if (!isLive(event)) location.assign(xhr.responseURL);
-  } else if (!document.contains(elt)) {
-    event.detail.shouldSwap = false; // asked by a list that another has taken the place of
-  }
+  // Asked by a list that another has taken the place of.
+  if (!document.contains(event.detail.elt)) event.detail.shouldSwap = false;
 });
 
 document.addEventListener("htmx:oobBeforeSwap", event => {

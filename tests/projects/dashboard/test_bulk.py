@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -100,6 +101,20 @@ def test_what_there_was_no_time_for_is_gone_on_with(
     assert part.content.lstrip().startswith(b"<li")
     assert b'<div id="rest" hx-swap-oob="true">' in part.content
     assert "Night watch : Stopped. 1 left." in text_of(part)
+
+
+def test_a_session_that_ends_meanwhile_commands_no_other(
+    dashboard: Client, three: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accounts.services.still_signed_in.ASK_AGAIN_AFTER", 0.0)
+    engine.slow("stop", lambda: Session.objects.all().delete())
+    answer = send(dashboard, "stop", three)
+    assert answer.headers["Location"] == "/sign-in?next=/projects/bulk"
+    assert Event.objects.filter(action="stop").count() == 1
+
+
+def test_a_page_of_signing_in_takes_no_place_of_a_result(dashboard: Client, three: list[Project]) -> None:
+    assert "/berth/elsewhere" in send(dashboard, "stop", three[:1]).content.decode()
 
 
 def test_each_project_counts_as_a_command_of_the_minute(

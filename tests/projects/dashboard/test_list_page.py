@@ -97,6 +97,7 @@ def test_a_list_of_two_hundred_is_small_costs_as_many_queries_as_one_of_one_and_
         for name in (
             "berth/berth.css",
             "htmx/htmx-2.0.11.min.js",
+            "berth/elsewhere.js",
             "berth/live.js",
             "berth/times.js",
             "berth/pick.js",
