@@ -106,9 +106,8 @@ class NewProjectForm(ProjectForm):
         fields: tuple[str, ...] = ("type", "plan")
         chosen = {name: self.cleaned_data[name] for name in fields if name in self.cleaned_data}
         name = {"name": self.cleaned_data.get("name", "")}
-        settings = merge_patch({}, self.settings_patch())
         confined = {"egress": Egress.GATEWAY} if self.cleaned_data.get("egress") == Egress.GATEWAY else {}
-        data = {**name, **chosen, **confined, **self.secrets_sent(), "settings": settings}
+        data = {**name, **chosen, **confined, **self.secrets_sent(), "settings": self.settings_patch()}
         return NewProjectSerializer(data=data, context={"owner": self.owner})
 
     def build(self, project_id: uuid.UUID) -> NewProject:
@@ -150,10 +149,12 @@ class ChangeProjectForm(ProjectForm):
     def agent_type(self) -> AgentType:
         return self.project.agent_type
 
-    @property
-    def stored_settings(self) -> Mapping[str, Any]:
-        settings: dict[str, Any] = self.project.settings
-        return settings
+    def settings_after(self, sent: dict[str, Any]) -> dict[str, Any]:
+        merged: dict[str, Any] = merge_patch(self.project.settings, sent)
+        return merged
+
+    def unread_settings(self) -> dict[str, str]:
+        return {**self.settings.unsaid(self.typed()), **super().unread_settings()}
 
     @sensitive_variables()
     def make_serializer(self) -> ProjectChangeSerializer:

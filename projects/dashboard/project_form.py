@@ -17,7 +17,6 @@ from projects.dashboard.form_fields import describe_row, secret_field, text_fiel
 from projects.dashboard.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, plans_offered_to
-from projects.rules.merge_patch import merge_patch
 from projects.rules.own_settings import OWN_SETTINGS
 from projects.rules.permissions import Egress
 
@@ -70,16 +69,20 @@ class ProjectForm(forms.Form):
     def agent_type(self) -> AgentType | None:
         raise NotImplementedError
 
-    @property
-    def stored_settings(self) -> Mapping[str, Any]:
-        return {}
+    def settings_after(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """All settings of the project, once it has what is sent."""
+        return sent
+
+    def unread_settings(self) -> dict[str, str]:
+        """By their fields, sentences about settings that cannot be sent."""
+        return self.settings.unread(self.typed())
 
     def make_serializer(self) -> ProjectFieldsSerializer:
         raise NotImplementedError
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
-        unread = self.settings.unread(self._typed())
+        unread = self.unread_settings()
         for name, fault in unread.items():
             self.add_error(name, fault)
         already = set(self.errors)
@@ -116,9 +119,9 @@ class ProjectForm(forms.Form):
 
     def settings_patch(self) -> dict[str, Any]:
         """What the form changes of the stored settings, as a merge patch."""
-        return self.settings.patch(self._typed())
+        return self.settings.patch(self.typed())
 
-    def _typed(self) -> dict[str, str]:
+    def typed(self) -> dict[str, str]:
         """What stands in the fields of settings that were sent."""
         return {name: str(self.data[name]) for name in self.settings.by_field if name in self.data}
 
@@ -132,7 +135,7 @@ class ProjectForm(forms.Form):
         if self.agent_type is None or patch is None:
             return {}
         try:
-            check_settings(self.agent_type, merge_patch(self.stored_settings, patch))
+            check_settings(self.agent_type, self.settings_after(patch))
         except ValidationError as error:
             return cast(dict[str, Any], error.detail)
         return {}

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from projects.rules.merge_patch import is_same_json, make_patch, merge_patch
 from projects.rules.schema_settings import settings_of
 from projects.rules.setting_kinds import Kind, Setting
 
@@ -20,6 +21,8 @@ NO_SETTINGS: Any = False
 
 LONGEST_SHOWN = 200
 """Characters of a default that a form names."""
+
+NULL_INSIDE = "A change cannot store null in an object. Leave that name out, or give it another value."
 
 PLAIN = {"autocomplete": "off"}
 ROWS = {"instructions": 5}
@@ -71,14 +74,24 @@ class SettingFields:
         for field, setting in self.by_field.items():
             if field not in typed:  # the form was drawn before the type had this setting
                 continue
-            shown = setting.show(self._stored.get(setting.name))
+            stored = self._stored.get(setting.name)
             try:
-                value, before = setting.read(typed[field]), setting.read(shown)
+                value, before = setting.read(typed[field]), setting.read(setting.show(stored))
             except ValueError:
                 continue
-            if value != before or type(value) is not type(before):
-                changes[setting.name] = value
+            if not is_same_json(value, before):
+                changes[setting.name] = make_patch(stored, value)
         return changes
+
+    def unsaid(self, typed: Mapping[str, str]) -> dict[str, str]:
+        """By their fields, a sentence about each value that no merge patch can make of the stored one."""
+        patch, found = self.patch(typed), {}
+        for field, setting in self.by_field.items():
+            if setting.name in patch:
+                after = merge_patch(self._stored, patch).get(setting.name)
+                if not is_same_json(after, setting.read(typed[field])):
+                    found[field] = NULL_INSIDE
+        return found
 
 
 def _make_field(setting: Setting) -> forms.CharField:

@@ -18,6 +18,22 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
+def make_patch(before: Any, after: Any) -> Any:
+    """What makes the one of the other, by `merge_patch`. No patch can put a null into an object."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return after
+    removed = {name: None for name in before if name not in after}
+    changed = {
+        name: make_patch(before.get(name), after[name]) for name in find_changed_names(before, after) if name in after
+    }
+    return removed | changed
+
+
+def is_same_json(one: Any, other: Any) -> bool:
+    """Other than in Python, true is not 1 in JSON."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 def find_changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The names of the settings that differ, sorted. Other than in Python, true is not 1 in JSON."""
     return sorted(name for name in {*before, *after} if _text(before, name) != _text(after, name))
