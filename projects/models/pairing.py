@@ -12,6 +12,7 @@ from accounts import clock
 from containers.agent_contract import PairingCode, PairingKind
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.rules.bot import Bot, describe_bot
+from projects.rules.schema_settings import defaults_of
 
 PAIRING_SECRET = "pairing_secret"  # noqa: S105 - the name of a field
 
@@ -37,6 +38,7 @@ class PairsPeople(models.Model):
 
     if TYPE_CHECKING:  # columns of the model
         settings: Any
+        agent_type: Any
         generation: int
         bot_id: int | None
         bot_username: str
@@ -54,7 +56,13 @@ class PairsPeople(models.Model):
         """Whether it answers nobody before somebody pairs with it, as far as is known."""
         if not self.pairs or self.needs_start_to_pair:
             return False
-        return not self.agent_paired and not self.settings.get("allowed_users")
+        return not self.agent_paired and not self._lists_users()
+
+    def _lists_users(self) -> bool:
+        """Whether its settings or its type's defaults say whom it answers."""
+        if "allowed_users" in self.settings:
+            return bool(self.settings["allowed_users"])
+        return bool(defaults_of(self.agent_type.settings_schema).get("allowed_users"))
 
     @property
     def needs_start_to_pair(self) -> bool:

@@ -8,8 +8,9 @@ from django.db import models
 from referencing.exceptions import Unresolvable
 
 from accounts.text import check_hides_nothing
+from projects.rules.own_settings import may_be_default
 from projects.rules.permissions import LIST_LENGTH
-from projects.rules.schema_settings import defaults_of
+from projects.rules.schema_settings import all_defaults_of
 from projects.rules.settings_validator import SettingsValidator
 from projects.rules.type_facts import SETTING, places_in, read_default_models, read_variables
 
@@ -83,7 +84,9 @@ class DescribesItself(models.Model):
         if known and (unknown := sorted(asked - known)):
             message = f"The schema has no setting {unknown[0]}. Known are: {', '.join(sorted(known))}."
             raise ValidationError({"variables": message})
-        for name, default in defaults_of(schema).items():
+        for name, default in all_defaults_of(schema).items():
+            if not may_be_default(name, default):
+                raise ValidationError({"settings_schema": f"Berth cannot use the default of {name}. Leave it out."})
             if _errors_of(schema, name, default):
                 raise ValidationError({"settings_schema": f"The default of {name} does not fit its own schema."})
 

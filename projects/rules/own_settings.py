@@ -32,6 +32,9 @@ OWN_SETTINGS: dict[str, Any] = {
 }
 """What these settings must be so that an agent can be given them. A type's own schema may ask for more."""
 
+UNUSED_DEFAULTS = frozenset({"provider"})
+"""Of these a schema's default would say what is not so: without one in the settings, the key tells the provider."""
+
 _validator = SettingsValidator(OWN_SETTINGS)
 
 
@@ -43,6 +46,11 @@ def check_own_settings(settings: Any) -> None:
     for error in _validator.iter_errors(settings):
         name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
         raise UnusableSettingsError(f"{name} does not fit, so no container can be made. Correct it, then start.")
+
+
+def may_be_default(name: str, value: Any) -> bool:
+    """Whether a schema may have this default. It may for all settings that are none of Berth's own."""
+    return name not in UNUSED_DEFAULTS and _validator.is_valid({name: value})
 
 
 def fits_schema(settings: Any, schema: Any) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from projects.rules.own_settings import OWN_SETTINGS
+from projects.rules.own_settings import OWN_SETTINGS, may_be_default
 from projects.rules.setting_kinds import Kind, Setting
 
 FIRST = ("instructions", "model", "allowed_users")
@@ -129,6 +129,11 @@ def _in_words(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def defaults_of(schema: Any) -> dict[str, Any]:
-    """What each setting is that nobody sets, where the schema says so."""
+def all_defaults_of(schema: Any) -> dict[str, Any]:
+    """Every default of the schema, by its setting."""
     return {each.name: each.default for each in settings_of(schema) if each.default is not None}
+
+
+def defaults_of(schema: Any) -> dict[str, Any]:
+    """What each setting is that nobody sets. A default that Berth cannot use counts for nothing."""
+    return {name: value for name, value in all_defaults_of(schema).items() if may_be_default(name, value)}

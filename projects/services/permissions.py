@@ -1,6 +1,5 @@
 """Where an agent may go and which models it may use: what owners ask for, and what staff decide."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +9,7 @@ from projects.errors import InvalidFieldError
 from projects.models import Actor, AgentType, Plan, Project
 from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.rules.permissions import Egress, models_in_force
+from projects.rules.schema_settings import defaults_of
 
 EVENT = "egress"
 """The action of the event where staff decide for a project. Its outcome is what they have decided."""
@@ -28,10 +28,13 @@ def check_egress(wanted: str | None, *, least: Egress) -> None:
         )
 
 
-def check_model(chosen: Mapping[str, Any], *, agent_type: AgentType, plan: Plan) -> None:
-    """Raises `InvalidFieldError` for a model that the project may not use. Without one the agent chooses."""
+def check_model(chosen: dict[str, Any], *, agent_type: AgentType, plan: Plan) -> None:
+    """Raises `InvalidFieldError` for a model that the project may not use. Without one the agent chooses.
+
+    What the type's schema has as its default counts as chosen where nothing else is.
+    """
     allowed = models_in_force((agent_type.allowed_models, plan.allowed_models))
-    model = chosen.get("model")
+    model = (defaults_of(agent_type.settings_schema) | chosen).get("model")
     if allowed is None or not model or model in allowed:
         return
     names = sorted(allowed)
