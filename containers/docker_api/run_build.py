@@ -9,6 +9,7 @@ from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import (
+    AGENT_BASE,
     CONTEXT_LABEL,
     PROGRESS_SIZE,
     TAG_LENGTH,
@@ -64,11 +65,11 @@ def build_image(connection: Connection, context: BuildContext, of: Ingredients) 
     if context.tagged_by_content:
         with connection.call() as client:
             client.tag(context.image, context.repository, of.labels[CONTEXT_LABEL][:TAG_LENGTH])
-    if replaced:
-        _remove_replaced(connection, replaced["Id"], context.image)
+    if replaced and context.image != AGENT_BASE.image:  # other images may be about to begin with that one
+        remove_replaced(connection, replaced["Id"], context.image)
 
 
-def _remove_replaced(connection: Connection, image_id: str, image: str) -> None:
+def remove_replaced(connection: Connection, image_id: str, image: str) -> None:
     """Removes the image that has lost its name to a new one, unless containers still use it.
 
     A busy engine takes its time to remove one. An image that stays is no reason to call the build a failure.

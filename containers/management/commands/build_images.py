@@ -26,7 +26,7 @@ from containers.docker_api.image_build import (
     is_current,
 )
 from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
-from containers.docker_api.run_build import Ingredients, build_image
+from containers.docker_api.run_build import Ingredients, build_image, remove_replaced
 from containers.docker_api.wheelhouse import find_wheels
 from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
@@ -59,6 +59,7 @@ class Command(BaseCommand):
         self._found_base: PinnedBase | None = None
         self._printing = Lock()
         self._wheels: tuple[Path, ...] = ()
+        self._former_bases: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
@@ -144,9 +145,13 @@ class Command(BaseCommand):
         with ThreadPoolExecutor(max(1, min(len(wanted), AT_ONCE))) as threads:
             for done in [threads.submit(self._build, connection, build) for build in wanted]:
                 done.result()
+        while self._former_bases:
+            remove_replaced(connection, self._former_bases.pop(), AGENT_BASE.image)
 
     def _build(self, connection: Connection, build: _Build) -> None:
         context = build.context
+        if context.image == AGENT_BASE.image and (former := inspect_image(connection, context.image)):
+            self._former_bases.append(str(former["Id"]))
         self._run(context.type, build_image(connection, context, build.of))
         self._tell(f"{context.image} is built.")
 
