@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from containers.engine_images import ImageFacts
-from containers.errors import EngineError
+from containers.errors import EngineError, EngineRefusedError
 from containers.get_engine import get_engine
 from projects.models import AgentType
 
@@ -21,14 +21,19 @@ def describe_base(*, image: str) -> str:
 
 
 def note_images() -> None:
-    """Writes down what the engine has under the name of each type's image. Raises `EngineError`.
+    """Writes down what the engine has under the name of each type's image: nothing, where it refuses the name.
+
+    Raises other `EngineError`s.
 
     For answers that tell of all types and may not wait for an engine. Each of them is as old as the last look, which
     the watcher takes once a minute, and the admin after a change.
     """
     engine = get_engine()
     for row in AgentType.objects.only("slug", "image", "image_id", "capabilities"):
-        note_image(row, engine.describe_image(row.image))
+        found = None
+        with suppress(EngineRefusedError):
+            found = engine.describe_image(row.image)
+        note_image(row, found)
 
 
 def note_image_now(row: AgentType) -> None:

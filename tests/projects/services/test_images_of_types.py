@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.docker.images import read_capabilities
 from containers.engine_images import Capability, ImageFacts
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import AgentType
 from projects.services.base_images import note_image, note_images
 from tests.clients import browser_of
@@ -37,6 +37,20 @@ def test_the_catalogue_tells_what_the_image_declares_as_of_the_last_look(api: AP
     note_images()
     assert told(api) == []
     assert AgentType.objects.get().image_id == ""
+
+
+def test_a_name_that_the_engine_refuses_is_nothing_and_the_others_are_noted(engine: MemoryEngine, db: None) -> None:
+    before = AgentType.objects.get()
+    before.pk, before.image, before.is_default = "second", "berth/second:latest", False
+    before.save(force_insert=True)
+    for name in (IMAGE, before.image):
+        engine.images.add(name)
+        engine.described[name] = ImageFacts(image_id=f"sha256:{name}", capabilities=())
+    engine.fail("describe_image", EngineRefusedError("That is no name of an image."))
+    note_images()
+    ids = set(AgentType.objects.values_list("image_id", flat=True))
+    assert len(ids) == 2
+    assert "" in ids
 
 
 def test_a_look_at_the_former_image_is_not_written_to_the_new_one(engine: MemoryEngine, db: None) -> None:
