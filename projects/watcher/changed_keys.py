@@ -4,32 +4,32 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db.utils import Error as DatabaseError
-
-from containers.errors import EngineError
-
 
 class ChangedKeys:
     """Filled by any thread, and emptied by the watcher's own. `wake` is set where there may be some."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
+        self._lock = threading.Lock()
         self.wake = threading.Event()
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def add(self, *keys: str) -> None:
-        self._keys.update(keys)
+        with self._lock:
+            self._keys.update(keys)
         if keys:
             self.wake.set()
 
     @contextmanager
     def taking(self) -> Iterator[set[str]]:
         """All of them. They are kept for later where the look fails."""
-        keys, self._keys = self._keys, set()
+        with self._lock:
+            keys, self._keys = self._keys, set()
         try:
             yield keys
-        except (EngineError, DatabaseError):
-            self._keys |= keys
+        except BaseException:
+            with self._lock:
+                self._keys |= keys
             raise

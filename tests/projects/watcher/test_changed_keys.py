@@ -1,0 +1,40 @@
+"""No key is lost between the threads that add some and the watcher, which takes them."""
+
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+import pytest
+
+from projects.watcher.changed_keys import ChangedKeys
+
+pytestmark = pytest.mark.one_database
+
+
+def take(changed: ChangedKeys) -> set[str]:
+    with changed.taking() as keys:
+        return set(keys)
+
+
+def test_one_that_is_added_while_others_are_taken_is_not_lost() -> None:
+    changed, taken = ChangedKeys(), list[Future[set[str]]]()
+
+    class Slow(set[str]):
+        def update(self, *others: Iterable[str]) -> None:
+            taken.append(pool.submit(take, changed))
+            wait(taken, timeout=0.1)
+            super().update(*others)
+
+    with ThreadPoolExecutor(1) as pool:
+        changed._keys = Slow()
+        changed.add("one")
+        found = taken[0].result()
+    assert found | take(changed) == {"one"}
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_whatever_a_look_ends_with_they_are_kept_for_the_next(error: type[BaseException]) -> None:
+    changed = ChangedKeys()
+    changed.add("one")
+    with pytest.raises(error), changed.taking():
+        raise error
+    assert take(changed) == {"one"}
