@@ -7,8 +7,9 @@ class Gateway(models.Model):
     """`store` and `seq`: how far its counts were read. `told_digest` is of the settings that are part of each entry.
 
     `subnet`, `host`, `port` and `knows_sources` say where agents reach it, as of `found_at`. `warning` says in one
-    sentence why it does not do what it is to do; empty where it does. At `silent_at` it was started, or somebody began
-    to, and did not answer: nobody else who wants it waits for that for a while. Null where it has answered since.
+    sentence why it does not do what it is to do, or why no other one takes its place; empty where all is well. At
+    `silent_at` it was started, or somebody began to, and did not answer: nobody else who wants it waits for that for a
+    while. Null where it has answered since.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)

@@ -31,6 +31,9 @@ DOES_NOT_WORK = (
     "started without it; BERTH_GATEWAY=off starts them with their real credentials."
 )
 
+FORMER_GOES_ON = "Another gateway cannot take the place of the one that runs, which goes on. What is wrong:"
+"""How a warning begins that does not say that agents reach nobody."""
+
 WITHOUT_GATEWAY = (
     "An agent type has its agents reach the gateway alone, and the gateway is switched off (BERTH_GATEWAY): none of "
     "them starts."
@@ -132,6 +135,8 @@ def describe_trouble() -> str:
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
     if row is None:
         return ""
+    if row.warning.startswith(FORMER_GOES_ON):
+        return row.warning
     if row.warning:
         return f"{DOES_NOT_WORK} What is wrong: {row.warning}"
     return CREDENTIAL_ALONE if row.host is not None and not row.knows_sources else ""
@@ -139,7 +144,8 @@ def describe_trouble() -> str:
 
 def is_in_trouble() -> bool:
     """Whether it does not do what it is to do."""
-    return Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(warning="").exists()
+    warned = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(warning="")
+    return warned.exclude(warning__startswith=FORMER_GOES_ON).exists()
 
 
 @sensitive_variables()

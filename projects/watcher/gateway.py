@@ -18,7 +18,7 @@ from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.installation import read_hold
 from projects.services.budgets import forget_past
-from projects.services.gateway_place import ensure_gateway
+from projects.services.gateway_place import FORMER_GOES_ON, ensure_gateway
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.news import Remembered
 from projects.watcher.pulse import Pulse
@@ -95,7 +95,7 @@ def _look(before: Remembered | None) -> str:
         reconcile_entries(client)  # after it, since it tells what was spent
     note_sightings(client, before)
     forget_past()
-    return place.address.warning
+    return f"{FORMER_GOES_ON} {place.address.warning}" if place.address.warning else ""
 
 
 def _retire() -> str:
@@ -132,7 +132,9 @@ def _note_warning(warning: str) -> None:
     if before == warning or (before is None and not warning):
         return
     Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults={"warning": warning})
-    if warning:
+    if warning.startswith(FORMER_GOES_ON):
+        log.warning("%s", warning)
+    elif warning:
         log.warning("The gateway does not do what it is to do: %s", warning)
     else:
         log.info("The gateway works.")

@@ -9,7 +9,7 @@ import pytest
 from accounts import clock
 from containers.errors import GatewayMissingError, GatewaySilentError
 from projects.models import Gateway, Project
-from projects.services.gateway_place import SILENT_FOR, describe_trouble, find_gateway
+from projects.services.gateway_place import FORMER_GOES_ON, SILENT_FOR, describe_trouble, find_gateway, is_in_trouble
 from projects.watcher.gateway import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
@@ -81,7 +81,8 @@ def test_the_staff_are_told_where_the_one_before_goes_on(engine: MemoryEngine, m
     ensure = engine.ensure_gateway
     monkeypatch.setattr(engine, "ensure_gateway", lambda spec: replace(ensure(spec), warning="The one before goes on."))
     look_after_gateway()
-    assert "The one before goes on." in describe_trouble()
+    assert describe_trouble() == f"{FORMER_GOES_ON} The one before goes on."
+    assert not is_in_trouble(), "Agents reach everybody."
     assert find_gateway().address.host
     monkeypatch.undo()
     look_after_gateway()
