@@ -67,8 +67,8 @@ class EventsView(RevalidatedView, ViewSet):
         if self.asked[FOLLOW]:
             return self._follow(request)
         events = Event.objects.filter(owner_id=request.user.pk)
-        asked = {"limit": self.asked[LIMIT], "cursor": self.asked[CURSOR], "since": self.asked[SINCE]}
-        page, more = read_page(events, **asked)
+        limit, cursor, since = self.asked[LIMIT], self.asked[CURSOR], self.asked[SINCE]
+        page, more = read_page(events, limit=limit, cursor=cursor, since=since)
         headers = link_to_next(request, page, more=more)
         return Response(OwnEventSerializer(page, many=True).data, headers=headers)
 
