@@ -43,13 +43,17 @@ def put_in_place(connection: Connection, containers: GatewayContainers, plan: Pl
     except EngineError as error:
         if isinstance(error, OF_OTHERS) and not is_last:
             raise
-        for row in fallback:
-            logger.warning("The new gateway does not start. The former one goes on.")
-            containers.stop(new)
-            containers.start(row.container_id)
+        _go_back(containers, new, fallback)
         raise
     for row in former:
         containers.discard(row)
+
+
+def _go_back(containers: GatewayContainers, new: str, fallback: list[Row]) -> None:
+    for row in fallback:
+        logger.warning("The new gateway does not start. The former one goes on.")
+        containers.stop(new)
+        containers.start(row.container_id)
 
 
 def _let_wait(containers: GatewayContainers, new: str, rows: list[Row]) -> None:
