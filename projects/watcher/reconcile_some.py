@@ -85,8 +85,7 @@ def _with_answers(
         if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
             asked[project.container_key] = project
         else:
-            is_late = time.monotonic() >= until
-            yield project, group, _told_by_list(project, group, result, find_end) if is_late else None
+            yield project, group, _told_by_list(project, group, result, find_end) if time.monotonic() >= until else None
 
     def put_off(key: str) -> Answer | None:
         heard = heard_state(asked[key], groups.get(asked[key].pk, ()), find_end)
