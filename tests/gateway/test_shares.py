@@ -21,14 +21,6 @@ pytestmark = pytest.mark.one_database
 PIECE = bytes(1 << 20)
 
 
-def make_calls(now: Any) -> TelegramCalls:
-    async def make() -> TelegramCalls:
-        nothing: Any = None
-        return TelegramCalls(nothing, nothing, nothing, nothing, Rates(now))
-
-    return asyncio.run(make())
-
-
 def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
     """The bytes that come through. Raises RefusedError."""
     left = [PIECE] * (size // len(PIECE))
@@ -50,7 +42,8 @@ def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
 
 def test_who_uploads_without_end_is_asked_to_wait_and_no_other_is() -> None:
     now: Any = Now()
-    calls = make_calls(now)
+    nothing: Any = None
+    calls = TelegramCalls(nothing, nothing, nothing, nothing, Rates(now))
     alice, bob = Entry("alice"), Entry("bob")
     passed = 0
     for _ in range(100):

@@ -69,7 +69,7 @@ async def _at_work(
         tunnels = Tunnels()
         pace = Pace(config.connections / 2, loop.time)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
-        table.tell(Fence(door, polls, truth, tunnels, telegram).change)
+        table.tell(Fence(door, polls, truth, tunnels).change)
         async with _serve(config, door, polls) as port:
             reception.open(Commands(table, ledger, truth))
             yield port
@@ -80,12 +80,11 @@ async def _at_work(
 class Fence:
     """Ends what is in flight when what it was allowed by has changed."""
 
-    def __init__(self, door: Door, polls: Polls, truth: Truth, tunnels: Tunnels, telegram: TelegramCalls) -> None:
+    def __init__(self, door: Door, polls: Polls, truth: Truth, tunnels: Tunnels) -> None:
         self._door = door
         self._polls = polls
         self._truth = truth
         self._tunnels = tunnels
-        self._telegram = telegram
 
     async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
@@ -94,7 +93,6 @@ class Fence:
             self._tunnels.end_of(old.project)
         if new is None:
             self._truth.forget(old.project)
-            self._telegram.forget(old.project)
         if new is None or new.address != old.address:
             await self._door.fence(old.project)
 

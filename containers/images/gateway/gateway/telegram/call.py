@@ -20,7 +20,6 @@ from gateway.rules.swap import passed_headers
 from gateway.telegram.methods import check_method, is_message, is_poll, is_webhook_removal
 from gateway.telegram.polling import poll
 from gateway.telegram.polls import Polls
-from gateway.telegram.revoked import Revoked
 from gateway.truth import Truth
 
 LARGEST_UPLOAD = 52 * 1024 * 1024
@@ -41,7 +40,6 @@ class TelegramCalls:
         self._truth = truth
         self._ledger = ledger
         self._rates = rates
-        self._revoked = Revoked(asyncio.get_running_loop().time)
         self._hooked: set[str] = set()
         """Projects whose bots have a webhook, as Telegram has just said."""
 
@@ -99,15 +97,9 @@ class TelegramCalls:
             if answered is not None:
                 answered.set()
             self._note(entry, method, answer.status)
-            if self._revoked.note(entry.project, digest(bot.token), answer.status):
-                raise RefusedError(Why.LATER, "Service Unavailable", retry_after=5)
             if answer.status >= 400:
                 return await self._pass_error(entry, method, answer, secret)
             return await pass_on(request, answer, secret=secret, meter=BlindMeter())
-
-    def forget(self, project: str) -> None:
-        self._revoked.forget(project)
-        self._hooked.discard(project)
 
     def _note(self, entry: Entry, method: str, status: int) -> None:
         if status in (200, 401, 404, 409, 429) or status >= 500:
