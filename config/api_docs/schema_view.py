@@ -1,7 +1,9 @@
 """The description of the API, as OpenAPI 3.1."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
 
@@ -14,4 +16,13 @@ FORMAT = choice("format", "json", description="As programs that read description
 class SchemaView(StrictView, SpectacularJSONAPIView):
     @describe(parameters=[FORMAT], exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Any:
-        return super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # spectacular's
+        answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # spectacular's
+        answer.data["servers"] = [{"url": _address_of(request)}]
+        return answer
+
+
+def _address_of(request: Request) -> str:
+    """Where it was asked by another of its names, such as localhost, that one: /api/docs may ask no other."""
+    public = str(settings.BERTH_PUBLIC_URL)
+    is_public = request.get_host() == urlsplit(public).netloc
+    return public if is_public else request.build_absolute_uri("/").removesuffix("/")

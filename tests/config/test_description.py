@@ -1,5 +1,6 @@
 """What the description of the API says of all its paths."""
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -42,6 +43,15 @@ def test_it_describes_every_route_and_its_methods_and_no_other() -> None:
 
 def test_it_names_its_server() -> None:
     assert schema()["servers"] == [{"url": settings.BERTH_PUBLIC_URL}]
+
+
+def test_it_names_the_address_that_was_asked_where_that_is_another(client: Client, settings: Any) -> None:
+    settings.BERTH_PUBLIC_URL = "https://berth.example.org"
+    settings.ALLOWED_HOSTS = ["berth.example.org", "inside.example.org"]
+    for asked, named in (("berth", "https://berth.example.org"), ("inside", "http://inside.example.org")):
+        answer = client.get("/api/schema", headers={"host": f"{asked}.example.org"})
+        assert answer.status_code == 200
+        assert json.loads(answer.content)["servers"] == [{"url": named}]
 
 
 def test_each_id_in_a_path_is_a_uuid() -> None:

@@ -120,3 +120,10 @@ def test_readiness_tells_where_the_firewall_does_not_hold(client: Client) -> Non
     watch.firewall_warning = ""
     watch.save()
     assert "firewall" not in client.get("/readyz").json()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_what_is_no_read_is_refused_in_one_word(path: str) -> None:
+    """And not as a form without its token, with a page."""
+    answer = Client(enforce_csrf_checks=True).post(path)
+    assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, HEAD", b"")

@@ -138,8 +138,8 @@ class GatewayContainers:
         until = time.monotonic() + (ANSWERS_WITHIN if left is None else min(ANSWERS_WITHIN, left))
         while time.monotonic() < until:
             with suppress(EngineError):
-                client = GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic())
-                if client.is_ready() or not is_at_work:
+                gateway = GatewayClient(ExecTransport(self._connection, container), within=until - time.monotonic())
+                if gateway.is_ready() or not is_at_work:
                     return
             time.sleep(_ASK_EVERY)
         if left is not None and left < ANSWERS_WITHIN:

@@ -95,7 +95,10 @@ def cells() -> Iterator[tuple[type[models.Model], Any, Any]]:
     """Every column of every archived table, with each value that its kind may have."""
     for model in archived():
         for column in model._meta.concrete_fields:
-            is_changed = model is KeyCheck or column.name in {"session_version", "pairing_number"}  # by a restore, or needed by it
+            is_changed = model is KeyCheck or column.name in {
+                "session_version",
+                "pairing_number",
+            }  # by a restore, or needed by it
             if not (column.primary_key or column.is_relation or is_changed):
                 for value in values_of(column):
                     yield model, column, value
