@@ -19,8 +19,7 @@ def watchers_in_threads() -> Iterator[Callable[[], Watcher]]:
     with ExitStack() as running:
 
         def start() -> Watcher:
-            watcher = Watcher()
-            watcher.name = f"watcher {next(numbers)}"
+            watcher = Watcher(name=f"watcher {next(numbers)}")
             thread = threading.Thread(target=_run, args=[watcher])
             thread.start()
             running.callback(_end, watcher, thread)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from accounts.text import hides_something
 from projects.rules.own_settings import PROVIDERS
 from projects.rules.permissions import split_list
 
@@ -61,13 +62,19 @@ def read_variables(text: str) -> dict[str, str]:
             raise ValueError(f"{name} is not for a type to set.")
         if name in found:
             raise ValueError(f"{name} stands there twice. Leave one.")
-        for place in _PLACE.findall(template):
-            if place not in PLACES and not place.startswith(SETTING):
-                raise ValueError(f"There is no {{{place}}}. Known are {', '.join(PLACES)} and settings.NAME.")
+        _check_template(name, template)
         found[name] = template
     if len(found) > MOST_VARIABLES:
         raise ValueError(f"These are more than {MOST_VARIABLES} variables. Leave some out.")
     return found
+
+
+def _check_template(name: str, template: str) -> None:
+    if hides_something(template):
+        raise ValueError(f"The value of {name} holds a character that nobody sees. Take it out.")
+    for place in _PLACE.findall(template):
+        if place not in PLACES and not place.startswith(SETTING):
+            raise ValueError(f"There is no {{{place}}}. Known are {', '.join(PLACES)} and settings.NAME.")
 
 
 def places_in(text: str) -> set[str]:

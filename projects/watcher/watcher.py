@@ -61,10 +61,10 @@ IGNORED_EVENTS = frozenset({"create", "kill", "oom"})
 class Watcher:
     """`stop()` may be called from a signal handler or another thread."""
 
-    def __init__(self, pulse: Pulse | None = None) -> None:
-        """`pulse` shows the process that has started this one that it lives."""
+    def __init__(self, pulse: Pulse | None = None, *, name: str = "") -> None:
+        """`pulse` shows the process that has started this one that it lives. Of several each has its `name`."""
         self._pulse = pulse or Pulse()
-        self.name = f"{socket.gethostname()[:40]}-{os.getpid()}"
+        self.name = name or f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._stopped = threading.Event()
         self._changed = ChangedKeys()
         self._failing = self._hung = False

@@ -24,6 +24,8 @@ TYPED_BY_NOBODY = {
     "projects.plan.allowed_models": "has a stricter check of its own: tests/projects/gateway/test_hosts_and_models.py",
     "projects.agenttype.allowed_models": "likewise",
     "projects.agenttype.allowed_hosts": "likewise",
+    "projects.agenttype.default_models": "has a stricter check of its own: tests/projects/rules/test_type_facts.py",
+    "projects.agenttype.variables": "likewise, and lines",
     "projects.quarantined.key": "an id",
     "projects.quarantined.instance": "BERTH_INSTANCE",
     "projects.quarantined.owner_key": "an id",

@@ -47,7 +47,7 @@ def test_what_names_no_model_is_refused_in_a_sentence(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["A", "1A=x", "A B=x", "=x", "A=1\nA=2", "A={token}", "A={settings.}{nope}", "LD_PRELOAD=x", "https_proxy=x",
-     "No_Proxy=x", "\n".join(f"A{n}=x" for n in range(101)), "Ä=x", "A\x00=x"],
+     "No_Proxy=x", "\n".join(f"A{n}=x" for n in range(101)), "Ä=x", "A\x00=x", "A=x\x00y", "A=x\u202ey"],
 )  # fmt: skip
 def test_what_is_no_variable_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\.$"):

@@ -55,10 +55,10 @@ class _Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
             _leave_with(run)
         while True:
-            number = signal.sigwait(AWAITED)
-            if number in ENDING:
+            came = signal.sigwait(AWAITED)
+            if came in ENDING:
                 self.is_over = True
-                os.kill(child, number)  # it is not reaped yet, so that the number is its own
+                os.kill(child, came)  # it is not reaped yet, so that the number is its own
                 continue
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
