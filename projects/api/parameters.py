@@ -17,6 +17,7 @@ MAX_TAIL = 10_000
 
 _AGO = re.compile(r"([0-9]{1,9}[smhdw])+", re.ASCII)
 _PART = re.compile(r"([0-9]+)([smhdw])")
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENT = {"type": "string", "format": "date-time"}
 MOMENT = {"anyOf": [_MOMENT, {"type": "string", "pattern": f"^{_AGO.pattern}$"}]}
@@ -94,8 +95,12 @@ def _read_moment(raw: str) -> datetime:
 
 
 def _read_ago(raw: str) -> datetime:
-    ago = sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(raw)), timedelta())
-    return clock.now() - ago
+    """Longer ago than anything is from the beginning on."""
+    try:
+        ago = sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(raw)), timedelta())
+        return max(clock.now() - ago, _BEGINNING)
+    except OverflowError:
+        return _BEGINNING
 
 
 def _read_idempotency_key(key: str) -> str:

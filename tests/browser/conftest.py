@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -85,10 +86,27 @@ def complaints() -> list[str]:
 @pytest.fixture
 def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page = context.new_page()
+    _go_again(page)
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     assert [text for text in complaints if "Failed to load resource" not in text] == []
+
+
+def _go_again(page: Page) -> None:
+    """Where tests of an engine make or remove a network meanwhile, the browser gives up what it is loading."""
+    go = page.goto
+
+    def go_to(*address: Any, **options: Any) -> Any:
+        for _ in range(3):
+            try:
+                return go(*address, **options)
+            except Error as error:
+                if "ERR_NETWORK_CHANGED" not in error.message:
+                    raise
+        return go(*address, **options)
+
+    page.goto = go_to  # type: ignore[method-assign]  # a page of this test alone
 
 
 @pytest.fixture
