@@ -26,6 +26,9 @@ PICTURES = os.environ.get("BERTH_TEST_PICTURES")
 LOOKS = [(390, "dark"), (1280, "light"), *([(390, "light"), (1280, "dark")] if PICTURES else [])]
 """Each width and each colour scheme; where people want the pictures, every pair of them."""
 
+GIVEN_UP = ("ERR_NETWORK_CHANGED", "chrome-error://")
+"""What the browser says where a network of the machine changes while it loads, and while it shows that it has not."""
+
 _WATCH = """
 addEventListener("securitypolicyviolation", event =>
   console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
@@ -102,7 +105,7 @@ def _go_again(page: Page) -> None:
             try:
                 return go(*address, **options)
             except Error as error:
-                if "ERR_NETWORK_CHANGED" not in error.message:
+                if not any(words in error.message for words in GIVEN_UP):
                     raise
         return go(*address, **options)
 
