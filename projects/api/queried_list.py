@@ -24,6 +24,7 @@ from projects.models.project_row import OwnRows, ProjectRow
 from projects.models.snapshot import Snapshot
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Facts
+from projects.rules.search import is_found
 from projects.rules.statuses import Status
 from projects.services.observation import refresh_rows
 
@@ -107,16 +108,14 @@ def _of_status(known: Sequence[_Known], statuses: tuple[str, ...]) -> Sequence[_
 
 
 def _search(known: Sequence[_Known], owner: UUID, text: str) -> Sequence[_Known]:
-    """Here, since databases differ in what they take for the same letter in another case."""
     if not text:
         return known
     bots = dict(Project.objects.filter(owner_id=owner).values_list("pk", "bot_username"))
-
-    def texts(row: ProjectRow | Project) -> tuple[str, ...]:
-        bot = bots.get(row.id)
-        return row.name.casefold(), str(row.id), f"@{bot}".casefold() if bot else ""
-
-    return [each for each in known if any(text in found for found in texts(each.row))]
+    return [
+        each
+        for each in known
+        if is_found(text, name=each.row.name, bot_username=bots.get(each.row.id, ""), project_id=each.row.id)
+    ]
 
 
 def _key(known: _Known, sort: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from projects.dashboard.project_rows import Known, Row, make_digest, show_rows
 from projects.models import Project
 from projects.rules.derivation import derive_status
 from projects.rules.lifecycle import Facts
+from projects.rules.search import is_found
 from projects.rules.statuses import TRAITS, Status
 from projects.rules.urgency import ORDER, find_rank, needs_attention
 from projects.services.observation import refresh
@@ -118,8 +119,7 @@ def _know(project: Project, facts: Facts) -> Known:
 
 
 def _matches(project: Project, text: str) -> bool:
-    found_in = (project.name, f"@{project.bot_username}" if project.bot_username else "", str(project.pk))
-    return any(text in each.casefold() for each in found_in)
+    return is_found(text, name=project.name, bot_username=project.bot_username, project_id=project.pk)
 
 
 def _make_chips(matching: Sequence[Known], query: ListQuery) -> list[Chip]:
