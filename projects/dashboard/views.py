@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
-from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm, NewProjectForm
+from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm
+from projects.dashboard.new_project_form import NewProjectForm
 from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused

@@ -1,6 +1,6 @@
 """The tables: projects, the catalogue, events, and what the processes share."""
 
-from projects.models.allowance import Allowance, plans_offered_to, read_room
+from projects.models.allowance import Allowance, plans_offered_to, plans_with_room, read_room
 from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
@@ -38,5 +38,6 @@ __all__ = [
     "Spending",
     "Watch",
     "plans_offered_to",
+    "plans_with_room",
     "read_room",
 ]

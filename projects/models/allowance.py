@@ -46,13 +46,21 @@ def plans_offered_to(user: "User") -> QuerySet[Plan]:
     return offered
 
 
+def plans_with_room(user: "User") -> QuerySet[Plan]:
+    """The same, each with the number of projects that the user has on it (`held`)."""
+    return plans_offered_to(user).annotate(held=_held_by(user))
+
+
 def read_room(user: "User", plan: Plan) -> tuple[int, int]:
     """How many projects the user may have on the plan, 0 where it is not open to them, and how many they have."""
-    own = Project.objects.owned_by(user).live().filter(plan=OuterRef("pk")).order_by().values("plan")
-    held = Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
-    row = _with_limit(user).annotate(held=held).filter(pk=plan.pk).values_list("owner_limit", "held").first()
+    row = _with_limit(user).annotate(held=_held_by(user)).filter(pk=plan.pk).values_list("owner_limit", "held").first()
     limit, count = row or (0, 0)
     return limit or 0, count
+
+
+def _held_by(user: "User") -> Coalesce:
+    own = Project.objects.owned_by(user).live().filter(plan=OuterRef("pk")).order_by().values("plan")
+    return Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
 
 
 def _with_limit(user: "User") -> Any:  # the type checker knows no annotation that is an attribute of the model

@@ -69,6 +69,8 @@ class Plan(CatalogueRow, GivesBudget, NamesModels):
 
     owner_limit: int | None = None
     """How many projects one user may have on it, where the query asked for that (`plans_offered_to`)."""
+    held: int | None = None
+    """How many they have, where it asked for that too (`plans_with_room`)."""
 
     class Meta(CatalogueRow.Meta, GivesBudget.Meta, NamesModels.Meta):
         abstract = False

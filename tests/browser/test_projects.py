@@ -114,7 +114,7 @@ def test_a_change_with_a_new_key_and_then_the_end(home: Page, engine: MemoryEngi
 
 def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_field(home: Page) -> None:
     fill_in(home, name="x" * 65)
-    home.get_by_label("Plan").select_option("pro")
+    home.get_by_role("radio", name="pro").check()
     home.get_by_label("Instructions").fill("Two\nlines")
     home.get_by_role("button", name="Deploy").click()
 
@@ -123,7 +123,7 @@ def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_f
     expect(summary).to_be_focused()
     expect(summary).to_contain_text("Paste again: Bot token and API key.")
     expect(home.get_by_label("Instructions")).to_have_value("Two\nlines")
-    expect(home.get_by_label("Plan")).to_have_value("pro")
+    expect(home.get_by_role("radio", name="pro")).to_be_checked()
     expect(home.get_by_label("Bot token")).to_have_value("")
     expect(home.get_by_label("API key")).to_have_value("")
     expect(home.get_by_label("Name")).to_have_accessible_description(re.compile("no more than 64 characters"))

@@ -80,9 +80,8 @@ def test_a_plan_is_offered_with_its_number_to_whom_it_is_open(newcomer: User, ru
     listed = {plan["slug"]: plan["max_projects"] for plan in api_of(newcomer).get("/api/plans").json()}
     assert listed.get("pro", 0) == rule.limit
     page = browser_of(newcomer).get("/projects/new").content.decode()
-    number = "1 project" if rule.limit == 1 else f"{rule.limit} projects"
-    assert ('<option value="pro"' in page) == bool(rule.limit)
-    assert not rule.limit or f" disk, {number}</option>" in page
+    assert ('name="plan" value="pro"' in page) == bool(rule.limit)
+    assert not rule.limit or f"{rule.limit} of {rule.limit} left." in page
     answer = api_of(newcomer).post("/api/projects/validate", body(1))
     assert answer.status_code == (200 if rule.limit else 400)
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from projects.models import Event, Project
+from projects.models import AgentType, Event, Project
 from tests.canaries import (
     CANARY_API_KEY,
     CANARY_OTHER_TELEGRAM_TOKEN,
@@ -39,8 +39,29 @@ def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine
 
 def test_the_form_begins_with_the_defaults(dashboard: Client) -> None:
     content = dashboard.get("/projects/new").content.decode()
-    assert '<option value="free" selected>free: 256 MB, 0.25 CPU, 1 GB disk, 1 project</option>' in content
-    assert '<option value="assistant" selected>Assistant</option>' in content
+    assert re.search(r'name="plan" value="free"[^>]* checked required>', content)
+    assert "256 MB memory, 0.25 CPU, 1 GB disk. <strong>1 of 1 left.</strong>" in content
+    assert re.search(r'name="type" value="assistant"[^>]* checked required>', content)
+
+
+def cards_of(dashboard: Client, query: str = "") -> dict[str, tuple[str, str, bool]]:
+    form = dashboard.get(f"/projects/new{query}").context["form"]
+    return {card.slug: (card.room, card.fault.partition(":")[0], card.is_chosen) for card in form.plan_cards}
+
+
+def test_a_plan_that_is_full_or_too_small_cannot_be_chosen_and_the_next_one_is(dashboard: Client, deploy: Any) -> None:
+    deploy(plan="free", telegramToken=CANARY_OTHER_TELEGRAM_TOKEN)
+    deploy(plan="starter")
+    assert cards_of(dashboard) == {
+        "free": ("0 of 1 left", "Full", False),
+        "starter": ("2 of 3 left", "", True),
+        "pro": ("10 of 10 left", "", False),
+    }
+    content = dashboard.get("/projects/new").content.decode()
+    assert re.search(r'value="free"[^>]* disabled required>', content)
+    AgentType.objects.filter(slug="assistant").update(min_memory_mb=600)
+    assert cards_of(dashboard)["starter"] == ("2 of 3 left", "Too small", False)
+    assert cards_of(dashboard)["pro"][2]
 
 
 def test_a_form_sent_twice_deploys_once(dashboard: Client, fields: Fields) -> None:
@@ -105,7 +126,7 @@ def test_bad_input_is_told_beside_its_field_and_loses_nothing_but_the_credential
     assert f'<a href="#id_{field}">' in content
     for name in kept.keys() - change.keys():
         assert kept[name] in content
-    assert 'value="pro" selected' in content or "plan" in change
+    assert re.search(r'value="pro"[^>]* checked', content) or "plan" in change
     for secret in ("telegram_token", "api_key"):
         assert not sent[secret] or sent[secret] not in content
     assert not Project.objects.exists()
