@@ -164,6 +164,9 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
     def stats(self, key: str) -> Usage | None:
         """What the container uses now, or None where it does not run."""
 
+    def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
+        """As `stats`, of the container with this id, which was started then: one call. None where there is none."""
+
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
         """What the state of each of these keys takes, one after the other as it becomes known.
 

@@ -19,10 +19,10 @@ Migration = tuple[str, str]
 
 OF_ONE_MACHINE = {
     *("projects.watch", "projects.enginehost", "projects.gateway", "projects.longrequest"),
-    "sessions.session",
+    *("projects.sample", "sessions.session"),
 }
-"""Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, who has
-signed in."""
+"""Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, what
+agents used of the machine minute by minute, who has signed in."""
 
 
 def copies() -> ModuleType:

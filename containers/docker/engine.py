@@ -164,13 +164,15 @@ class DockerEngine(GatewayVerbs):
         found = self._lookup.find(key)
         if found is None or not found.observation.is_up:
             return None
-        now = found.observation
+        return self.usage_of(found.observation.container_id, started_at=found.observation.started_at)
+
+    def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
         try:
             with self._connection.call(about_one=True) as client:
-                counters: dict[str, Any] = client.stats(now.container_id, stream=False, one_shot=True)
+                counters: dict[str, Any] = client.stats(container_id, stream=False, one_shot=True)
         except MissingError:
             return None
-        return self._meter.read(now.container_id, counters, started_at=now.started_at)
+        return self._meter.read(container_id, counters, started_at=started_at)
 
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
         return self._disks.measure(keys, images=images)

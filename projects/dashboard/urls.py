@@ -1,12 +1,14 @@
 """The pages of the projects."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from projects.dashboard import event_views, list_views, log_views, memory_views, pairing_views, usage_views, views
 
 app_name = "projects"
 urlpatterns = [
     path("", list_views.list_projects, name="list"),
+    path("projects", RedirectView.as_view(pattern_name="projects:list", query_string=True)),
     path("projects/changes", list_views.list_changes, name="changes"),
     path("projects/bulk", list_views.act_on_many, name="bulk"),
     path("projects/new", views.new_project, name="new"),

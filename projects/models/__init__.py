@@ -14,6 +14,7 @@ from projects.models.price import ModelPrice
 from projects.models.project import Project
 from projects.models.quarantine import Quarantined
 from projects.models.run import Run
+from projects.models.sample import Sample
 from projects.models.usage import HourlyUsage, Spending
 from projects.models.watcher import Watch
 
@@ -35,6 +36,7 @@ __all__ = [
     "Project",
     "Quarantined",
     "Run",
+    "Sample",
     "Spending",
     "Watch",
     "plans_offered_to",

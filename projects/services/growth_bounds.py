@@ -16,6 +16,8 @@ from accounts.throttling.retention import (
 )
 from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
+from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
+from projects.models.sample import MINUTE, QUARTER
 from projects.models.usage import MOST_MODELS
 from projects.services.runs import KEPT_RUNS
 
@@ -86,6 +88,11 @@ BOUNDS: dict[str, Bound] = {
         since="since", sentence="Kept until somebody adopts or deletes it; after 30 days staff are reminded every day."
     ),
     "projects_run": Bound(since="ended_at", sentence=f"The last {KEPT_RUNS} of each project, each with 128 KB of log."),
+    "projects_sample": Bound(
+        since="at",
+        sentence=f"One a minute of each running agent for {SAMPLES_KEPT_FOR[MINUTE].total_seconds() / 3600:.0f} hours, "
+        f"and one a quarter of an hour for {SAMPLES_KEPT_FOR[QUARTER].days} days: at most 2,268 of each.",
+    ),
     "django_admin_log": Bound(since="action_time", sentence="Gone after BERTH_EVENTS_DAYS."),
     "django_session": Bound(since="expire_date", sentence="Gone within two hours of its end."),
     "cache": Bound(sentence="300 entries; beyond that Django drops a third of them."),

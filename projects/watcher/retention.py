@@ -14,10 +14,11 @@ from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.moments import over
 from accounts.throttling.retention import find_expired
-from projects.models import HourlyUsage, IdempotencyRecord, LongRequest
+from projects.models import HourlyUsage, IdempotencyRecord, LongRequest, Sample
 from projects.models.event_bounds import find_surplus_events
 from projects.models.idempotency import KEPT_FOR
 from projects.models.long_request import HELD_FOR
+from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield LongRequest.objects.filter(over("held_until", at_most=HELD_FOR, now=now))
     yield LogEntry.objects.filter(action_time__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
     yield HourlyUsage.objects.filter(hour__lt=now - timedelta(days=settings.BERTH_USAGE_DAYS))
+    for minutes, kept_for in SAMPLES_KEPT_FOR.items():
+        yield Sample.objects.filter(minutes=minutes, at__lt=now - kept_for)
     yield from find_surplus_events(now)
 
 

@@ -37,6 +37,7 @@ from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
 from projects.watcher.round import Round
+from projects.watcher.samples import Samples
 from projects.watcher.second_looks import SecondLooks
 
 log = logging.getLogger(__name__)
@@ -67,10 +68,9 @@ class Watcher:
         self.name = name or f"{socket.gethostname()[:40]}-{os.getpid()}"
         self._stopped = threading.Event()
         self._changed = ChangedKeys()
-        self._failing = self._hung = False
+        self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._ends = Ends()
         self._volumes_again_at = self._compare_again_at = 0.0
-        self._may_look = self._may_repair = False  # as the last round found
         self._listener = Listener(self._hear, self._miss, self._pulse)
         self._protection = Protection(self._pulse)
         self._retention = Retention()
@@ -81,7 +81,7 @@ class Watcher:
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
         self._names = Names(leads, self._pulse)
-        others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads)
+        others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads), Samples(leads)
         self._threads = self._outbox, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:

@@ -81,6 +81,7 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Quarantined.since": of_watcher.quarantined_since,
     "projects.Run.ended_at": SHOWN,
     "projects.Run.started_at": SHOWN,
+    "projects.Sample.at": SHOWN,
     "projects.Watch.heartbeat_at": of_watcher.heartbeat_at,
     "projects.Watch.lease_until": of_watcher.lease_until,
     "sessions.Session.expire_date": of_accounts.session_expire_date,

@@ -75,8 +75,16 @@ def test_a_running_container_has_usage_and_a_stopped_one_has_none(under_test: En
     assert 0 < usage.memory < usage.memory_limit
     assert usage.pids > 0
     assert usage.cpu_percent >= 0
+    found = under_test.engine.inspect(under_test.key)
+    assert found
+    by_id = under_test.engine.usage_of(found.container_id, started_at=found.started_at)
+    assert by_id
+    assert by_id.memory_limit == usage.memory_limit
+    assert by_id.network_received >= usage.network_received
     under_test.engine.stop(under_test.key, timeout=5)
     assert under_test.engine.stats(under_test.key) is None
+    assert under_test.engine.usage_of(found.container_id, started_at=found.started_at) is None
+    assert under_test.engine.usage_of("f" * 64, started_at=None) is None
 
 
 def test_events_come_in_order_and_end_when_nothing_happens(under_test: EngineUnderTest) -> None:

@@ -179,6 +179,12 @@ class MemoryEngine(RunsMemoryGateway):
             container = self._find(key)
             return self.usage if container and container.state is ContainerState.RUNNING else None
 
+    def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
+        self._enter("usage_of", container_id)
+        with self._changed:
+            found = next((each for each in self.containers.values() if each.container_id == container_id), None)
+            return self.usage if found and found.state is ContainerState.RUNNING else None
+
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
         for key, most in keys.items():
             self._enter("measure_disks", key)

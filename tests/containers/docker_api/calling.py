@@ -28,5 +28,6 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "list_volumes": lambda engine: engine.list_volumes({}),
     "logs": lambda engine: list(engine.logs("x")),
     "stats": lambda engine: engine.stats("x"),
+    "usage_of": lambda engine: engine.usage_of("x", started_at=None),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),
 }

@@ -66,6 +66,11 @@ def test_a_silent_engine_makes_the_list_unknown_and_not_an_error(
     assert "Unknown" in text_of(answer)
 
 
+def test_the_address_that_people_type_leads_to_the_list(dashboard: Client) -> None:
+    answer = dashboard.get("/projects?status=stopped")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/?status=stopped")
+
+
 # -- many -----------------------------------------------------------------------------------------------------------
 
 

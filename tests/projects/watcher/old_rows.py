@@ -20,7 +20,7 @@ from accounts.models import (
     UsageCounter,
     User,
 )
-from projects.models import Event, IdempotencyRecord, LongRequest
+from projects.models import Event, IdempotencyRecord, LongRequest, Sample
 
 Add = Callable[[User, datetime], Any]
 
@@ -61,6 +61,13 @@ def idempotency_record(user: User, at: datetime) -> IdempotencyRecord:
 
 def long_request(user: User, at: datetime) -> LongRequest:
     return LongRequest.objects.create(owner=user, held_until=at)
+
+
+def sample(minutes: int) -> Add:
+    def add(_user: User, at: datetime) -> Sample:
+        return Sample.objects.create(project_id=uuid4(), minutes=minutes, at=at, cpu=0, memory=0, received=0, sent=0)
+
+    return add
 
 
 def event(user: User, at: datetime) -> Event:
@@ -112,5 +119,7 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "API keys that were revoked": (ended_key("revoked_at"), 30 * DAY + MINUTE, 30 * DAY - MINUTE),
     "API keys that have expired": (ended_key("expires_at"), 365 * DAY + MINUTE, 365 * DAY - MINUTE),
     "what staff did in the admin": (staff_action, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
+    "samples of a minute": (sample(1), DAY + 61 * MINUTE, DAY + 59 * MINUTE),
+    "samples of a quarter of an hour": (sample(15), 8 * DAY + MINUTE, 8 * DAY - MINUTE),
     "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
 }

@@ -1,0 +1,155 @@
+"""Takes a sample of what each running agent uses, once a minute, in a thread of its own: no round waits for it.
+
+An agent costs one call of the engine a minute. The calls are spread over half of the minute, each has a limit, and an
+engine that is silent is left alone until the next minute. What is not read is a gap in the charts, and nothing else.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+
+from accounts import clock
+from containers.errors import EngineError, EngineUnavailableError
+from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState, Usage
+from projects.models import Project, Sample
+from projects.models.at_rest import AT_REST
+from projects.models.sample import LARGEST
+from projects.services.samples import floor, roll_up
+from projects.watcher.threads import LastingThread
+
+log = logging.getLogger(__name__)
+
+EVERY = timedelta(minutes=1)
+SPREAD = 30.0
+"""Seconds over which the calls of a minute are spread, at most a tenth of a second apart."""
+
+LONGEST = 45.0
+"""Seconds after which those that are left have their turn in the next minute, and then before the others."""
+
+WITHIN = 1.5
+"""Seconds for the engine to answer for one."""
+
+MOST_SILENT = 3
+"""So many that do not answer end the reading of this minute."""
+
+FRESH = timedelta(seconds=90)
+"""What was started or read no longer ago than this is counted from there; else a first reading only begins."""
+
+END_WITHIN = 2.0
+
+
+class Running(NamedTuple):
+    """A container of a project, and since when it runs."""
+
+    project_id: UUID
+    container_id: str
+    started_at: datetime | None
+
+
+class _Reading(NamedTuple):
+    of: Running
+    at: datetime
+    usage: Usage
+
+
+class Readings:
+    """The last reading of each container, from which the next one is counted."""
+
+    def __init__(self) -> None:
+        self._last: dict[UUID, _Reading] = {}
+
+    def order(self, running: list[Running]) -> list[Running]:
+        """Those that were read the longest ago first. Forgets what does not run any more."""
+        keys = {each.project_id for each in running}
+        self._last = {key: last for key, last in self._last.items() if key in keys}
+        return sorted(running, key=lambda each: (each.project_id in self._last, self._when(each), each.project_id))
+
+    def _when(self, each: Running) -> float:
+        last = self._last.get(each.project_id)
+        return last.at.timestamp() // EVERY.total_seconds() if last else 0.0
+
+    def make_sample(self, running: Running, usage: Usage, *, at: datetime, now: datetime) -> Sample | None:
+        """None for a first reading: what it counts may be of a long time."""
+        last = self._last.get(running.project_id)
+        self._last[running.project_id] = _Reading(running, now, usage)
+        received, sent = usage.network_received, usage.network_sent
+        if last and last.of == running and timedelta(0) <= now - last.at <= FRESH:
+            received, sent = max(0, received - last.usage.network_received), max(0, sent - last.usage.network_sent)
+        elif running.started_at is None or now - running.started_at > FRESH:
+            return None
+        return Sample(
+            project_id=running.project_id,
+            at=at,
+            cpu=min(round(usage.cpu_percent * 100), 2**31 - 1),
+            memory=min(usage.memory, LARGEST),
+            received=min(received, LARGEST),
+            sent=min(sent, LARGEST),
+        )
+
+
+class Samples(LastingThread):
+    """One thread, at work while `leads` says so."""
+
+    def __init__(self, leads: Callable[[], bool]) -> None:
+        super().__init__(name="samples", end_within=END_WITHIN)
+        self._leads = leads
+        self._readings = Readings()
+        self._rolled_up: datetime | None = None
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_until_next_minute()):
+            try:
+                close_old_connections()
+                if self._leads():
+                    self.step()
+            except (EngineError, DatabaseError) as error:
+                log.info("What agents use could not be noted: %s", type(error).__name__)
+            except Exception:
+                log.exception("Noting what agents use broke; the next time is in a minute.")
+            finally:
+                connections.close_all()
+
+    def step(self) -> int:
+        """Notes what each running agent used in this minute, and returns of how many."""
+        at = floor(clock.now(), EVERY)
+        running = _find_running()
+        samples = self._read(running, at)
+        Sample.objects.bulk_create(samples, batch_size=500, ignore_conflicts=True)
+        self._rolled_up = roll_up(since=self._rolled_up, now=clock.now())
+        return len(samples)
+
+    def _read(self, running: list[Running], at: datetime) -> list[Sample]:
+        samples: list[Sample] = []
+        silent, until, pause = 0, time.monotonic() + LONGEST, min(0.1, SPREAD / max(1, len(running)))
+        for each in self._readings.order(running):
+            if silent == MOST_SILENT or time.monotonic() > until or self._stopped.wait(pause):
+                break
+            try:
+                with get_engine().deadline(WITHIN):
+                    usage = get_engine().usage_of(each.container_id, started_at=each.started_at)
+            except EngineUnavailableError:
+                silent += 1
+            except EngineError:
+                continue  # it is not to be understood what this one uses
+            else:
+                sample = usage and self._readings.make_sample(each, usage, at=at, now=clock.now())
+                samples += [sample] if sample else []
+        return samples
+
+
+def _find_running() -> list[Running]:
+    rows = Project.objects.filter(~AT_REST, instance=settings.BERTH_INSTANCE, container_state=ContainerState.RUNNING)
+    columns = rows.exclude(container_id="").order_by().values_list("pk", "container_id", "started_at")
+    return [Running(*row) for row in columns]
+
+
+def _until_next_minute() -> float:
+    """Seconds."""
+    return EVERY.total_seconds() - clock.now().timestamp() % EVERY.total_seconds()
