@@ -35,17 +35,6 @@ class OwnEventSerializer(EventSerializer):
         fields = ["id", "project", *EventSerializer.Meta.fields[1:]]
 
 
-class UsageSerializer(serializers.Serializer[Any]):
-    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
-
-    cpu_percent = serializers.FloatField(allow_null=True)
-    memory = serializers.IntegerField(allow_null=True)
-    memory_limit = serializers.IntegerField(allow_null=True)
-    network_received = serializers.IntegerField(allow_null=True)
-    network_sent = serializers.IntegerField(allow_null=True)
-    pids = serializers.IntegerField(allow_null=True)
-
-
 class RunSerializer(serializers.Serializer[Any]):
     """One run of the agent. `exit_code` is null where it goes on, or ended because a start took its place."""
 

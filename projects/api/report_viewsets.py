@@ -4,21 +4,28 @@ from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework.response import Response
 
+from accounts import clock
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.event_pages import CURSOR, LIMIT, link_to_next, read_page
 from projects.api.log_stream import AnyAccept, follow
 from projects.api.own_projects import OwnProjectsViewSet
-from projects.api.parameters import FOLLOW, RUN, SINCE, TAIL
-from projects.api.report_serializers import EventSerializer, RunSerializer, UsageSerializer
+from projects.api.parameters import FOLLOW, RUN, SINCE, TAIL, moment
+from projects.api.report_serializers import EventSerializer, RunSerializer
 from projects.api.revalidation import Revalidation
+from projects.api.stats_serializers import STATS, SeriesSerializer, UsageSerializer
 from projects.models import Event
 from projects.services.logs import read_logs
 from projects.services.observation import refresh
 from projects.services.runs import current_number, list_runs, read_run
-from projects.services.stats import read_usage
+from projects.services.stats import read_series, read_usage
 
+STATS_SINCE = moment(
+    "since",
+    description="Samples since then instead: a time, or how long ago (`5m`, `2h`, `7d`). Of a minute each for up to 24 "
+    "hours, of 15 minutes beyond that; kept for 8 days.",
+)
 LOG_EVENT = {
     "type": "object",
     "required": ["data"],
@@ -30,11 +37,15 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
     @describe(
         operation_id="show_project_stats",
         tags=["projects"],
-        responses={200: UsageSerializer, **problems(401, 404, 429, 502, 503)},
+        parameters=[STATS_SINCE],
+        responses={200: STATS, **problems(400, 401, 404, 429, 502, 503)},
     )
     def stats(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell what the agent uses at this moment; all null while it does not run."""
-        usage = read_usage(self.get_object())
+        """Tell what the agent uses at this moment, all null while it does not run; or what it used since some time."""
+        project, since = self.get_object(), self.asked[STATS_SINCE]
+        if since is not None:
+            return Response(SeriesSerializer(read_series(project, since=since, now=clock.now())).data)
+        usage = read_usage(project)
         return Response(UsageSerializer(usage or dict.fromkeys(UsageSerializer().fields)).data)
 
     @describe(

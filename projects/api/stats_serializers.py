@@ -1,0 +1,56 @@
+"""Shapes on the wire of what an agent uses: now, and since some time."""
+
+from typing import Any
+
+from drf_spectacular.utils import PolymorphicProxySerializer
+from rest_framework import serializers
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
+
+    cpu_percent = serializers.FloatField(allow_null=True)
+    memory = serializers.IntegerField(allow_null=True)
+    memory_limit = serializers.IntegerField(allow_null=True)
+    network_received = serializers.IntegerField(allow_null=True)
+    network_sent = serializers.IntegerField(allow_null=True)
+    pids = serializers.IntegerField(allow_null=True)
+
+
+class SampleSerializer(serializers.Serializer[Any]):
+    """What the agent used in `step` seconds from `at` on."""
+
+    at = serializers.DateTimeField()
+    cpu_percent = serializers.FloatField(source="cpu", help_text="The mean, in per cent of one core.")
+    memory = serializers.IntegerField(help_text="The most that was in use, in bytes.")
+    network_received = serializers.IntegerField(source="received", help_text="Bytes that came in that time.")
+    network_sent = serializers.IntegerField(source="sent", help_text="Bytes that went in that time.")
+
+
+class HourSerializer(serializers.Serializer[Any]):
+    """What the gateway has counted in an hour from `at` on."""
+
+    at = serializers.DateTimeField()
+    messages = serializers.IntegerField(help_text="Counted as in `/usage`.")
+    tokens = serializers.IntegerField(help_text="Tokens of questions and answers together.")
+
+
+class SeriesSerializer(serializers.Serializer[Any]):
+    """The time since then. Where samples are missing the agent did not run, or was not measured."""
+
+    since = serializers.DateTimeField(help_text="What was asked for, or the oldest that is kept.")
+    until = serializers.DateTimeField()
+    step = serializers.SerializerMethodField(help_text="Seconds that each sample is long: 60 or 900.")
+    memory_limit = serializers.IntegerField(help_text="What the plan of now allows, in bytes.")
+    samples = SampleSerializer(many=True)
+    usage = HourSerializer(many=True, source="hours", help_text="Empty without a gateway.")
+
+    def get_step(self, series: Any) -> int:
+        minutes: int = series.minutes
+        return minutes * 60
+
+
+STATS = PolymorphicProxySerializer(
+    component_name="Stats", serializers=[UsageSerializer, SeriesSerializer], resource_type_field_name=None
+)
+"""The first without `since`, the second with it."""
