@@ -16,10 +16,11 @@ from containers.engine_lists import ListsContainers
 from containers.engine_names import LimitsNames
 from containers.engine_reports import ReportStreams
 from containers.engine_states import KeepsStates
+from containers.engine_trials import TriesImages
 from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, Protocol):
+class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,

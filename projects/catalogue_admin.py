@@ -7,7 +7,10 @@ from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import JSONField
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_POST
 
 from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
 from accounts.emails import normalise_email
@@ -19,6 +22,7 @@ from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
 from projects.services.permissions import pass_on_permissions
+from projects.services.type_trial import try_in_request
 
 
 class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
@@ -56,6 +60,26 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 class AgentTypeAdmin(CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "egress", "available", "is_default")
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_POST(self.trial_view))
+        return [path("<slug:slug>/trial/", view, name="projects_agenttype_trial"), *super().get_urls()]
+
+    def trial_view(self, request: HttpRequest, slug: str) -> HttpResponse:
+        """Runs the type's image as its agents run, and says what came of it. Nothing stays of it."""
+        agent_type: AgentType | None = self.get_object(request, slug)
+        if agent_type is None:
+            raise Http404("There is no such type.")
+        if not self.has_change_permission(request, agent_type):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            **try_in_request(agent_type),
+            "opts": self.opts,
+            "original": agent_type,
+            "title": f"Test of {agent_type.image}",
+        }
+        return TemplateResponse(request, "admin/projects/agenttype/trial.html", context)
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
         return (*super().get_readonly_fields(request, obj), *(("base_image", "declared") if obj else ()))

@@ -28,11 +28,13 @@ from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
 from containers.docker.stats import Meter
+from containers.docker.trials import Trial
 from containers.docker.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.report_streams import ReportStreams
 from containers.engine_images import ImageFacts
+from containers.engine_trials import TrialRun
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
@@ -84,6 +86,9 @@ class DockerEngine(GatewayVerbs):
 
     def describe_image(self, image: str) -> ImageFacts | None:
         return describe_image(self._connection, image)
+
+    def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
+        return Trial(self._connection, spec).run(token=token, key=key, within=within, grace=grace)
 
     def deploy(
         self,

@@ -96,23 +96,41 @@ def labels_of(project: Project) -> dict[str, str]:
 
 
 def _environment(project: Project, place: Place | None, secrets: Mapping[SecretFile, str]) -> dict[str, str]:
-    """The variables of the contract, and those that the type has for an image that knows nothing of it."""
-    agent_type = project.agent_type
-    check_own_settings(project.settings)
-    chosen = defaults_of(agent_type.settings_schema) | project.settings
-    model = chosen.get("model") or default_model(agent_type.default_models, project.provider)
+    bases = (f"{place.address.url}/tg", f"{place.address.url}/llm/v1") if place else None
+    virtual = secrets if place else None
+    given = variables_of(project.agent_type, project.settings, project.provider, bases=bases, virtual=virtual)
+    return given | (_way_out(project, place) if place else {})
+
+
+@sensitive_variables()
+def variables_of(
+    agent_type: AgentType,
+    own_settings: Mapping[str, Any],
+    provider: str,
+    *,
+    bases: tuple[str, str] | None,
+    virtual: Mapping[SecretFile, str] | None,
+) -> dict[str, str]:
+    """The variables of the contract, and those that the type has for an image that knows nothing of it.
+
+    `bases` are where Telegram and the provider are, in the place of the real ones, with credentials that only they
+    know. Raises `UnusableSettingsError`.
+    """
+    check_own_settings(own_settings)
+    chosen = defaults_of(agent_type.settings_schema) | own_settings
+    model = chosen.get("model") or default_model(agent_type.default_models, provider)
+    telegram_api, provider_api = bases or (settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API)
     environment = {
-        Variable.TELEGRAM_API_BASE: f"{place.address.url}/tg" if place else settings.BERTH_TELEGRAM_API,
-        Variable.AGENT_API_BASE: f"{place.address.url}/llm/v1" if place else settings.BERTH_PROVIDER_API,
-        Variable.AGENT_PROVIDER: project.provider,
+        Variable.TELEGRAM_API_BASE: telegram_api,
+        Variable.AGENT_API_BASE: provider_api,
+        Variable.AGENT_PROVIDER: provider,
         Variable.AGENT_MODEL: str(model or ""),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
         Variable.AGENT_ALLOWED_USERS: as_text(chosen.get("allowed_users", [])),
         Variable.AGENT_SETTINGS: json.dumps(chosen, separators=(",", ":"), sort_keys=True) if chosen else "",
     }
     given = {variable.value: value for variable, value in environment.items() if value}
-    own = _own_variables(agent_type, environment, chosen, secrets if place else None)
-    return given | own | (_way_out(project, place) if place else {})
+    return given | _own_variables(agent_type, environment, chosen, virtual)
 
 
 @sensitive_variables()

@@ -49,6 +49,11 @@ def test_every_page_of_the_admin_fits_its_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"/admin/projects/project/{project.pk}/change/")
     look("project-change")
+    page.goto("/admin/projects/agenttype/assistant/change/")
+    look("type-change")
+    page.get_by_role("button", name="Test the image").click()
+    look("type-trial")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"/admin/accounts/user/{alice.pk}/change/")
     look("user-change")
     page.goto("/admin/projects/project/")

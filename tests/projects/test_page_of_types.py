@@ -1,34 +1,47 @@
 """`docs/agent-types.md`: the row that it describes is one that the admin takes, and it names every place in braces."""
 
-import json
 import re
+from typing import Any
 
 import pytest
 
+from accounts.models import User
 from containers.engine_images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability
 from projects.models import AgentType
 from projects.rules.schema_settings import defaults_of
 from projects.rules.type_facts import PLACES, fill_variables
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "agent-types.md").read_text()
 
+VARIABLES = 1
+"""Which block of text holds the variables. The first one is what a trial prints."""
+
 pytestmark = pytest.mark.one_database
 
 
-def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return str(found)
+def block(language: str, number: int = 0) -> str:
+    """The text of the code block of this language, counted from 0."""
+    return str(re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[number])
 
 
-def test_the_row_of_the_page_is_one_that_the_admin_takes(db: None) -> None:
+def fields_of_the_row() -> dict[str, Any]:
+    """What the page says to write into the form of the admin."""
     rows = dict(re.findall(r"^\| ([\w ()]+) \| `([^`]+)` \|$", PAGE, re.MULTILINE))
-    row = AgentType(
-        slug="stub", title="Stub", image=rows["Image"], description=rows["Description"], needs_api_key=False,
-        min_memory_mb=int(rows["Minimum memory (MB)"]), stop_timeout=int(rows["Stop timeout"]),
-        settings_schema=json.loads(block("json")), variables=block("text"),
-    )  # fmt: skip
-    row.full_clean()
+    return {
+        "slug": "stub", "title": "Stub", "image": rows["Image"], "description": rows["Description"],
+        "needs_telegram_token": "on", "available": "on", "egress": "internet",
+        "min_memory_mb": rows["Minimum memory (MB)"], "stop_timeout": rows["Stop timeout"],
+        "settings_schema": block("json"), "variables": block("text", VARIABLES),
+    }  # fmt: skip
+
+
+def test_the_row_of_the_page_is_one_that_the_admin_takes(ada: User, engine: MemoryEngine) -> None:
+    assert browser_of(ada).post("/admin/projects/agenttype/add/", fields_of_the_row()).status_code == 302
+    row = AgentType.objects.get(pk="stub")
+    assert not row.needs_api_key
     filled = fill_variables(row.variables, facts=dict.fromkeys(PLACES, ""), settings=defaults_of(row.settings_schema))
     assert filled == {"GREETING": "Ahoy"}
 

@@ -1,0 +1,180 @@
+"""Tries an image on Docker: runs it beside a Bot API server and a provider of our own, and notes what comes of it."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH, STATUS_MARK, AgentState
+from containers.agent_reports import parse_report
+from containers.docker.helpers import remove_helper
+from containers.docker.secrets import pack_secrets
+from containers.docker.trial_payloads import agent_payload, servers_payload
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.docker_api.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
+from containers.engine_trials import TrialRun
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.trial_servers.words import ANSWERED, LISTENING, POLLED
+from containers.vocabulary import AgentReport, ContainerSpec
+
+_LOOK_EVERY, _LOOK_SELDOM = 0.1, 0.5
+_LISTEN_WITHIN = 10.0
+_LINES = 200
+_LEFT_BEHIND = 600.0
+"""Seconds after which nobody waits for a trial any more."""
+_NO_IMAGE = (
+    "No image with Python is on the engine, which a trial needs beside the agent: `manage.py build_images agent-base` "
+    "makes one."
+)
+_OWN_PLACES = {DATA_PATH, RUN_PATH, SECRETS_PATH}
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What was seen of a run until now."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def first(self, name: str, *, at: float) -> None:
+        self.facts.setdefault(name, round(at, 2))
+
+    @property
+    def is_complete(self) -> bool:
+        return {"ready_after", "answered_after"} <= self.facts.keys() or "exit_code" in self.facts
+
+
+class Trial:
+    """One call of `try_image`."""
+
+    def __init__(self, connection: Connection, spec: ContainerSpec) -> None:
+        self._connection = connection
+        self._spec = spec
+        self._notes = _Notes()
+        self._agent = ""
+
+    def run(self, *, token: str, key: str, within: float, grace: int) -> TrialRun:
+        self._remove_left_behind()
+        payload = servers_payload(self._spec, image=self._find_image(), token=token, key=key)
+        with self._container(payload) as servers:
+            self._start_servers(servers)
+            try:
+                with self._container(agent_payload(self._spec, servers=servers)) as self._agent:
+                    self._watch(servers, within)
+                    self._end(grace)
+            except EngineUnavailableError:
+                raise
+            except EngineError as error:
+                self._notes.facts["refusal"] = str(error)
+        return TrialRun(**self._notes.facts)
+
+    def _find_image(self) -> str:
+        candidates = [AGENT_BASE.image, GATEWAY.image, *(context.image for context in find_contexts())]
+        image = next((each for each in candidates if inspect_image(self._connection, each)), None)
+        if image is None:
+            raise EngineRefusedError(_NO_IMAGE)
+        return image
+
+    @contextmanager
+    def _container(self, payload: dict[str, Any]) -> Iterator[str]:
+        with self._connection.call() as client, understand_answer():
+            container_id = str(client.create_container_from_config(payload, None)["Id"])
+        try:
+            yield container_id
+        finally:
+            remove_helper(self._connection, container_id)
+
+    def _remove_left_behind(self) -> None:
+        """Those of a process that was killed. The engine's clock may differ from ours, in either direction."""
+        filters = {"label": [f"{name}={value}" for name, value in self._spec.labels.items()]}
+        with self._connection.call() as client, understand_answer():
+            found = [(str(row["Id"]), row["Created"]) for row in client.containers(all=True, filters=filters)]
+        for container_id, created in found:
+            if abs(time.time() - created) > _LEFT_BEHIND:
+                remove_helper(self._connection, container_id)
+
+    def _start_servers(self, servers: str) -> None:
+        with self._connection.call() as client:
+            client.start(servers)
+        until = time.monotonic() + _LISTEN_WITHIN
+        while LISTENING not in [event["event"] for event in self._events(servers)]:
+            if time.monotonic() >= until:
+                raise EngineRefusedError("The servers for the trial did not start. Is the engine very busy?")
+            time.sleep(_LOOK_EVERY)
+
+    def _watch(self, servers: str, within: float) -> None:
+        with self._connection.call() as client:
+            client.put_archive(self._agent, SECRETS_PATH, pack_secrets(self._spec.secrets, group=self._spec.user))
+        with self._connection.call() as client:
+            client.start(self._agent)
+        began = time.monotonic()
+        while not self._notes.is_complete and (since := time.monotonic() - began) < within:
+            self._note_state(since)
+            self._note_lines(since)
+            self._note_events(self._events(servers), since)
+            if not self._notes.is_complete:
+                time.sleep(min(_LOOK_EVERY + since / 20, _LOOK_SELDOM))
+
+    def _note_state(self, at: float) -> None:
+        with self._connection.call() as client, understand_answer():
+            found = client.inspect_container(self._agent)
+            state, health = found["State"], found["State"].get("Health")
+            mounts = {str(mount["Destination"]) for mount in found.get("Mounts") or []}
+        self._notes.facts["has_health_check"] = bool(health)
+        self._notes.facts["volumes"] = tuple(sorted(mounts - _OWN_PLACES))
+        if not state["Running"]:
+            self._notes.facts |= {"exit_code": int(state["ExitCode"]), "is_out_of_memory": bool(state["OOMKilled"])}
+        elif health and health["Status"] == "healthy":
+            self._notes.first("ready_after", at=at)
+
+    def _note_lines(self, at: float) -> None:
+        lines = self._read(self._agent)
+        self._notes.facts["lines"] = tuple(lines)
+        reports = [report for line in lines if line.startswith(STATUS_MARK) and (report := parse_report(line))]
+        self._note_reports(reports, at)
+
+    def _note_reports(self, reports: list[AgentReport], at: float) -> None:
+        if reports:
+            self._notes.facts["report"] = reports[-1]
+        if any(report.state == AgentState.RUNNING for report in reports):
+            self._notes.first("ready_after", at=at)
+
+    def _note_events(self, events: list[dict[str, Any]], at: float) -> None:
+        facts = self._notes.facts
+        if {"event": POLLED} in events and not (facts["has_health_check"] or facts.get("report")):
+            self._notes.first("ready_after", at=at)
+        for event in events:
+            if event["event"] == ANSWERED and event.get("text"):
+                self._notes.first("answered_after", at=at)
+                facts["answer"] = str(event["text"])
+
+    def _end(self, grace: int) -> None:
+        if "exit_code" in self._notes.facts:
+            return
+        self._notes.facts["users"] = self._find_users()
+        began = time.monotonic()
+        with self._connection.call(grace + 10, about_one=True) as client:
+            client.stop(self._agent, timeout=grace)
+        self._notes.facts["stopped_within"] = round(time.monotonic() - began, 2)
+        with self._connection.call() as client, understand_answer():
+            self._notes.facts["stop_code"] = int(client.inspect_container(self._agent)["State"]["ExitCode"])
+        self._notes.facts["lines"] = tuple(self._read(self._agent))
+
+    def _find_users(self) -> frozenset[int]:
+        """Not everywhere can an engine say so: its host may have no `ps`."""
+        try:
+            with self._connection.call() as client, understand_answer():
+                answer = client.top(self._agent, ps_args="-eo pid,uid")
+                return frozenset(int(row[answer["Titles"].index("UID")]) for row in answer["Processes"])
+        except (EngineError, ValueError):
+            return frozenset()
+
+    def _events(self, servers: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._read(servers) if line.startswith('{"event":')]
+
+    def _read(self, container_id: str) -> list[str]:
+        with self._connection.call() as client:
+            printed: bytes = client.logs(container_id, stdout=True, stderr=True, tail=_LINES)
+        return printed.decode(errors="replace").splitlines()

@@ -1,0 +1,110 @@
+"""Trying an agent type: by the command and by the button of the admin."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+from containers.engine_images import ImageFacts
+from containers.engine_trials import TrialRun
+from containers.vocabulary import ContainerSpec
+from projects.models import AgentType
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.memory_images import try_well
+
+PAGE = "/admin/projects/agenttype/assistant/trial/"
+
+pytestmark = pytest.mark.one_database
+
+
+def run(*options: str) -> str:
+    out = StringIO()
+    call_command("test_type", *options, stdout=out, no_color=True)
+    return out.getvalue()
+
+
+def never_stops(spec: ContainerSpec, token: str, key: str) -> TrialRun:
+    return replace(try_well(spec, token, key), stop_code=137, stopped_within=5.2)
+
+
+def test_the_command_prints_a_line_for_each_promise(db: None, engine: MemoryEngine) -> None:
+    lines = run("assistant").splitlines()
+    assert len(lines) == 10
+    assert {line[:3] for line in lines} == {"yes"}
+
+
+def test_a_broken_promise_is_its_exit_code(db: None, engine: MemoryEngine) -> None:
+    engine.trial = never_stops
+    with pytest.raises(CommandError, match="does not keep the contract") as raised:
+        run("assistant")
+    assert raised.value.returncode == 1
+
+
+def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: None, engine: MemoryEngine) -> None:
+    seen: list[tuple[ContainerSpec, str, str]] = []
+    engine.trial = lambda *given: (seen.append(given), try_well(*given))[1]
+    AgentType.objects.filter(pk="assistant").update(variables="WHERE={telegram_api}\nTOKEN={telegram_token}")
+    run("assistant", "--project-settings", '{"model": "some-model"}')
+    spec, token, key = seen[0]
+    assert {"AGENT_MODEL": "some-model", "AGENT_ALLOWED_USERS": "*", "TOKEN": token}.items() <= spec.environment.items()
+    assert spec.environment["WHERE"] == spec.environment["TELEGRAM_API_BASE"] == "http://127.0.0.1:41000/tg"
+    assert spec.secrets == {"telegram_bot_token": token, "agent_api_key": key}
+    assert {other == token for _, other, _ in seen} == {other == key for _, _, other in seen} == {True, False}
+    assert "berth.project" not in spec.labels
+    assert "berth.instance" not in spec.labels
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["nothing"], "There is no agent type nothing."),
+        (["assistant", "--project-settings", "{"], "no JSON"),
+        (["assistant", "--project-settings", '{"model": 7}'], "do not fit the schema"),
+    ],
+)
+def test_what_it_cannot_try_it_says(db: None, engine: MemoryEngine, options: list[str], sentence: str) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        run(*options)
+
+
+def test_a_missing_image_and_a_silent_engine_are_told(ada: User, engine: MemoryEngine) -> None:
+    AgentType.objects.filter(pk="assistant").update(image="my/own:1")
+    assert "my/own:1 is not on the engine" in browser_of(ada).post(PAGE).content.decode()
+    engine.unavailable = True
+    assert "could not be tried" in browser_of(ada).post(PAGE).content.decode()
+
+
+def test_variables_with_a_credential_need_the_gateway(ada: User, engine: MemoryEngine, settings: object) -> None:
+    AgentType.objects.filter(pk="assistant").update(variables="TOKEN={telegram_token}")
+    settings.BERTH_GATEWAY = False  # type: ignore[attr-defined]  # pytest-django's
+    assert "it needs the gateway" in browser_of(ada).post(PAGE).content.decode()
+
+
+def test_the_button_shows_the_table(ada: User, engine: MemoryEngine) -> None:
+    assert 'action="/admin/projects/agenttype/assistant/trial/"' in (
+        browser_of(ada).get("/admin/projects/agenttype/assistant/change/").content.decode()
+    )
+    page = browser_of(ada).post(PAGE).content.decode()
+    assert "The image keeps the agent contract." in page
+    assert page.count("<td>yes</td>") == 10
+    engine.trial = never_stops
+    assert "The image does not keep the agent contract." in browser_of(ada).post(PAGE).content.decode()
+
+
+def test_an_image_that_declares_no_contract_is_told_so(ada: User, engine: MemoryEngine) -> None:
+    engine.described["berth/assistant:latest"] = ImageFacts(image_id="sha256:1")
+    engine.trial = never_stops
+    page = browser_of(ada).post(PAGE).content.decode()
+    assert "The image keeps the agent contract." in page
+    assert page.count("<td>n/a</td>") == 1
+
+
+def test_only_admins_run_images(ada: User, sam: User, alice: User, engine: MemoryEngine) -> None:
+    assert browser_of(sam).post(PAGE).status_code == 403
+    assert browser_of(alice).post(PAGE).status_code == 302
+    assert browser_of(ada).get(PAGE).status_code == 405
+    assert browser_of(ada).post(PAGE.replace("assistant", "nothing")).status_code == 404
+    assert "Test the image" not in browser_of(sam).get("/admin/projects/agenttype/assistant/change/").content.decode()
