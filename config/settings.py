@@ -121,7 +121,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
 ]
 
 # Pages of others that may call the API in a browser. It takes no cookie: they send a token that they were given.
@@ -271,16 +270,13 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    # Its default validator is a public server, which would be told the address of every installation.
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None, "tryItOutEnabled": True},
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api.openapi.complete_problems",
         "accounts.api.openapi.name_ids",
         "config.api_docs.health_checks.add_health_checks",
+        "config.api_docs.examples.add_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
         "Egress": "projects.rules.permissions.Egress",

@@ -32,7 +32,7 @@ def _columns(model: "type[Model]", *names: str) -> tuple[str, ...]:
 _USER = _columns(User, "id", "email", "is_active", "is_staff", "is_superuser", "session_version")
 """What a request needs of its user. Django reads the other columns when they are asked for."""
 
-_KEY = _columns(ApiKey, "id", "user_id", "name", "scope", "expires_at", "last_used_at", "revoked_at")
+_KEY = _columns(ApiKey, "id", "user_id", "name", "scope", "expires_at", "last_used_at", "revoked_at", "session_version")
 
 Found = tuple[User, Credential, Sequence[Any]]
 
@@ -75,7 +75,7 @@ class TokenQuery:
         for columns in self._by_key.rows(digest_key(token), *values):
             key = make_instance(ApiKey, _KEY, columns[: len(_KEY)])
             user, rest = _split(columns[len(_KEY) :])
-            if key.is_live and user.is_active:
+            if key.lets_in(user):
                 _record_use(key, request)
                 granted = Credential("key", key.name, Scope(key.scope), key_id=key.pk, expires_at=key.expires_at)
                 return user, granted, rest

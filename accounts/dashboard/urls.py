@@ -7,6 +7,7 @@ from accounts.dashboard import views
 from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.set_password_views import set_password_page
 from accounts.dashboard.sign_up_views import sign_up
+from accounts.dashboard.token_for_docs import token_for_docs
 
 app_name = "accounts"
 urlpatterns = [
@@ -19,6 +20,7 @@ urlpatterns = [
     path("settings/password", views.change_own_password, name="change-password"),
     path("settings/keys", views.make_key, name="make-key"),
     path("settings/keys/<uuid:key_id>/revoke", views.revoke_key, name="revoke-key"),
+    path("settings/token-for-docs", token_for_docs, name="token-for-docs"),
     path("settings/second-factor", second_factor.begin_second_factor, name="second-factor"),
     path("settings/second-factor/confirm", second_factor.confirm_second_factor, name="second-factor-confirm"),
     path(

@@ -24,6 +24,7 @@ from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyErro
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, Scope, SecondFactor, User
 from accounts.services.api_keys import issue_api_key, revoke_api_key
+from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import has_second_factor
 from accounts.services.sign_in import sign_out_everywhere
 
@@ -87,6 +88,7 @@ class SignInCodeView(SignInView):
 class SignOutView(auth_views.LogoutView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if isinstance(request.user, User):
+            end_page_tokens(user=request.user)
             audit.record("signed_out", user=request.user.pk, of="dashboard")
         return super().post(request, *args, **kwargs)
 

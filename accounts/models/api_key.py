@@ -23,6 +23,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         """Returns the keys that their owner is shown: all but the revoked ones."""
         return self.filter(revoked_at=None)
 
+    def lasting(self) -> "ApiKeyQuerySet":
+        """Returns those that were not made for a page."""
+        return self.filter(session_version=None)
+
     def live(self) -> "ApiKeyQuerySet":
         return self.unrevoked().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
 
@@ -42,6 +46,8 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, editable=False)
     last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
+    # Of the user, when it was made for a page: it ends with all that ends the sessions of its user. Null: it does not.
+    session_version = models.PositiveIntegerField(null=True, editable=False)
 
     objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
 
@@ -67,3 +73,7 @@ class ApiKey(models.Model):
     @property
     def is_live(self) -> bool:
         return self.revoked_at is None and not self.is_expired
+
+    def lets_in(self, user: User) -> bool:
+        """Whether its user may come in with it. Those that were made for a page end with the sessions of the user."""
+        return self.is_live and user.is_active and self.session_version in {None, user.session_version}

@@ -63,7 +63,7 @@ def rotate_api_key(*, user: User, session: SignedInBy, key_id: uuid.UUID) -> tup
     and count.
     """
     with transaction.atomic():
-        old = ApiKey.objects.select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
+        old = ApiKey.objects.lasting().select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
         if old is None:
             raise UnknownKeyError
         row, key = issue_api_key(
@@ -91,7 +91,7 @@ def _check_key_limit(user: User, session: SignedInBy) -> None:
     SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """
     lock_if_still_signed_in(user, session)
-    if user.api_keys.live().count() >= LIMIT:
+    if user.api_keys.live().lasting().count() >= LIMIT:
         raise KeyLimitReachedError(LIMIT)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.http import HttpRequest
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
 
@@ -17,11 +18,11 @@ class SchemaView(StrictView, SpectacularJSONAPIView):
     @describe(parameters=[FORMAT], exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # spectacular's
-        answer.data["servers"] = [{"url": _address_of(request)}]
+        answer.data["servers"] = [{"url": address_of(request)}]
         return answer
 
 
-def _address_of(request: Request) -> str:
+def address_of(request: Request | HttpRequest) -> str:
     """Where it was asked by another of its names, such as localhost, that one: /api/docs may ask no other."""
     public = str(settings.BERTH_PUBLIC_URL)
     is_public = request.get_host() == urlsplit(public).netloc

@@ -1,29 +1,86 @@
-"""The API is readable in a browser, from files of this service only. (`page` watches for breaches of its CSP.)"""
+"""The API is readable and can be tried in a browser, from files of this service only. (`page` watches for breaches.)"""
 
+import os
 import re
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
+from accounts.models import ApiKey, User
+from tests.browser.conftest import PICTURES
 
-def test_the_docs_show_every_group_of_operations(page: Page) -> None:
+FAULTS = (Path(__file__).parent / "faults.js").read_text()
+AXE = os.environ.get("BERTH_TEST_AXE")
+"""Where people have axe-core: the path of its axe.min.js."""
+
+PARSES = "texts => texts.map(text => { new (async () => {}).constructor(text); return text.length; })"
+
+
+def open_some(page: Page) -> None:
+    """Where people want the pictures or axe, all of it; else of each part the first."""
+    chosen = "details" if AXE or PICTURES else "h2 + details, details:has(#create_project)"
+    page.evaluate("chosen => { for (const node of document.querySelectorAll(chosen)) node.open = true; }", chosen)
+
+
+def faults_of(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(FAULTS)
+    if AXE:
+        page.evaluate(Path(AXE).read_text())
+        found += page.evaluate("axe.run().then(told => told.violations.map(each => each.id + each.nodes[0].html))")
+    return found
+
+
+def test_the_docs_are_light_whole_and_from_here_only(page: Page, look: Callable[[str], None]) -> None:
+    sizes: dict[str, int] = {}
+    page.on("requestfinished", lambda request: sizes.update({request.url: request.sizes()["responseBodySize"]}))
     page.goto("/api/docs")
-    expect(page.locator(".info .title")).to_contain_text("Berth")
-    expect(page.get_by_text("/api/auth/login", exact=True)).to_be_visible()
-    expect(page.get_by_text("/api/projects", exact=True).first).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("API of Berth")
+    expect(page.get_by_role("link", name="Sign in to try it")).to_be_visible()
+    look("docs")
+    assert [url for url in sizes if not re.match(r"http://localhost:\d+/", url)] == []
+    assert 20_000 < sum(sizes.values()) < 100_000
+    open_some(page)
+    page.get_by_role("button", name="Try it create_project").click()
+    look("docs-open")
+    assert faults_of(page) == []
 
 
-def test_an_operation_can_be_opened_and_tried(page: Page) -> None:
+def test_every_sample_in_javascript_can_be_read_by_a_browser(page: Page) -> None:
     page.goto("/api/docs")
-    page.locator(".opblock-summary-get", has_text="/api/auth/session").click()
-    page.get_by_role("button", name="Execute").click()
-    expect(page.locator(".live-responses-table tbody .response-col_status").first).to_contain_text("200")
+    samples = page.locator("pre.sample.javascript").all_text_contents()
+    page.goto("about:blank")
+    assert len(page.evaluate(PARSES, samples)) > 20
 
 
-def test_the_docs_load_nothing_from_elsewhere(page: Page) -> None:
-    addresses: list[str] = []
-    page.on("request", lambda request: addresses.append(request.url))
-    page.goto("/api/docs")
-    expect(page.locator(".opblock").first).to_be_visible()
-    elsewhere = [url for url in addresses if not re.match(r"http://localhost:\d+/|data:", url)]
-    assert addresses
-    assert elsewhere == []
+def test_an_operation_without_a_token_is_tried_and_a_sample_copied(page: Page) -> None:
+    page.goto("/api/docs#session")
+    operation = page.locator("[data-operation='GET /api/auth/session']")
+    operation.get_by_role("button", name="Copy curl of session").click()
+    expect(operation.get_by_text("Copied.").first).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("curl -s")
+    page.get_by_role("radio", name="Python").check()
+    expect(operation.locator("pre.sample.curl")).to_be_hidden()
+    expect(operation.locator("pre.sample.python")).to_be_visible()
+    operation.get_by_role("button", name="Try it").click()
+    operation.get_by_role("button", name="Send").click()
+    expect(operation.get_by_role("status").last).to_contain_text('"authenticated": false')
+
+
+@pytest.mark.usefixtures("engine")
+def test_who_is_signed_in_gets_a_token_and_sends_with_it(
+    page: Page, alice: User, sign_in: Callable[[User], None]
+) -> None:
+    sign_in(alice)
+    page.goto("/api/docs#control_projects")
+    page.get_by_role("button", name="Get a token for ten minutes").click()
+    expect(page.get_by_text("The token works until")).to_be_visible()
+    assert ApiKey.objects.get().user == alice
+    operation = page.locator("[data-operation='POST /api/projects/control']")
+    operation.get_by_role("button", name="Try it").click()
+    operation.get_by_role("button", name="Send").click()
+    answer = operation.get_by_role("status").last
+    expect(answer).to_contain_text("200")
+    expect(answer).to_contain_text("not_found")
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie.length]") == [0, 0, 0]

@@ -1,19 +1,39 @@
-// Copies the text of the element that a button's data-copy names. Without this script there is no such button.
+// Copies text: of the element that a button's data-copy names, or of each element marked data-copyable, which gets a
+// button of its own. Without this script there is no such button.
 "use strict";
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  const source = document.getElementById(button.dataset.copy);
-  const answer = document.querySelector("[data-copied]");
+async function copy(source) {
+  getSelection().selectAllChildren(source);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return "Copied.";
+  } catch {
+    // No permission, or no TLS: the text is selected, and the keyboard does the rest.
+    return "Press Ctrl+C or ⌘C to copy.";
+  }
+}
 
+for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    getSelection().selectAllChildren(source);
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      answer.textContent = "Copied.";
-    } catch {
-      // No permission, or no TLS: the text is selected, and the keyboard does the rest.
-      answer.textContent = "Press Ctrl+C or ⌘C to copy.";
-    }
+    document.querySelector("[data-copied]").textContent = await copy(document.getElementById(button.dataset.copy));
   });
+}
+
+for (const source of document.querySelectorAll("[data-copyable]")) {
+  const frame = document.createElement("div");
+  const button = document.createElement("button");
+  const said = document.createElement("span");
+  frame.className = `copyable ${source.className}`;
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = "Copy";
+  button.setAttribute("aria-label", `Copy ${source.dataset.copyable}`);
+  said.className = "copied";
+  said.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    said.textContent = await copy(source);
+  });
+  source.replaceWith(frame);
+  frame.append(source, button, said);
 }

@@ -15,7 +15,7 @@ from tests.factories import ApiKeyFactory
 
 SIGN_IN = {"email": "alice@example.com", "password": CANARY_PASSWORD}
 BEHIND_SIGN_IN = ["/settings", "/settings/password", "/settings/keys", "/settings/sign-out-everywhere"]
-FORMS = ["/sign-in", "/sign-out", *BEHIND_SIGN_IN[1:]]
+FORMS = ["/sign-in", "/sign-out", "/settings/token-for-docs", *BEHIND_SIGN_IN[1:]]
 
 
 def _new_key(**changes: str) -> dict[str, str]:

@@ -1,0 +1,166 @@
+"""The page that shows the description of the API. It asks for no cookie, and is the same for all."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from config.api_docs.samples import Call, write_samples
+from config.api_docs.schema_view import address_of
+
+GROUPS = {
+    "projects": "Projects",
+    "catalogue": "Plans and types",
+    "auth": "Signing in and keys",
+    "health": "Health of the service",
+}
+_AS_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+"""Quotes stay as they are in the text of a page. Django's own escaping would add a quarter to its size."""
+
+_WELL = ("200", "201", "202", "204")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter or a field as the page tells it."""
+
+    name: str
+    kind: str
+    help: str
+    required: bool = False
+    place: str = ""
+    example: str = ""
+
+
+@require_safe
+@gzip_page  # it holds nothing secret that its length could tell
+def show_docs(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_render(address_of(request)))
+
+
+@lru_cache(maxsize=16)
+def _render(address: str) -> str:
+    """The page for those who reach the service by this address; there are a few."""
+    found = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # spectacular's
+    # What it holds of Django's lazy texts becomes plain ones.
+    schema = json.loads(json.dumps(found, default=str))
+    return render_to_string("config/api_docs.html", describe_api(schema, address))
+
+
+def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:
+    """What the template shows: groups of operations, each with its samples; the schemas; the refusals."""
+    operations: dict[str, list[dict[str, Any]]] = {tag: [] for tag in GROUPS}
+    refusals: dict[str, str] = {}
+    answers: dict[str, Any] = {}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            operations.setdefault(operation["tags"][0], []).append(_describe(path, method.upper(), operation, address))
+            answers |= _examples_of(operation)
+            refusals |= {
+                status: each["description"] for status, each in operation["responses"].items() if status >= "400"
+            }
+    return {
+        "info": schema["info"],
+        "address": address,
+        "groups": [(tag, GROUPS.get(tag, tag), found) for tag, found in operations.items() if found],
+        "schemas": [
+            (name, each.get("description", ""), _fields_of(each), name in answers and _write_json(answers[name]))
+            for name, each in schema["components"]["schemas"].items()
+            if "properties" in each
+        ],
+        "refusals": sorted(refusals.items()),
+    }
+
+
+def _describe(path: str, method: str, operation: dict[str, Any], address: str) -> dict[str, Any]:
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    status = next(each for each in _WELL if each in operation["responses"])
+    content = operation["responses"][status].get("content", {})
+    answer = content.get("application/json")
+    parameters = operation.get("parameters", [])
+    filled = path
+    for each in parameters:
+        if each["in"] == "path":
+            filled = filled.replace(f"{{{each['name']}}}", each["example"])
+    takes_token = {"bearer": []} in operation.get("security", [])
+    answers = "json" if answer else "text" if content else "nothing"
+    call = Call(method, address + filled, takes_token, body and body["example"], answers)
+    return {
+        "name": operation["operationId"],
+        "method": method,
+        "path": path,
+        "summary": operation["summary"],
+        "description": operation["description"],
+        "takes_token": takes_token,
+        "parameters": [_parameter(each) for each in parameters],
+        "body": body and _name_of(body["schema"]),
+        "body_example": body and json.dumps(body["example"], indent=2),
+        "status": status,
+        "answer": answer and _name_of(answer["schema"]),
+        "refusals": [each for each in operation["responses"] if each >= "400"],
+        "samples": [(language, _as_text(text)) for language, text in write_samples(call)],
+    }
+
+
+def _examples_of(operation: dict[str, Any]) -> dict[str, Any]:
+    """The example of the answer by the name of its schema, so that each is on the page once."""
+    content = (each.get("content", {}).get("application/json", {}) for each in operation["responses"].values())
+    return {_name_of(each["schema"]): each["example"] for each in content if "example" in each}
+
+
+def _write_json(value: Any) -> SafeString:
+    return _as_text(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _as_text(text: str) -> SafeString:
+    """For the text of an element, never for an attribute."""
+    return mark_safe(text.translate(_AS_TEXT))  # noqa: S308 - what ends a text is escaped
+
+
+def _parameter(told: dict[str, Any]) -> Field:
+    return Field(
+        name=told["name"],
+        kind=_kind_of(told["schema"]),
+        help=told.get("description", ""),
+        required=told.get("required", False),
+        place=told["in"],
+        example=told.get("example", ""),
+    )
+
+
+def _fields_of(schema: dict[str, Any]) -> list[Field]:
+    required = schema.get("required", [])
+    # Spectacular appends a list of the values, which the kind of the field tells already.
+    return [
+        Field(name, _kind_of(each), each.get("description", "").partition("\n\n*")[0], name in required)
+        for name, each in schema["properties"].items()
+    ]
+
+
+def _name_of(schema: dict[str, Any]) -> str:
+    reference = schema.get("items", schema).get("$ref", "")
+    return str(reference).rpartition("/")[2]
+
+
+def _kind_of(schema: dict[str, Any]) -> str:
+    """What a value is, in a few words."""
+    if "$ref" in schema:
+        return _name_of(schema)
+    for several in ("allOf", "oneOf", "anyOf"):
+        if several in schema:
+            kinds = dict.fromkeys(_kind_of(each) for each in schema[several])
+            return " or ".join("null" if kind == "NullEnum" else kind for kind in kinds)
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_kind_of(schema['items'])}"
+    kind = schema.get("type", "any")
+    named = {"string": schema.get("format", "text")}
+    return " or ".join(named.get(each, each) for each in (kind if isinstance(kind, list) else [kind]))
