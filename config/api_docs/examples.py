@@ -1,7 +1,9 @@
 """Gives each request and each answer of the description an example that reads like a real one."""
 
+import re
 from typing import Any
 
+_END_OF_SUMMARY = re.compile(r"[.:;] |\n\n")
 _PROJECT = "8b7f1c52-3d0e-4a86-9f3b-6a1c5e2d7f40"
 _USER = "2f6c8e14-90ab-4c1d-8f7e-0b5d3a9c6e21"
 _AT = "2026-03-14T09:26:53Z"
@@ -143,7 +145,7 @@ def add_examples(result: dict[str, Any], generator: Any, request: Any, public: b
     """Adds a summary to each operation, and examples to its ids, its body and what it answers where all went well."""
     schemas = result["components"]["schemas"]
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
-        operation["summary"] = operation["description"].partition("\n\n")[0].split(". ")[0].split(": ")[0].rstrip(".")
+        operation["summary"] = _END_OF_SUMMARY.split(operation["description"], maxsplit=1)[0].rstrip(".")
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
                 parameter["example"] = _PROJECT
