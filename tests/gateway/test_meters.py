@@ -1,11 +1,13 @@
 """Meters read the same from a stream, wherever its pieces begin and end, and pass every byte but what is hidden."""
 
 import json
+import random
 from collections.abc import Callable
 
 import pytest
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
+from gateway.meters.events import Cutter, read_event
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
 from gateway.meters.plain import KEPT, DocumentMeter
@@ -60,6 +62,38 @@ def test_a_stream_is_read_the_same_however_it_is_cut(case: str, end: str) -> Non
         passed = b"".join(meter.see(data[at : at + size]) for at in range(0, len(data), size)) + meter.finish()
         assert passed == expected
         assert meter.usage == Usage(7, 5, 3)
+
+
+def test_events_are_cut_the_same_at_once_and_byte_by_byte() -> None:
+    chance = random.Random(11)
+    for _ in range(1000):
+        text = b"".join(chance.choices([b"\n\n", b"\n", b"\r", b"\r\n", b"data: {}", b"x"], k=chance.randrange(1, 9)))
+        whole, slow = Cutter(), Cutter()
+        events = whole.cut(text), [event for byte in text for event in slow.cut(bytes([byte]))]
+        # What ends with half of an end goes on with the next piece, wherever that was cut.
+        assert b"".join([*events[0], whole.take_rest()]) == text == b"".join([*events[1], slow.take_rest()])
+        if b"\r" not in text:
+            assert events[0] == events[1], text
+
+
+DATA = [
+    b"data: {}", b'data:{"a": 1}', b'data:  {"a": [1.5, "\\u00e9"]} ', b'data: {"a": 1}x', b'data: {"a": 1} {"b": 2}',
+    b'event: e\ndata: {"a": 1}', b'data: {"a":\ndata: 1}', b'data: {"a":\r\ndata: 1}\r\nid: 7',
+    b"data: [1]", b"data: [DONE]", b'data: {"a": NaN}', b'data: {"a": 1', b"data: {",
+    b'data: {"a": "\xff"}', b'data: {"a": "\xed\xa0\x80"}',
+    b"{}", b"", b": {}", b' data: {"a": 1}', b'data: {"a": "\x01"}', b"data: {" + b'"a":{' * 5000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("event", DATA, ids=range(len(DATA)))
+@pytest.mark.parametrize("end", [b"", b"\n\n", b"\r\n\r\n"])
+def test_an_event_is_read_as_its_format_says(event: bytes, end: bytes) -> None:
+    data = b"\n".join(line[5:] for line in event.splitlines() if line.startswith(b"data:"))
+    try:
+        expected = json.loads(data)
+    except (ValueError, RecursionError):
+        expected = {}
+    assert repr(read_event(event + end)) == repr(expected if isinstance(expected, dict) else {})
 
 
 @pytest.mark.parametrize("case", CASES)

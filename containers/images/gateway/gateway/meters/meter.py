@@ -13,8 +13,10 @@ BYTES_OF_A_TOKEN = 4
 
 def read_model(document: dict[str, Any]) -> str:
     """The model that an answer or an event of it names; empty where it names none."""
-    for holder in (document, document.get("response"), document.get("message")):
-        if isinstance(holder, dict) and isinstance(named := holder.get("model"), str):
+    if isinstance(named := document.get("model"), str):
+        return named
+    for name in ("response", "message"):
+        if isinstance(holder := document.get(name), dict) and isinstance(named := holder.get("model"), str):
             return named
     return ""
 
@@ -61,8 +63,10 @@ class EventMeter(Meter):
 
     def _is_hidden(self, event: bytes) -> bool:
         document = read_event(event)
+        if not document:
+            return False
         self.model = read_model(document) or self.model
-        return bool(document) and self.read(document) and self._hides
+        return self.read(document) and self._hides
 
     def estimate(self, bound: Usage) -> Usage:
         if self._cutter.is_lost:
@@ -78,4 +82,4 @@ class EventMeter(Meter):
     def note_text(self, text: object) -> None:
         if isinstance(text, str) and text:
             self.pieces += 1
-            self.size += len(text.encode(errors="replace"))
+            self.size += len(text) if text.isascii() else len(text.encode(errors="replace"))

@@ -5,6 +5,7 @@ from typing import Any
 from gateway.meters.meter import EventMeter
 from gateway.meters.usage import MILLION, Usage, whole
 
+_TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
@@ -49,8 +50,9 @@ class ChatMeter(EventMeter):
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
             return
-        for name in ("content", "reasoning", "reasoning_content", "refusal"):
-            self.note_text(delta.get(name))
+        for name in _TEXTS:
+            if name in delta:
+                self.note_text(delta[name])
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
