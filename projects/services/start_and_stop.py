@@ -26,6 +26,7 @@ from projects.rules.lifecycle import Desired
 from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec
 from projects.services.gateway import Telling, leave_gateway, prepare, tell
+from projects.services.gateway_former import stay_with
 from projects.services.gateway_place import Place
 from projects.services.gateway_way import about_to_tell
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
@@ -54,10 +55,8 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     except (EngineUnavailableError, StillStoppingError) as error:
         # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
-    except (SecretUnreadableError, UnusableSettingsError, GatewayOffError) as error:
-        return Outcome(error=error, values=failure(failure_code(error)))
-    except EngineError as error:
-        return Outcome(error=error, values=_inspect_after_failure(project) | failure(failure_code(error)))
+    except (SecretUnreadableError, UnusableSettingsError, GatewayOffError, EngineError) as error:
+        return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
     if place is None and seen.container_id != project.container_id:
         leave_gateway(project)
     return Outcome(values=_observed(project, _as_started(seen)))
@@ -143,6 +142,16 @@ def _as_started(seen: Observation) -> Observation:
     health = Health.NONE if seen.health == Health.NONE else Health.STARTING
     report = AgentReport(state=AgentState.STARTING)
     return replace(seen, state=ContainerState.RUNNING, health=health, exit_code=None, finished_at=None, report=report)
+
+
+def _look_after_failure(project: Project) -> dict[str, Any]:
+    """Of a start. The container of before may go on, and does so with what it was made with."""
+    try:
+        seen = get_engine().inspect(project.container_key)
+    except EngineError:
+        return {}
+    stay_with(project, seen)
+    return _observed(project, seen)
 
 
 def _inspect_after_failure(project: Project) -> dict[str, Any]:
