@@ -126,7 +126,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
         """Change a project. It reaches the agent at its next start, or now with `?restart=true`.
 
-        Behind the gateway a new token, key or budget is in force at once.
+        Behind the gateway a new token, key or budget is in force at once, and what crashed for its credential starts.
         """
         project, restart = self.get_object(), self.asked[RESTART]
         serializer = ProjectChangeSerializer(project, data=request.data)

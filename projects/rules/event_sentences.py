@@ -34,6 +34,7 @@ _OF = {
     ("disk", "full"): "Its memory on the disk is full",
     ("disk", "room"): "There is room on the disk again",
     ("gateway", "not told"): "The gateway could not be told of a change",
+    ("new credentials", "tried again"): "Given up before, and tried again with what is new",
     ("pairing", "done"): "A link to pair with it was made",
     ("give up", "done"): "Given up after too many crashes",
     ("bring back", "done"): "Started again",

@@ -31,8 +31,9 @@ def choose_remedy(
     """Returns None where nothing has to be done or an operation is in flight.
 
     `outdated` says that the container is of an earlier generation than the last claim, as an interrupted restart leaves
-    one, or that it is not the only one of the project that runs. `drifted`: somebody changed its networks or its
-    restart policy. `barred`: no agent may run now, because the firewall that it has to have does not hold.
+    one and as new credentials make it, or that it is not the only one of the project that runs. `drifted`: somebody
+    changed its networks or its restart policy. `barred`: no agent may run now, because the firewall that it has to have
+    does not hold.
     """
     remedy = _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
     if drifted and remedy is None and not facts.operation and facts.state is not None:
@@ -73,7 +74,7 @@ def _remedy_when_wanted(facts: Facts, *, crash_count: int, outdated: bool) -> Re
             return Remedy.GIVE_UP if is_crash_loop(exit_code=facts.exit_code, count=crash_count) else None
         case ContainerState.EXITED | ContainerState.DEAD:
             loop = is_crash_loop(exit_code=facts.exit_code, count=crash_count)
-            return Remedy.GIVE_UP if loop else Remedy.BRING_BACK
+            return Remedy.GIVE_UP if loop and not outdated else Remedy.BRING_BACK
         case ContainerState.CREATED | ContainerState.PAUSED:
             return Remedy.BRING_BACK
         case _:

@@ -32,4 +32,6 @@ def _take_former(project: Project, former: str) -> bool:
         lock_installation()
         if Project.objects.filter(address=former).exists():
             return False
-        return bool(Project.objects.filter(pk=project.pk, address=project.address).update(address=former, **NEXT_VERSION))
+        return bool(
+            Project.objects.filter(pk=project.pk, address=project.address).update(address=former, **NEXT_VERSION)
+        )

@@ -23,6 +23,7 @@ from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.change_events import tell_of_change
 from projects.services.disk import let_run
 from projects.services.gateway import tell
+from projects.services.new_credentials import try_again
 from projects.services.operations import operation_in_progress
 from projects.services.permissions import check_egress, check_model
 from projects.services.places import takes_place
@@ -71,6 +72,8 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
                 let_run(project)
             if change.plan is not None or change.budget is not None:
                 settle_budget(project)
+            new = {"with_token": change.telegram_token is not None, "with_key": change.api_key is not None}
+            try_again(project, **new, actor=actor)
             if change.reaches_gateway:
                 tell(project)
             return project

@@ -55,6 +55,7 @@ REMEDIES: list[tuple[Facts, dict[str, Any], Remedy | None]] = [
     (EXITED, {"crash_count": CRASH_LIMIT}, Remedy.GIVE_UP),
     (facts(EXITED, state=ContainerState.DEAD), {}, Remedy.BRING_BACK),
     *((facts(EXITED, exit_code=code), {"crash_count": 1}, Remedy.GIVE_UP) for code in FATAL_EXIT_CODES),
+    *((facts(EXITED, exit_code=code), {"outdated": True}, Remedy.BRING_BACK) for code in FATAL_EXIT_CODES),
     (RETRYING, {"crash_count": 1}, None),
     (RETRYING, {"crash_count": CRASH_LIMIT}, Remedy.GIVE_UP),
     *((facts(RETRYING, exit_code=code), {"crash_count": 1}, Remedy.GIVE_UP) for code in FATAL_EXIT_CODES),
