@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, TextIO
 
-LIBRARIES = ("asyncio", "sqlite3", "httpx", "telegram.error", "telegram.request", "openai", "anthropic")
+LIBRARIES = ("asyncio", "sqlite3", "httpx", "telegram.error", "telegram.request", "markdown_it")
 """What there is of them here. An agent that needs others imports them itself."""
 MOST = 100_000
 """Bytes of a request."""

@@ -70,26 +70,32 @@ def test_allowed_users_are_read_leniently() -> None:
     ],
 )
 def test_parts_fit_and_lose_nothing_but_blanks(text: str) -> None:
-    from assistant.splitting import LIMIT, split, units
+    from assistant.formatted import Formatted, units
+    from assistant.splitting import LIMIT, split
 
-    parts = split(text)
+    parts = [part.text for part in split(Formatted(text))]
     assert all(0 < units(part) <= LIMIT and part.strip() for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
 
 
 def test_parts_end_at_lines_or_spaces_and_never_inside_an_emoji() -> None:
+    from assistant.formatted import Formatted
     from assistant.splitting import split
 
-    assert split("one two three", 8) == ["one two", "three"]
-    assert split("one\ntwo three", 8) == ["one", "two", "three"] or split("one\ntwo three", 8) == ["one\ntwo", "three"]
-    assert split("ab👩‍🚀", 6) == ["ab", "👩‍🚀"]
-    assert split("") == split(" \n") == []
+    def cut(text: str, limit: int = 4096) -> list[str]:
+        return [part.text for part in split(Formatted(text), limit)]
+
+    assert cut("one two three", 8) == ["one two", "three"]
+    assert cut("one\ntwo three", 8) == ["one\ntwo", "three"]
+    assert cut("ab👩‍🚀", 6) == ["ab", "👩‍🚀"]
+    assert cut("") == cut(" \n") == cut("\u200b \u3164") == []
 
 
 def test_an_endless_answer_is_cut_off_with_a_note() -> None:
-    from assistant.splitting import LIMIT, MOST_PARTS, split, units
+    from assistant.formatted import Formatted, units
+    from assistant.splitting import LIMIT, MOST_PARTS, split
 
-    parts = split("word " * 100_000)
+    parts = [part.text for part in split(Formatted("word " * 100_000))]
     assert len(parts) == MOST_PARTS
     assert parts[-1].endswith("[The rest of this answer was cut off.]")
     assert units(parts[-1]) <= LIMIT

@@ -7,10 +7,11 @@ Base URL of an agent: `fake.api_base` (…/v1). Without a dialled failure it ech
 import argparse
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from tests.fakes.messages import Answer, Fault, Request
+from tests.fakes.messages import Answer, Fault, Request, Streamed
 from tests.fakes.provider_answers import (
     Asked,
     completion,
@@ -24,7 +25,8 @@ from tests.fakes.provider_answers import (
     too_many_requests,
     vendor_of,
 )
-from tests.fakes.provider_dials import ProviderDials
+from tests.fakes.provider_dials import BREAK, ProviderDials
+from tests.fakes.provider_streams import EVENTS, stream
 
 # What /control/fail may turn.
 DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
@@ -95,7 +97,21 @@ class FakeProvider(ProviderDials):
         question = last_question(asked)
         with self.changed:
             self.changed.wait_for(lambda: question not in self._held or self.closing.is_set())
-        return completion(asked, self._reply if self._reply is not None else f"You said: {question}")
+        text = self._reply if self._reply is not None else f"You said: {question}"
+        if not asked.body.get("stream") or not self.streams:
+            return completion(asked, text)
+        pieces = self._pieces if self._pieces is not None else [text]
+        return Streamed(200, b"", EVENTS, pieces=stream(asked, self._paced(pieces)))
+
+    def _paced(self, pieces: list[str]) -> Iterator[str]:
+        """Each piece when the test lets it through."""
+        for number, piece in enumerate(pieces):
+            with self.changed:
+                while number >= self._let_through and not self.closing.is_set():
+                    self.changed.wait()
+            if piece is BREAK:
+                raise ConnectionResetError
+            yield piece
 
     def _key_facts(self, asked: Asked) -> dict[str, Any]:
         left = 0 if asked.key in self._penniless else None

@@ -17,6 +17,11 @@ LISTED_MODELS = (
 )
 
 
+ALL = 1 << 30
+BREAK = "\0break"
+"""A piece in whose place the connection ends."""
+
+
 class ProviderDials(FakeServer):
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__(host, port)
@@ -28,6 +33,10 @@ class ProviderDials(FakeServer):
         self._faults: list[tuple[str, dict[str, Any], Fault]] = []
         self._asked: list[Asked] = []
         self._reply: str | None = None
+        self._pieces: list[str] | None = None
+        self._let_through = ALL
+        self.streams = True
+        """Whether it does where it is asked to; some gateways pass over that."""
         self._held: set[str] = set()
 
     @property
@@ -54,6 +63,16 @@ class ProviderDials(FakeServer):
         """A fixed answer; None: echo again."""
         with self.changed:
             self._reply = text
+
+    def reply_in_pieces(self, *pieces: str, let_through: int = ALL) -> None:
+        """Streams this answer, and only so many pieces of it until `let_through` or `heal`."""
+        with self.changed:
+            self._pieces, self._let_through = list(pieces), let_through
+
+    def let_through(self, pieces: int = ALL) -> None:
+        with self.changed:
+            self._let_through = pieces
+            self.changed.notify_all()
 
     def hold(self, question: str) -> None:
         """Answer this question only after `release` or `heal`."""
@@ -120,7 +139,7 @@ class ProviderDials(FakeServer):
         with self.changed:
             for dialled in (self._faults, self._rejected, self._penniless, self._missing_models, self._held):
                 dialled.clear()
-            self._reply = None
+            self._reply, self._pieces, self._let_through = None, None, ALL
             self.changed.notify_all()
 
     # Inside.

@@ -5,6 +5,7 @@ POST /control/say {chat_id, text}, GET /control/sent, /control/wait?containing=â
 """
 
 import argparse
+import json
 import re
 import time
 from dataclasses import asdict
@@ -65,11 +66,14 @@ class FakeTelegram(TelegramDials):
         return Answer.json(200, {"ok": True, "result": result} | ({"description": words} if words else {}))
 
     def _get_updates(self, bot: Bot, fields: dict[str, Any], request: Request) -> Answer | None:
+        asked_for = fields.get("allowed_updates")
+        allowed = json.loads(asked_for) if isinstance(asked_for, str) else asked_for
         offset, limit = int(fields.get("offset") or 0), int(fields.get("limit") or 100)
         until = time.monotonic() + min(int(float(fields.get("timeout") or 0)), LONGEST_POLL)
         with self.changed:
             if bot.webhook:
                 raise ApiError(409, CONFLICT_HOOK)
+            bot.allowed = frozenset(allowed) if allowed else bot.allowed
             bot.poll_generation += 1  # a second poller terminates the first
             mine = bot.poll_generation
             bot.open_polls += 1

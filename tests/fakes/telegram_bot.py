@@ -19,6 +19,15 @@ class Sent:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """What a private chat shows of a message that is being made."""
+
+    draft_id: int
+    text: str
+    can_stop: bool
+
+
+@dataclass(frozen=True)
 class Call:
     method: str
     http: str
@@ -40,6 +49,7 @@ class Bot:
     revoked: bool = False
     webhook: str = ""
     updates: list[dict[str, Any]] = field(default_factory=list)
+    history: dict[int, dict[str, Any]] = field(default_factory=dict)  # what each update was about
     next_update: int = 100_000_001
     next_message: int = 1
     poll_generation: int = 0
@@ -47,6 +57,8 @@ class Bot:
     polls: list[float] = field(default_factory=list)
     chats: dict[int, dict[str, Any]] = field(default_factory=dict)
     blocked: set[int] = field(default_factory=set)
+    drafts: dict[int, Draft] = field(default_factory=dict)
+    allowed: frozenset[str] | None = None  # kinds of updates that it has asked for
     sent: list[Sent] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import BAD_GATEWAY, GARBAGE, Answer, Fault
-from tests.fakes.telegram_bot import Bot, Call, Polls, Sent
+from tests.fakes.telegram_bot import Bot, Call, Draft, Polls, Sent
 from tests.fakes.telegram_errors import CONFLICT, ApiError
 
 T = TypeVar("T")
@@ -53,14 +53,33 @@ class TelegramDials(FakeServer):
                 message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(command)}]
             message |= extra
             bot.next_message += 1
-            update = {
-                "update_id": bot.next_update,
-                "message": {k: v for k, v in message.items() if v is not None},
-            }
-            bot.next_update += 1
-            bot.updates.append(update)
-            self.changed.notify_all()
-            return int(str(update["update_id"]))
+            return self._update(bot, "message", {k: v for k, v in message.items() if v is not None})
+
+    def edit(self, token: str, update_id: int, text: str) -> int:
+        """A user changes the message of this update to another text, which may be the same."""
+        with self.changed:
+            bot = self._bots[token]
+            message = bot.history[update_id] | {"text": text, "edit_date": int(time.time())}
+            return self._update(bot, "edited_message", message)
+
+    def press_stop(self, token: str, chat_id: int) -> int:
+        """A user presses the button of the draft that the chat shows."""
+        with self.changed:
+            bot = self._bots[token]
+            draft = bot.drafts[chat_id]
+            assert draft.can_stop, "this draft has no button"
+            pressed = {"chat": bot.chats[chat_id], "draft_id": draft.draft_id}
+            return self._update(bot, "stopped_message_generation", pressed)
+
+    def _update(self, bot: Bot, kind: str, what: dict[str, Any]) -> int:
+        """Where the bot has said which kinds of updates it wants, it gets no others."""
+        number = bot.next_update
+        bot.next_update += 1
+        bot.history[number] = what
+        if bot.allowed is None or kind in bot.allowed:
+            bot.updates.append({"update_id": number, kind: what})
+        self.changed.notify_all()
+        return number
 
     # What a test asks.
 
@@ -91,6 +110,11 @@ class TelegramDials(FakeServer):
             return self._polls(token) if len(self._bots[token].polls) > after else None
 
         return self._wait(found, timeout, "no poll")
+
+    def draft(self, token: str, chat_id: int) -> Draft | None:
+        """What the chat shows of a message that is being made."""
+        with self.changed:
+            return self._bots[token].drafts.get(chat_id)
 
     def polls(self, token: str) -> Polls:
         with self.changed:

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.fakes.telegram_bot import Bot, Sent
+from tests.fakes.telegram_bot import Bot, Draft, Sent
 from tests.fakes.telegram_errors import ApiError
+from tests.fakes.telegram_texts import check_text, read_entities
 
 BOT_RIGHTS = {"can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
-LONGEST_MESSAGE = 4096  # UTF-16 code units
 
 
 def call_method(bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str | None]:
@@ -19,7 +19,8 @@ def call_method(bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str
     answers: dict[str, Callable[[], Any]] = {
         "getme": lambda: bot.user() | BOT_RIGHTS,
         "sendmessage": lambda: _send(bot, method, fields),
-        "editmessagetext": lambda: _send(bot, method, fields),
+        "editmessagetext": lambda: _edit(bot, fields),
+        "deletemessage": lambda: _delete(bot, fields),
         "sendchataction": lambda: bool(_chat(bot, fields)),
         "sendmessagedraft": lambda: _draft(bot, fields),
         "getwebhookinfo": lambda: _webhook_info(bot),
@@ -40,25 +41,56 @@ def _webhook_info(bot: Bot) -> dict[str, Any]:
 
 def _send(bot: Bot, method: str, fields: dict[str, Any]) -> dict[str, Any]:
     chat, text = _chat(bot, fields), str(fields.get("text") or "")
-    if not text.strip():
-        raise ApiError(400, "Bad Request: message text is empty")
-    if len(text.encode("utf-16-le", "surrogatepass")) // 2 > LONGEST_MESSAGE:
-        raise ApiError(400, "Bad Request: message is too long")
-    number = int(fields.get("message_id") or 0) or bot.next_message
-    bot.next_message = max(bot.next_message, number + 1)
-    at = time.time()
-    bot.sent.append(Sent(chat["id"], text, method, number, at, fields))
-    return {"message_id": number, "from": bot.user(), "chat": chat, "date": int(at), "text": text}
+    check_text(text, read_entities(fields))
+    number = bot.next_message
+    bot.next_message += 1
+    bot.drafts.pop(chat["id"], None)  # a message takes the place of a draft
+    return _said(bot, Sent(chat["id"], text, method, number, time.time(), fields))
+
+
+def _edit(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
+    """Of a message of its own, and only to something else."""
+    chat, text = _chat(bot, fields), str(fields.get("text") or "")
+    check_text(text, read_entities(fields))
+    number = int(fields.get("message_id") or 0)
+    before = _find(bot, chat["id"], number)
+    if before is None:
+        raise ApiError(400, "Bad Request: message to edit not found")
+    if (before.text, read_entities(before.fields)) == (text, read_entities(fields)):
+        words = "message is not modified: specified new message content and reply markup are exactly the same"
+        raise ApiError(400, f"Bad Request: {words} as a current content and reply markup of the message")
+    return _said(bot, Sent(chat["id"], text, "editmessagetext", number, time.time(), fields))
+
+
+def _delete(bot: Bot, fields: dict[str, Any]) -> bool:
+    chat, number = _chat(bot, fields)["id"], int(fields.get("message_id") or 0)
+    if _find(bot, chat, number) is None:
+        raise ApiError(400, "Bad Request: message to delete not found")
+    bot.sent[:] = [sent for sent in bot.sent if (sent.chat_id, sent.message_id) != (chat, number)]
+    return True
+
+
+def _find(bot: Bot, chat: int, number: int) -> Sent | None:
+    """What a message says now."""
+    return next((s for s in reversed(bot.sent) if (s.chat_id, s.message_id) == (chat, number)), None)
+
+
+def _said(bot: Bot, sent: Sent) -> dict[str, Any]:
+    bot.sent.append(sent)
+    facts = {"message_id": sent.message_id, "date": int(sent.at), "text": sent.text}
+    return facts | {"from": bot.user(), "chat": bot.chats[sent.chat_id]}
 
 
 def _draft(bot: Bot, fields: dict[str, Any]) -> bool:
     """Shown for half a minute in a private chat, and never one of its messages."""
-    if _chat(bot, fields)["type"] != "private":
+    chat = _chat(bot, fields)
+    if chat["type"] != "private":
         raise ApiError(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
     if not int(fields.get("draft_id") or 0):
         raise ApiError(400, "Bad Request: draft_id must be non-zero")
-    if len(str(fields.get("text") or "").encode("utf-16-le", "surrogatepass")) // 2 > LONGEST_MESSAGE:
-        raise ApiError(400, "Bad Request: message is too long")
+    text = str(fields.get("text") or "")
+    check_text(text, read_entities(fields), may_be_empty=True)
+    bot.drafts[chat["id"]] = Draft(int(fields["draft_id"]), text, str(fields.get("can_stop")).lower() == "true")
     return True
 
 

@@ -1,125 +1,155 @@
-"""Asks the model through the SDK of the provider in use. The other SDK is never imported."""
+"""Asks the model, and hears its answer piece by piece. Of providers' SDKs each took more memory than all the rest."""
 
 import asyncio
+import json
 import logging
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+import random
+from collections.abc import Callable, Sequence
+from ssl import SSLContext
+from typing import Any
+
+import httpx
 
 from agent_contract import ProblemCode
 from assistant.config import Config
+from assistant.dialects import Heard, StatusError, dialect_of
+from assistant.events import as_object, read_document, read_events
 from assistant.memory import Message
 from berth_agent.outcome import Problem
-from berth_agent.providers import Provider, explain_refusal, problem
+from berth_agent.providers import explain_refusal, problem
 
-LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound
 RETRIES = 1
+LONGEST_PAUSE = 60.0  # seconds that a provider may ask to wait before the other try
+MOST_SPANS = 5  # times as long as the model may think, for all of an answer
+CONNECT_SECONDS = 10.0
+WINDOW_WORDS = ("context", "too long", "too large", "too many tokens", "token limit", "maximum length")
+PASSING = (408, 409, 429)
 
 logger = logging.getLogger(__name__)
 
 
 class RefusedError(Exception):
-    """The provider did not answer. `problem` is None where the fault lies in this message alone."""
+    """The provider did not answer, or not to the end. `problem` is None where the fault lies in this message alone."""
 
-    def __init__(self, found: Problem | None) -> None:
+    def __init__(self, found: Problem | None, heard: Heard, *, is_too_much: bool = False) -> None:
         super().__init__(found.detail if found else "the message was refused")
         self.problem = found
-
-
-class Answer(NamedTuple):
-    """What the model said, and the tokens that its provider counts; 0 where it does not say."""
-
-    text: str
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-
-class Model(Protocol):
-    async def answer(self, messages: Sequence[Message]) -> Answer: ...
-
-    async def close(self) -> None: ...
-
-
-class OpenAIModel:
-    def __init__(self, config: Config) -> None:
-        from openai import AsyncOpenAI  # noqa: PLC0415 - half a second, and only if this is the provider
-
-        self._config = config
-        self._client = AsyncOpenAI(
-            api_key=config.key, base_url=config.api_base, max_retries=RETRIES, timeout=config.answer_seconds
-        )
-
-    async def answer(self, messages: Sequence[Message]) -> Answer:
-        prompt: list[Any] = [{"role": "system", "content": self._config.instructions}]
-        prompt += [message._asdict() for message in messages]
-        answer = await self._client.chat.completions.create(model=self._config.model, messages=prompt)
-        usage = answer.usage
-        spent = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
-        return Answer(answer.choices[0].message.content or "", *map(_count, spent))
-
-    async def close(self) -> None:
-        await self._client.close()
-
-
-class AnthropicModel:
-    def __init__(self, config: Config) -> None:
-        from anthropic import AsyncAnthropic  # noqa: PLC0415 - over a second, and only if this is the provider
-
-        self._config = config
-        self._client = AsyncAnthropic(
-            api_key=config.key,
-            auth_token=None,
-            base_url=config.api_base.removesuffix("/v1"),  # this SDK adds it
-            max_retries=RETRIES,
-            timeout=config.answer_seconds,
-        )
-
-    async def answer(self, messages: Sequence[Message]) -> Answer:
-        prompt: list[Any] = [message._asdict() for message in messages]
-        answer = await self._client.messages.create(
-            model=self._config.model, max_tokens=LONGEST_ANSWER, system=self._config.instructions, messages=prompt
-        )
-        text = "".join(block.text for block in answer.content if block.type == "text")
-        return Answer(text, _count(answer.usage.input_tokens), _count(answer.usage.output_tokens))
-
-    async def close(self) -> None:
-        await self._client.close()
+        self.heard = heard
+        self.is_too_much = is_too_much
+        """For the model's window: less of it may be taken."""
 
 
 class Brain:
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, tls: SSLContext) -> None:
         self._config = config
-        self._loading: asyncio.Task[Model] | None = None
+        self._dialect = dialect_of(config.provider)
+        self._streams = True
+        self._client = httpx.AsyncClient(
+            base_url=config.api_base,
+            headers={"User-Agent": "berth-agent/1"},
+            timeout=httpx.Timeout(config.answer_seconds, connect=CONNECT_SECONDS),
+            verify=tls,
+        )
 
-    def prepare(self) -> asyncio.Task[Model]:
-        """Begins to import the SDK while the agent already polls, so that the first question does not wait for it."""
-        if self._loading is None:
-            make = AnthropicModel if self._config.provider is Provider.ANTHROPIC else OpenAIModel
-            self._loading = asyncio.create_task(asyncio.to_thread(make, self._config))
-        return self._loading
+    async def answer(
+        self, messages: Sequence[Message], hear: Callable[[str], None] | None = None, *, instructions: str = ""
+    ) -> Heard:
+        """The model's answer. `hear` is called with all of it that has come so far, each time that there is more.
 
-    async def answer(self, messages: Sequence[Message]) -> Answer:
-        """The model's answer. Raises RefusedError for everything that goes wrong on the provider's side."""
-        model = await asyncio.shield(self.prepare())
+        Raises RefusedError, with what had come, for everything that goes wrong on the provider's side.
+        """
+        heard = Heard()
+        asked = (messages, instructions or self._config.instructions)
         try:
-            async with asyncio.timeout(self._config.answer_seconds):
-                return await model.answer(messages)
-        except Exception as error:  # noqa: BLE001 - SDKs leak more than their own errors, a JSONDecodeError for one
-            logger.warning("the provider did not answer: %s", type(error).__name__)
-            raise RefusedError(_explain(error)) from None
+            async with asyncio.timeout(self._config.answer_seconds * MOST_SPANS):
+                await self._ask(*asked, heard, hear or _ignore)
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
+            logger.warning("the provider did not answer: %s", _describe(error))
+            raise RefusedError(_explain(error), heard, is_too_much=_is_too_much(error)) from None
+        return heard
 
     async def close(self) -> None:
-        if self._loading is not None and self._loading.done() and not self._loading.exception():
-            await self._loading.result().close()
+        await self._client.aclose()
+
+    async def _ask(
+        self, messages: Sequence[Message], instructions: str, heard: Heard, hear: Callable[[str], None]
+    ) -> None:
+        """Tries again where that may help and nothing was heard yet."""
+        tries = RETRIES
+        while True:
+            body = self._dialect.body(self._config.model, instructions, messages, stream=self._streams)
+            try:
+                return await self._ask_once(body, heard, hear)
+            except (StatusError, httpx.TransportError) as error:
+                if heard.text:
+                    raise
+                if self._streams and _refuses_streams(error):
+                    self._streams = False  # some organisations may not stream some models
+                    continue
+                if not tries or not _may_pass(error):
+                    raise
+                tries -= 1
+                await asyncio.sleep(_pause(error))
+
+    async def _ask_once(self, body: dict[str, Any], heard: Heard, hear: Callable[[str], None]) -> None:
+        key = self._dialect.headers(self._config.key)  # which need not be fit for a header
+        async with self._client.stream("POST", self._dialect.path, json=body, headers=key) as answer:
+            pieces = answer.aiter_bytes()
+            if not answer.is_success:
+                text = (await read_document(pieces)).decode("utf-8", "replace")
+                wishes = (answer.headers.get(name, "") for name in ("retry-after", "x-should-retry"))
+                raise StatusError(answer.status_code, text, *wishes)
+            if "event-stream" not in answer.headers.get("content-type", ""):
+                self._dialect.hear_whole(as_object(json.loads(await read_document(pieces))), heard)
+                return hear(heard.text)
+            async for event in read_events(pieces):
+                before = len(heard.text)
+                if event is None:
+                    heard.is_complete = True
+                    return None
+                self._dialect.hear(event, heard)
+                if len(heard.text) > before:
+                    hear(heard.text)
+        if not heard.is_complete:
+            raise ValueError("the stream has broken off")
+        return None
 
 
-def _count(tokens: object) -> int:
-    """SDKs check nothing of what a provider says."""
-    return tokens if isinstance(tokens, int) and 0 < tokens < 1 << 40 else 0
+def _ignore(_: str) -> None:
+    pass
+
+
+def _refuses_streams(error: Exception) -> bool:
+    return isinstance(error, StatusError) and error.status in (400, 422) and '"stream' in error.text
+
+
+def _may_pass(error: Exception) -> bool:
+    if isinstance(error, StatusError):
+        return error.should_retry != "false" and (error.status in PASSING or error.status >= 500)
+    return not isinstance(error, httpx.ReadTimeout)
+
+
+def _pause(error: Exception) -> float:
+    """Seconds. As long as the provider asks for, where that is not too long."""
+    try:
+        wished = float(error.retry_after) if isinstance(error, StatusError) else 0.0
+    except ValueError:
+        wished = 0.0
+    return wished if 0 < wished <= LONGEST_PAUSE else random.uniform(0.4, 0.6)  # noqa: S311 - no secret
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, StatusError) else type(error).__name__
+
+
+def _is_too_much(error: Exception) -> bool:
+    if not isinstance(error, StatusError) or error.status not in (400, 413, 422):
+        return False
+    return error.status == 413 or any(sign in error.text.lower() for sign in WINDOW_WORDS)
 
 
 def _explain(error: Exception) -> Problem | None:
-    """Both SDKs raise errors with `status_code` and `body`. Others mean a lost connection or an unreadable answer."""
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int):
+    """What is not a refusal is a lost connection or an unreadable answer."""
+    if not isinstance(error, StatusError):
         return problem(ProblemCode.PROVIDER_DOWN)
-    return explain_refusal(status, f"{getattr(error, 'code', '')} {getattr(error, 'body', '')} {error}")
+    return explain_refusal(error.status, error.text)

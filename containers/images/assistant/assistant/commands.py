@@ -62,7 +62,7 @@ class Commands:
         numbers = {
             f"{span}_{name}": number
             for span, each in spent.items()
-            for name, number in zip(("answers", "in", "out"), each, strict=True)
+            for name, number in zip(("answers", "in", "out", "memory"), each, strict=True)
         }
         return say(Text.USAGE, incoming.language, **numbers)
 

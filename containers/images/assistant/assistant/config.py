@@ -18,7 +18,10 @@ from berth_agent.inputs import (
 )
 from berth_agent.providers import PUBLIC_BASES, Provider
 
-DEFAULT_INSTRUCTIONS = "You are a helpful assistant in a Telegram chat. Answer briefly, in plain text without Markdown."
+DEFAULT_INSTRUCTIONS = (
+    "You are a helpful assistant in a Telegram chat. Answer briefly. Markdown is shown well: bold, italic, lists, "
+    "links, quotes, code blocks and small tables. HTML and LaTeX are not."
+)
 
 
 @dataclass(frozen=True)

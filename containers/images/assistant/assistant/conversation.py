@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Coroutine
+from datetime import timedelta
 from typing import Any
 
 from telegram import Bot, Update
@@ -15,10 +16,11 @@ from assistant.incoming import Incoming
 from assistant.memory import Place
 from assistant.sending import send_text
 from assistant.texts import Text, say
-from assistant.turns import Turns
+from assistant.turns import Asked, Turns
 
-FAREWELL_SECONDS = 1.0
+FAREWELL_SECONDS = 1.4
 MOST_LANGUAGES = 1000
+LATE = timedelta(hours=1)  # after which a message that is not remembered is not answered because it was edited
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +38,14 @@ class Conversation:
 
     def take(self, update: Update) -> None:
         """Begins to answer. Raises nothing: one message must not end the agent."""
-        message = update.message
-        if message is None or message.from_user is None:
-            return
+        message = update.message or update.edited_message
         try:
-            self._take(Incoming(message, message.from_user, self._bot.bot))
+            if message is None:
+                self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
+            elif message.from_user is not None and update.message is None:
+                self._take_edited(Incoming(message, message.from_user, self._bot.bot, is_edited=True))
+            elif message.from_user is not None:
+                self._take(Incoming(message, message.from_user, self._bot.bot))
         except sqlite3.Error:
             logger.exception("a message could not be looked at")
 
@@ -51,7 +56,7 @@ class Conversation:
         """
         late = await self._turns.finish(patience)
         farewells = [
-            asyncio.create_task(send_text(self._bot, place, say(Text.INTERRUPTED, self._languages.get(place))))
+            asyncio.create_task(self._answering.break_off(place, say(Text.INTERRUPTED, self._languages.get(place))))
             for place in late
         ]
         if words := {*farewells, *self._small}:
@@ -66,11 +71,45 @@ class Conversation:
         elif not self._access.admits(incoming.user):
             self._say(incoming, self._access.turn_away(incoming.user), user=incoming.user.id)
         elif incoming.command == "stop":
-            self._say(incoming, Text.STOPPED if self._turns.cancel(incoming.place) else Text.NOTHING_TO_STOP)
+            self._stop(incoming)
         elif incoming.command:
             self._obey(incoming)
         else:
             self._wait_for_turn(incoming, self._answering.answer)
+
+    def _take_edited(self, incoming: Incoming) -> None:
+        """Answers anew what was asked in other words. Telegram also says so where only a preview has come."""
+        if incoming.text.startswith("/") or not self._is_for_me(incoming) or not self._access.admits(incoming.user):
+            return
+        place, number = incoming.place, incoming.message.message_id
+        if self._is_new(incoming):
+            withdrawal = self._answering.take_back(incoming)
+            self._turns.cancel(place, number)
+            self._begin(withdrawal)
+            self._wait_for_turn(incoming, self._answering.answer_anew)
+
+    def _is_new(self, incoming: Incoming) -> bool:
+        asked = self._turns.find_question(incoming.place, incoming.message.message_id)
+        asked = asked if asked is not None else self._answering.find_question(incoming)
+        if asked is not None:
+            return asked != incoming.question
+        edited, said = incoming.message.edit_date, incoming.message.date
+        return edited is not None and edited - said < LATE
+
+    def _stop(self, incoming: Incoming) -> None:
+        """What there is of the answer stays."""
+        if self._turns.cancel(incoming.place):
+            self._begin(self._answering.break_off(incoming.place, say(Text.STOPPED, incoming.language)))
+        else:
+            self._say(incoming, Text.NOTHING_TO_STOP)
+
+    def _stop_draft(self, pressed: object) -> None:
+        """Somebody has pressed the button of a draft. The library does not know this update yet."""
+        facts = pressed if isinstance(pressed, dict) else {}
+        chat = facts.get("chat")
+        found = self._answering.find_draft(chat.get("id") if isinstance(chat, dict) else None, facts.get("draft_id"))
+        if found is not None and self._turns.cancel(found.place, found.message.message_id):
+            self._begin(self._answering.break_off(found.place, say(Text.STOPPED, found.language)))
 
     def _is_for_me(self, incoming: Incoming) -> bool:
         """In a group the agent leaves alone what people say to each other, and commands that it does not know."""
@@ -88,7 +127,7 @@ class Conversation:
 
     def _wait_for_turn(self, incoming: Incoming, work: Any) -> None:
         place = incoming.place
-        if self._turns.add(place, lambda: work(incoming)):
+        if self._turns.add(place, lambda: work(incoming), Asked(incoming.message.message_id, incoming.question)):
             self._asked_to_wait.discard(place)
             if len(self._languages) >= MOST_LANGUAGES:
                 self._languages.clear()

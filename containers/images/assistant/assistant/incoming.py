@@ -17,6 +17,7 @@ class Incoming:
     message: Message
     user: User
     me: User
+    is_edited: bool = False
 
     @property
     def is_private(self) -> bool:
@@ -35,7 +36,7 @@ class Incoming:
     @property
     def reply_to(self) -> int | None:
         """The message that an answer refers to: nobody else talks in between in a private chat."""
-        return None if self.is_private else self.message.message_id
+        return None if self.is_private and not self.is_edited else self.message.message_id
 
     @property
     def text(self) -> str:
@@ -103,12 +104,21 @@ class Incoming:
 
     @property
     def _quoted(self) -> str:
-        replied = self.message.reply_to_message
-        if replied is None or replied.forum_topic_created is not None:
-            return ""
-        quote = self.message.quote.text if self.message.quote is not None else replied.text or replied.caption or ""
-        return "\n".join(f"> {line}" for line in quote[:LONGEST_QUOTE].splitlines())
+        """What the message replies to, or the part of it that it quotes, with the name of whoever else said so."""
+        replied, quote = self.message.reply_to_message, self.message.quote
+        if replied is not None and replied.forum_topic_created is not None:
+            replied = None
+        said = quote.text if quote is not None else (replied.text or replied.caption or "") if replied else ""
+        lines = said[:LONGEST_QUOTE].splitlines()
+        speaker = replied.from_user if replied else None
+        if lines and speaker is not None and speaker.id not in (self.me.id, self.user.id):
+            lines.insert(0, f"{_name_of(speaker)}:")
+        return "\n".join(f"> {line}" for line in lines)
 
     @property
     def _name(self) -> str:
-        return " ".join(self.user.full_name.split())[:LONGEST_NAME] or str(self.user.id)
+        return _name_of(self.user)
+
+
+def _name_of(user: User) -> str:
+    return " ".join(user.full_name.split())[:LONGEST_NAME] or str(user.id)

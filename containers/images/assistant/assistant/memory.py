@@ -1,10 +1,19 @@
-"""Remembers the last messages of each chat, and of each topic of a group for itself."""
+"""Remembers what was said in each chat, and in each topic of a group for itself: the last turns whole, older ones as a
+summary.
+"""
 
 import sqlite3
 from typing import Literal, NamedTuple
 
-MOST_MESSAGES = 40  # per place
-MOST_CHARACTERS = 24_000  # per place: some 6,000 tokens, which are sent along with every question
+MOST_MESSAGES = 40  # that are sent along with a question, and be they not summarised
+MOST_CHARACTERS = 24_000  # of these: some 6,000 tokens, which the window of every model holds
+WHOLE_MESSAGES = 16  # that stay as they are when older ones are summarised
+WHOLE_CHARACTERS = 10_000
+FULL_MESSAGES = 30  # from which on older ones are summarised
+FULL_CHARACTERS = 18_000
+LONGEST_MESSAGE = 12_000  # characters of one message that are sent along
+LONGEST_SUMMARY = 4000
+MOST_KEPT = 120  # rows, where nothing can be summarised
 
 
 class Place(NamedTuple):
@@ -19,41 +28,97 @@ class Message(NamedTuple):
     content: str
 
 
+class Older(NamedTuple):
+    """What is to be summarised: the summary so far, and the turns up to the row `last`."""
+
+    summary: str
+    messages: list[Message]
+    last: int
+
+
 class Memory:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def recall(self, place: Place) -> list[Message]:
+    def recall(self, place: Place, room: int = MOST_CHARACTERS) -> list[Message]:
         """The last messages, oldest first. The first one is a question, as the providers demand."""
-        rows = self._db.execute(
-            "SELECT role, content FROM message WHERE chat_id = ? AND topic = ? ORDER BY id DESC LIMIT ?",
-            (*place, MOST_MESSAGES),
-        )
         recalled: list[Message] = []
-        room = MOST_CHARACTERS
-        for role, content in rows:
-            room -= len(content)
+        for _, message in self._newest(place)[:MOST_MESSAGES]:
+            room -= len(message.content)
             if room < 0:
                 break
-            recalled.append(Message(role, content))
+            recalled.append(message)
         recalled.reverse()
         while recalled and recalled[0].role != "user":
             recalled.pop(0)
         return recalled
 
-    def remember(self, place: Place, question: str, answer: str) -> None:
-        """Stores both or neither, so that a question without an answer is never sent along."""
+    def summary(self, place: Place) -> str:
+        found = self._db.execute("SELECT content FROM summary WHERE chat_id = ? AND topic = ?", place).fetchone()
+        return str(found[0]) if found else ""
+
+    def remember(self, place: Place, question: str, answer: str, asked_by: int | None = None) -> None:
+        """Stores both or neither, so that a question without an answer is never sent along.
+
+        `asked_by` is the number of the message that holds the question.
+        """
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "INSERT INTO message (chat_id, topic, role, content) VALUES (?, ?, ?, ?)",
-                [(*place, "user", question), (*place, "assistant", answer)],
+                "INSERT INTO message (chat_id, topic, role, content, asked_by) VALUES (?, ?, ?, ?, ?)",
+                [(*place, "user", question, asked_by), (*place, "assistant", answer, asked_by)],
             )
             self._db.execute(
                 "DELETE FROM message WHERE chat_id = ?1 AND topic = ?2 AND id NOT IN"
                 " (SELECT id FROM message WHERE chat_id = ?1 AND topic = ?2 ORDER BY id DESC LIMIT ?3)",
-                (*place, MOST_MESSAGES),
+                (*place, MOST_KEPT),
             )
 
+    def find_question(self, place: Place, asked_by: int) -> str | None:
+        """What a message has asked, where that is remembered whole."""
+        found = self._db.execute(
+            "SELECT content FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ? AND role = 'user'",
+            (*place, asked_by),
+        ).fetchone()
+        return str(found[0]) if found else None
+
+    def forget_question(self, place: Place, asked_by: int) -> None:
+        """With its answer."""
+        facts = (*place, asked_by)
+        self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ?", facts)
+
+    def find_older(self, place: Place) -> Older | None:
+        """What is to be summarised now; None while there is room for everything."""
+        newest = self._newest(place)
+        if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
+            return None
+        kept, room = 0, WHOLE_CHARACTERS
+        while kept + 2 <= min(WHOLE_MESSAGES, len(newest)) and room > 0:
+            room -= sum(len(each.content) for _, each in newest[kept : kept + 2])
+            kept += 2
+        older = newest[max(kept, 2) :]
+        if not older:
+            return None
+        return Older(self.summary(place), [message for _, message in reversed(older)], older[0][0])
+
+    def summarise(self, place: Place, summary: str, last: int) -> None:
+        """Keeps the summary in the place of the messages up to this one, where these are still there."""
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            older = "DELETE FROM message WHERE chat_id = ? AND topic = ? AND id <= ?"
+            if self._db.execute(older, (*place, last)).rowcount:
+                kept = "INSERT OR REPLACE INTO summary VALUES (?, ?, ?)"
+                self._db.execute(kept, (*place, summary[:LONGEST_SUMMARY]))
+
     def forget(self, place: Place) -> None:
-        self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)
+            self._db.execute("DELETE FROM summary WHERE chat_id = ? AND topic = ?", place)
+
+    def _newest(self, place: Place) -> list[tuple[int, Message]]:
+        rows = self._db.execute(
+            "SELECT id, role, content FROM message WHERE chat_id = ? AND topic = ? ORDER BY id DESC LIMIT ?",
+            (*place, MOST_KEPT),
+        )
+        return [(row, Message(role, content[:LONGEST_MESSAGE])) for row, role, content in rows]

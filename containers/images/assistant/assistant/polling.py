@@ -20,6 +20,8 @@ LONGEST_PAUSE = 30.0  # seconds, between tries
 BLIPS = 3  # failures in a row before they are reported as a problem
 FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
 
+UPDATES = ["message", "edited_message", "stopped_message_generation"]
+
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
 
 logger = logging.getLogger(__name__)
@@ -141,7 +143,7 @@ class Poller:
     async def _poll(self, hold: int) -> tuple[Update, ...]:
         with _readable_answer():
             updates = await self._bot.get_updates(
-                offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=["message"]
+                offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=UPDATES
             )
         self._unconfirmed = False
         return updates

@@ -5,6 +5,7 @@ import logging
 import signal
 import sqlite3
 from contextlib import AsyncExitStack, suppress
+from ssl import SSLContext
 
 from telegram import Bot
 from telegram.error import TelegramError
@@ -22,6 +23,8 @@ from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
 from assistant.spending import Spending
 from assistant.store import open_store
+from assistant.thinking import Thinking
+from assistant.tls import make_tls
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -29,8 +32,8 @@ from berth_agent.providers import is_header_safe
 from berth_agent.redaction import log_loop_error
 from berth_agent.status import Status
 
-FINISH_SECONDS = 1.2  # for answers under way when told to stop; the contract gives 5 s for all of it
-CLOSE_SECONDS = 0.7
+FINISH_SECONDS = 1.8  # for answers under way when told to stop; the contract gives 5 s for all of it
+CLOSE_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +55,9 @@ async def live(config: Config, status: Status) -> None:
 
 
 async def _live(config: Config, status: Status) -> None:
-    bot = _make_bot(config)
-    brain = Brain(config)
+    tls = make_tls(config)
+    bot = _make_bot(config, tls)
+    brain = Brain(config, tls)
     patience = Patience(config, status)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_quietly, bot, brain)
@@ -69,22 +73,22 @@ async def _live(config: Config, status: Status) -> None:
         stack.push_async_callback(_confirm_quietly, poller)
         tasks = [
             asyncio.create_task(work)
-            for work in (poller.run(), watch_provider(config, brain, status), _settle(bot, brain))
+            for work in (poller.run(), watch_provider(config, brain, status), publish_commands(bot))
         ]
         for task in tasks:
             stack.callback(task.cancel)
         await asyncio.gather(*tasks)
 
 
-def _make_bot(config: Config) -> Bot:
+def _make_bot(config: Config, tls: SSLContext) -> Bot:
     if not is_header_safe(config.token):  # it cannot even be part of an address
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     return Bot(
         config.token,
         base_url=f"{config.telegram_base}/bot",
         base_file_url=f"{config.telegram_base}/file/bot",
-        request=HTTPXRequest(connection_pool_size=16, connect_timeout=10, read_timeout=15, pool_timeout=10),
-        get_updates_request=HTTPXRequest(connection_pool_size=2, connect_timeout=10),
+        request=HTTPXRequest(16, connect_timeout=10, read_timeout=15, pool_timeout=10, httpx_kwargs={"verify": tls}),
+        get_updates_request=HTTPXRequest(2, connect_timeout=10, httpx_kwargs={"verify": tls}),
     )
 
 
@@ -96,7 +100,7 @@ def _make_conversation(
         bot,
         Access(config, People(store), status),
         Commands(bot, config, memory, spending),
-        Answering(bot, brain, memory, spending, status),
+        Answering(bot, Thinking(config, brain, memory, spending), status),
     )
 
 
@@ -112,12 +116,6 @@ def _note_first_probe(problem: Problem | None, status: Status) -> None:
     if problem is not None and problem.code in FATAL_AT_START:
         raise FatalError(FATAL_AT_START[problem.code], problem.code, problem.detail)
     status.note_provider(problem)
-
-
-async def _settle(bot: Bot, brain: Brain) -> None:
-    """Does what can wait until the agent runs."""
-    brain.prepare()
-    await publish_commands(bot)
 
 
 async def _confirm_quietly(poller: Poller) -> None:

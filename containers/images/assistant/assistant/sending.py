@@ -2,55 +2,131 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from telegram import Bot, ReplyParameters
-from telegram.error import BadRequest, Forbidden, NetworkError, RetryAfter, TelegramError, TimedOut
+from telegram import Bot, LinkPreviewOptions, MessageEntity, ReplyParameters
+from telegram.error import BadRequest, NetworkError, RetryAfter, TelegramError, TimedOut
 
+from assistant.formatted import Formatted, clean, units
 from assistant.memory import Place
 from assistant.splitting import split
 
 TRIES = 4
 LONGEST_WAIT = 60.0  # seconds
 TYPING_SHOWN = 4.5  # Telegram shows "typing…" for five seconds
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+UNCHANGED = "message is not modified"
 
 logger = logging.getLogger(__name__)
 
 
 async def send_text(bot: Bot, place: Place, text: str, *, reply_to: int | None = None) -> bool:
-    """Sends the text and returns whether Telegram took all parts. A blocked or deleted chat is no error."""
-    for part in split(text):
+    """Sends the text as it is and returns whether Telegram took all of it."""
+    return await send_parts(bot, place, split(Formatted(clean(text).strip())), reply_to=reply_to)
+
+
+async def send_parts(
+    bot: Bot, place: Place, parts: Sequence[Formatted], *, reply_to: int | None = None, instead_of: int | None = None
+) -> bool:
+    """Returns whether Telegram took all parts. A blocked or deleted chat is no error.
+
+    The first one replaces what the message `instead_of` says, where there is that message.
+    """
+    for part in parts:
+        if instead_of is not None and await _edit_part(bot, place, part, instead_of):
+            instead_of = None
+            continue
+        instead_of = None
         if not await _send_part(bot, place, part, reply_to):
             return False
         reply_to = None
     return True
 
 
-async def _send_part(bot: Bot, place: Place, part: str, reply_to: int | None) -> bool:
+async def send_once(bot: Bot, place: Place, part: Formatted, reply_to: int | None) -> int:
+    """Raises TelegramError; returns the number of the message."""
     reply = ReplyParameters(reply_to, allow_sending_without_reply=True) if reply_to else None
+    sent = await bot.send_message(
+        place.chat,
+        part.text,
+        entities=to_entities(part),
+        message_thread_id=place.topic or None,
+        reply_parameters=reply,
+        link_preview_options=NO_PREVIEW,
+    )
+    return sent.message_id
+
+
+async def edit_once(bot: Bot, place: Place, part: Formatted, message: int) -> None:
+    """Raises TelegramError."""
+    try:
+        await bot.edit_message_text(
+            part.text, place.chat, message, entities=to_entities(part), link_preview_options=NO_PREVIEW
+        )
+    except BadRequest as error:
+        if UNCHANGED not in str(error).lower():
+            raise
+
+
+async def _send_part(bot: Bot, place: Place, part: Formatted, reply_to: int | None) -> bool:
+    return await _persist(lambda each: send_once(bot, place, each, reply_to), part, again_after_time_out=False)
+
+
+async def _edit_part(bot: Bot, place: Place, part: Formatted, message: int) -> bool:
+    return await _persist(lambda each: edit_once(bot, place, each, message), part, again_after_time_out=True)
+
+
+async def _persist(
+    call: Callable[[Formatted], Awaitable[object]], part: Formatted, *, again_after_time_out: bool
+) -> bool:
+    """Tries until it is clear whether Telegram takes the part, and without its formatting where it refuses that."""
     for attempt in range(TRIES):
         try:
-            await bot.send_message(place.chat, part, message_thread_id=place.topic or None, reply_parameters=reply)
-        except RetryAfter as error:
-            await asyncio.sleep(min(_seconds(error.retry_after), LONGEST_WAIT))
-        except (Forbidden, BadRequest, TimedOut) as error:
-            # Not repeated after a time-out: it may have arrived, and a message sent twice is worse than one missing.
-            logger.warning("a message was not sent: %s", type(error).__name__)
-            return False
-        except NetworkError:
-            await asyncio.sleep(1 << attempt)
+            await call(part)
+        except BadRequest as error:
+            if not part.spans:
+                return _give_up(error)
+            part = Formatted(part.text)
         except TelegramError as error:
-            logger.warning("a message was not sent: %s", type(error).__name__)
-            return False
+            pause = _pause_after(error, attempt, again_after_time_out=again_after_time_out)
+            if pause is None:
+                return _give_up(error)
+            await asyncio.sleep(pause)
         else:
             return True
     logger.warning("a message was not sent: given up after %d tries", TRIES)
     return False
 
 
-def _seconds(wait: int | float | timedelta) -> float:
+def _pause_after(error: TelegramError, attempt: int, *, again_after_time_out: bool) -> float | None:
+    """Seconds; None where there is no point in trying again."""
+    if isinstance(error, RetryAfter):
+        return min(seconds_of(error), LONGEST_WAIT)
+    if isinstance(error, TimedOut) and not again_after_time_out:
+        return None  # it may have arrived, and a message sent twice is worse than one missing
+    return float(1 << attempt) if isinstance(error, NetworkError) else None
+
+
+def _give_up(error: TelegramError) -> bool:
+    logger.warning("a message was not sent: %s", type(error).__name__)
+    return False
+
+
+def to_entities(part: Formatted) -> list[MessageEntity]:
+    """The spans as Telegram counts them, in UTF-16 code units."""
+    found = []
+    for span in part.spans:
+        start, length = units(part.text[: span.start]), units(part.text[span.start : span.end])
+        url = span.value if span.kind == "text_link" else None
+        language = span.value or None if span.kind == "pre" else None
+        found.append(MessageEntity(span.kind, start, length, url=url, language=language))
+    return found
+
+
+def seconds_of(error: RetryAfter) -> float:
+    wait: int | float | timedelta = error.retry_after
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)
 
 

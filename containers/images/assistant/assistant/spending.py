@@ -11,6 +11,7 @@ class Spent(NamedTuple):
     answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    memory: int = 0  # tokens that summing up has taken, in and out
 
 
 class Spending:
@@ -18,15 +19,21 @@ class Spending:
         self._db = db
 
     def note(self, chat: int, *, tokens_in: int, tokens_out: int) -> None:
-        today = datetime.now(UTC).date()
-        with self._db:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("DELETE FROM spent WHERE day < ?", ((today - KEPT).isoformat(),))
-            self._db.execute(
-                "INSERT INTO spent VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET answers = answers + 1,"
-                " tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out",
-                (chat, today.isoformat(), tokens_in, tokens_out),
-            )
+        self._add(
+            "INSERT INTO spent VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET answers = answers + 1,"
+            " tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out",
+            chat,
+            tokens_in,
+            tokens_out,
+        )
+
+    def note_memory(self, chat: int, tokens: int) -> None:
+        """What it took to sum up."""
+        self._add(
+            "INSERT INTO spent_on_memory VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens",
+            chat,
+            tokens,
+        )
 
     def today(self, chat: int) -> Spent:
         return self._since(chat, datetime.now(UTC).date().isoformat())
@@ -34,6 +41,16 @@ class Spending:
     def this_month(self, chat: int) -> Spent:
         return self._since(chat, datetime.now(UTC).date().replace(day=1).isoformat())
 
+    def _add(self, statement: str, chat: int, *tokens: int) -> None:
+        today = datetime.now(UTC).date()
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for table in ("spent", "spent_on_memory"):
+                self._db.execute(f"DELETE FROM {table} WHERE day < ?", ((today - KEPT).isoformat(),))  # noqa: S608 - ours
+            self._db.execute(statement, (chat, today.isoformat(), *tokens))
+
     def _since(self, chat: int, day: str) -> Spent:
         sums = "SELECT sum(answers), sum(tokens_in), sum(tokens_out) FROM spent WHERE chat_id = ? AND day >= ?"
-        return Spent(*(total or 0 for total in self._db.execute(sums, (chat, day)).fetchone()))
+        memory = "SELECT sum(tokens) FROM spent_on_memory WHERE chat_id = ? AND day >= ?"
+        found = [*self._db.execute(sums, (chat, day)).fetchone(), *self._db.execute(memory, (chat, day)).fetchone()]
+        return Spent(*(total or 0 for total in found))

@@ -10,6 +10,18 @@ CREATE TABLE IF NOT EXISTS message (
     role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
     content TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS spent_on_memory (
+    chat_id INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (chat_id, day)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS summary (
+    chat_id INTEGER NOT NULL,
+    topic INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (chat_id, topic)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS paired (user_id INTEGER PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS used_code (code TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS had_secret (id INTEGER PRIMARY KEY CHECK (id = 1));
@@ -24,6 +36,10 @@ CREATE TABLE IF NOT EXISTS spent (
     PRIMARY KEY (chat_id, day)
 ) WITHOUT ROWID;
 """
+COLUMNS = {  # that older databases lack
+    ("message", "topic"): "INTEGER NOT NULL DEFAULT 0",
+    ("message", "asked_by"): "INTEGER",
+}
 INDEX = "CREATE INDEX IF NOT EXISTS message_place ON message (chat_id, topic, id)"
 
 
@@ -33,8 +49,9 @@ def open_store(directory: Path) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
     db.executescript(SCHEMA)
-    if "topic" not in {column[1] for column in db.execute("PRAGMA table_info(message)")}:
-        db.execute("ALTER TABLE message ADD COLUMN topic INTEGER NOT NULL DEFAULT 0")
-        db.execute("DROP INDEX IF EXISTS message_chat")
+    for (table, name), kind in COLUMNS.items():
+        if name not in {column[1] for column in db.execute(f"PRAGMA table_info({table})")}:
+            db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+    db.execute("DROP INDEX IF EXISTS message_chat")
     db.execute(INDEX)
     return db

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from assistant.memory import Place
 
@@ -10,23 +10,40 @@ MOST_WAITING = 10  # in one place
 MOST_PLACES = 200  # at work at once, so that a flood from many chats has an end
 
 
+class Asked(NamedTuple):
+    """The number of a message, and its question."""
+
+    message: int
+    question: str
+
+
 class Turns:
     def __init__(self) -> None:
         self._queues: dict[Place, list[asyncio.Task[None]]] = {}
+        self._asked: dict[asyncio.Task[None], Asked] = {}
 
-    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]], asked: Asked) -> bool:
         """Does the work when all that was added before is done. False, having added nothing, where that is too much."""
         queue = self._queues.get(place, [])
         if len(queue) >= MOST_WAITING or (not queue and len(self._queues) >= MOST_PLACES):
             return False
         task = asyncio.create_task(self._after(queue[-1] if queue else None, work))
         self._queues[place] = [*queue, task]
+        self._asked[task] = asked
         task.add_done_callback(lambda done: self._remove(place, done))
         return True
 
-    def cancel(self, place: Place) -> bool:
-        """Ends what is under way in the place and all that waits there. Whether there was anything."""
-        queue = self._queues.get(place, [])
+    def find_question(self, place: Place, message: int) -> str | None:
+        """What this message has asked, where that is under way or waits."""
+        asked = (self._asked[task] for task in self._queues.get(place, []))
+        return next((each.question for each in asked if each.message == message), None)
+
+    def cancel(self, place: Place, message: int | None = None) -> bool:
+        """Ends what is under way in the place and all that waits there, or what this message asked for alone.
+
+        Whether there was anything.
+        """
+        queue = [task for task in self._queues.get(place, []) if message in (None, self._asked[task].message)]
         for task in reversed(queue):  # or the end of one would let the next begin
             task.cancel()
         return bool(queue)
@@ -48,6 +65,7 @@ class Turns:
         await work()
 
     def _remove(self, place: Place, task: asyncio.Task[None]) -> None:
+        del self._asked[task]
         left = [each for each in self._queues.get(place, []) if each is not task]
         if left:
             self._queues[place] = left

@@ -12,7 +12,7 @@ from agent_contract import REDACTED, redact_credentials
 if TYPE_CHECKING:
     import asyncio  # a tenth of a second at a quarter of a core, before the first status line
 
-CHATTY = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "anthropic", "asyncio")
+CHATTY = ("httpx", "httpcore", "asyncio")
 
 logger = logging.getLogger("assistant")
 

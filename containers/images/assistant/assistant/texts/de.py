@@ -19,7 +19,9 @@ SENTENCES = {
     Text.USAGE: (
         "In diesem Chat, nach UTC-Tagen:\n"
         "Heute: {today_answers} Antworten, {today_in} Token hinein, {today_out} heraus\n"
-        "Dieser Monat: {month_answers} Antworten, {month_in} Token hinein, {month_out} heraus"
+        "Dieser Monat: {month_answers} Antworten, {month_in} Token hinein, {month_out} heraus\n"
+        "Für das Gedächtnis, um lange Zurückliegendes zusammenzufassen: "
+        "heute {today_memory} Token, diesen Monat {month_memory}"
     ),
     Text.STOPPED: "Angehalten.",
     Text.NOTHING_TO_STOP: "Ich antworte gerade auf nichts.",
@@ -45,6 +47,7 @@ SENTENCES = {
     Text.ONE_AT_A_TIME: "Das ist mehr, als ich auf einmal beantworten kann. Bitte warte erst meine Antworten ab.",
     Text.NO_WORDS: "Mein Modell hat eine leere Antwort gegeben. Bitte frag mit anderen Worten.",
     Text.BROKEN: "Beim Antworten ist etwas schiefgegangen. Bitte versuch es noch einmal.",
+    Text.BROKEN_OFF: "Hier hat mein Anbieter abgebrochen.",
     Text.INTERRUPTED: "Ich werde gerade angehalten und konnte nicht zu Ende antworten. Bitte frag später noch einmal.",
     Text.REFUSED: "Mein Anbieter hat diese Nachricht nicht angenommen. Kürze sie, oder beginne neu mit /reset.",
     Text.PROVIDER_KEY: (

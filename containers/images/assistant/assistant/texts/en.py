@@ -19,7 +19,8 @@ SENTENCES = {
     Text.USAGE: (
         "In this chat, by UTC days:\n"
         "Today: {today_answers} answers, {today_in} tokens in, {today_out} out\n"
-        "This month: {month_answers} answers, {month_in} tokens in, {month_out} out"
+        "This month: {month_answers} answers, {month_in} tokens in, {month_out} out\n"
+        "For memory, to sum up what was said long ago: {today_memory} tokens today, {month_memory} this month"
     ),
     Text.STOPPED: "Stopped.",
     Text.NOTHING_TO_STOP: "I am not answering anything right now.",
@@ -44,6 +45,7 @@ SENTENCES = {
     Text.ONE_AT_A_TIME: "That is more than I can answer at once. Please wait for my answers first.",
     Text.NO_WORDS: "My model gave an empty answer. Please ask in other words.",
     Text.BROKEN: "Something went wrong while I was answering. Please try again.",
+    Text.BROKEN_OFF: "My model provider broke off here.",
     Text.INTERRUPTED: "I am being stopped and could not finish my answer. Please ask again later.",
     Text.REFUSED: "My model provider did not accept this message. Shorten it, or use /reset to begin anew.",
     Text.PROVIDER_KEY: "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one.",

@@ -19,7 +19,8 @@ SENTENCES = {
     Text.USAGE: (
         "En este chat, por días UTC:\n"
         "Hoy: {today_answers} respuestas, {today_in} tokens de entrada, {today_out} de salida\n"
-        "Este mes: {month_answers} respuestas, {month_in} tokens de entrada, {month_out} de salida"
+        "Este mes: {month_answers} respuestas, {month_in} tokens de entrada, {month_out} de salida\n"
+        "Para la memoria, para resumir lo dicho hace tiempo: {today_memory} tokens hoy, {month_memory} este mes"
     ),
     Text.STOPPED: "Detenido.",
     Text.NOTHING_TO_STOP: "Ahora mismo no estoy respondiendo a nada.",
@@ -44,6 +45,7 @@ SENTENCES = {
     Text.ONE_AT_A_TIME: "Es más de lo que puedo responder a la vez. Espera primero mis respuestas, por favor.",
     Text.NO_WORDS: "Mi modelo ha dado una respuesta vacía. Pregunta con otras palabras, por favor.",
     Text.BROKEN: "Algo ha fallado mientras respondía. Inténtalo de nuevo, por favor.",
+    Text.BROKEN_OFF: "Mi proveedor de modelos se ha interrumpido aquí.",
     Text.INTERRUPTED: "Me están deteniendo y no he podido terminar mi respuesta. Pregunta de nuevo más tarde.",
     Text.REFUSED: "Mi proveedor no ha aceptado este mensaje. Acórtalo o empieza de nuevo con /reset.",
     Text.PROVIDER_KEY: "No puedo responder: mi proveedor rechaza mi clave de API. Mi dueño tiene que darme una válida.",

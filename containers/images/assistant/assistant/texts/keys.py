@@ -26,6 +26,7 @@ class Text(StrEnum):
     ONE_AT_A_TIME = auto()
     NO_WORDS = auto()
     BROKEN = auto()
+    BROKEN_OFF = auto()
     INTERRUPTED = auto()
     REFUSED = auto()
     PROVIDER_KEY = auto()

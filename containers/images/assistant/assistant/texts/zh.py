@@ -19,7 +19,8 @@ SENTENCES = {
     Text.USAGE: (
         "这个聊天的用量（按 UTC 日期）：\n"
         "今天：{today_answers} 次回答，输入 {today_in} 个词元，输出 {today_out} 个\n"
-        "本月：{month_answers} 次回答，输入 {month_in} 个词元，输出 {month_out} 个"
+        "本月：{month_answers} 次回答，输入 {month_in} 个词元，输出 {month_out} 个\n"
+        "记忆（用于总结较早的对话）：今天 {today_memory} 个 token，本月 {month_memory} 个"
     ),
     Text.STOPPED: "已停止。",
     Text.NOTHING_TO_STOP: "我现在没有在回答。",
@@ -41,6 +42,7 @@ SENTENCES = {
     Text.ONE_AT_A_TIME: "消息太多，我一次回答不完。请先等我的回答。",
     Text.NO_WORDS: "我的模型给出了空的回答。请换一种说法再问。",
     Text.BROKEN: "回答时出了问题。请再试一次。",
+    Text.BROKEN_OFF: "我的模型服务商在这里中断了。",
     Text.INTERRUPTED: "我正在被停止，没能答完。请稍后再问。",
     Text.REFUSED: "模型提供商没有接受这条消息。请缩短它，或用 /reset 重新开始。",
     Text.PROVIDER_KEY: "我无法回答：模型提供商拒绝了我的 API 密钥。我的主人需要换一个有效的密钥。",

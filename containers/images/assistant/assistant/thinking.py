@@ -1,0 +1,68 @@
+"""A turn with the model: what goes along with a question, what is remembered, and what it has cost."""
+
+import asyncio
+from collections.abc import Callable
+
+from assistant.brain import Brain, RefusedError
+from assistant.config import Config
+from assistant.dialects import Heard
+from assistant.formatted import is_blank
+from assistant.memory import MOST_CHARACTERS, Memory, Message, Place
+from assistant.spending import Spending
+from assistant.summing import Summing
+
+MOST_AT_ONCE = 8  # questions to the model
+SMALLER = 4  # times less is sent along where the window of the model turns out to be small
+LEAST_ROOM = 1500  # characters
+EARLIER = "\n\nWhat was said earlier in this chat, in short:\n"
+
+
+class Thinking:
+    def __init__(self, config: Config, brain: Brain, memory: Memory, spending: Spending) -> None:
+        self._config = config
+        self._brain = brain
+        self._memory = memory
+        self._spending = spending
+        self._summing = Summing(brain, memory, spending)
+        self._room = MOST_CHARACTERS
+        self._questions = asyncio.Semaphore(MOST_AT_ONCE)
+        self._afterwards: set[asyncio.Task[None]] = set()
+
+    async def think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
+        """Raises RefusedError. Nothing is remembered by it: that is for what has reached the chat."""
+        while True:
+            messages = [*self._memory.recall(place, self._room), Message("user", question)]
+            try:
+                async with self._questions:
+                    heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
+            except RefusedError as error:
+                self._note(place, error.heard)
+                if len(messages) > 1 and error.is_too_much and self._room > LEAST_ROOM:
+                    self._room = max(self._room // SMALLER, LEAST_ROOM)
+                    continue
+                raise
+            self._note(place, heard)
+            return heard
+
+    def remember(self, place: Place, question: str, answer: str, asked_by: int) -> None:
+        """What is long past is summed up meanwhile."""
+        if is_blank(answer):
+            return
+        self._memory.remember(place, question, answer, asked_by)
+        task = asyncio.create_task(self._summing.sum_up(place))
+        self._afterwards.add(task)
+        task.add_done_callback(self._afterwards.discard)
+
+    def find_question(self, place: Place, asked_by: int) -> str | None:
+        return self._memory.find_question(place, asked_by)
+
+    def forget_question(self, place: Place, asked_by: int) -> None:
+        self._memory.forget_question(place, asked_by)
+
+    def _instructions(self, place: Place) -> str:
+        summary = self._memory.summary(place)
+        return self._config.instructions + (EARLIER + summary if summary else "")
+
+    def _note(self, place: Place, heard: Heard) -> None:
+        if heard.text or heard.tokens_out:
+            self._spending.note(place.chat, tokens_in=heard.tokens_in, tokens_out=heard.tokens_out)
