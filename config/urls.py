@@ -3,8 +3,9 @@
 from django.contrib import admin
 from django.urls import include, path
 from django.views.decorators.cache import cache_control
+from django.views.decorators.gzip import gzip_page
 
-from config.api_docs.page import show_docs
+from config.api_docs.page import DocsView
 from config.api_docs.schema_view import SchemaView
 from config.health import healthz, readyz
 
@@ -15,11 +16,14 @@ handler500 = "config.error_handlers.internal_error"
 
 _public = cache_control(public=True, max_age=300)
 
+# It holds nothing secret that its length could tell.
+_docs = _public(gzip_page(DocsView.as_view()))
+
 urlpatterns = [
     path("api/", include("accounts.api.urls")),
     path("api/", include("projects.api.urls")),
     path("api/schema", _public(SchemaView.as_view()), name="schema"),
-    path("api/docs", _public(show_docs), name="docs"),
+    path("api/docs", _docs, name="docs"),
     path("healthz", healthz),
     path("readyz", readyz),
     path("admin/", admin.site.urls),

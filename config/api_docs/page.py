@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
-from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.utils import extend_schema
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import StaticHTMLRenderer
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
 
 from config.api_docs.samples import Call, write_samples
 from config.api_docs.schema_view import address_of
@@ -39,10 +44,15 @@ class Field:
     example: str = ""
 
 
-@require_safe
-@gzip_page  # it holds nothing secret that its length could tell
-def show_docs(request: HttpRequest) -> HttpResponse:
-    return HttpResponse(_render(address_of(request)))
+class DocsView(APIView):
+    authentication_classes: list[type[BaseAuthentication]] = []
+    permission_classes = [AllowAny]
+    throttle_classes: list[type[BaseThrottle]] = []
+    renderer_classes = [StaticHTMLRenderer]
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(_render(address_of(request)))
 
 
 @lru_cache(maxsize=16)

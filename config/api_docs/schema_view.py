@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
 
@@ -22,7 +21,7 @@ class SchemaView(StrictView, SpectacularJSONAPIView):
         return answer
 
 
-def address_of(request: Request | HttpRequest) -> str:
+def address_of(request: Request) -> str:
     """Where it was asked by another of its names, such as localhost, that one: /api/docs may ask no other."""
     public = str(settings.BERTH_PUBLIC_URL)
     is_public = request.get_host() == urlsplit(public).netloc
