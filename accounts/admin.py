@@ -50,7 +50,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
     form = UserForm
     list_display = ("email", "role", "is_active", "second_factor_on", "date_joined", "last_login")
     list_select_related = ("second_factor",)
-    list_filter = ("is_active", "is_staff", "is_superuser")
+    list_filter = ("is_active", "is_staff", "is_superuser", ("second_factor", admin.EmptyFieldListFilter))
     search_fields = ("email",)
     ordering = ("email",)
     readonly_fields = ("second_factor_on", "last_login", "date_joined")

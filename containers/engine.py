@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from containers.engine_gateway import RunsGateway
-from containers.engine_images import KnowsImages
+from containers.engine_images import HostFacts, KnowsImages
 from containers.engine_lists import ListsContainers
 from containers.engine_names import LimitsNames
 from containers.engine_reports import ReportStreams
@@ -70,8 +70,8 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         Containers that ended before that have been ended by it, or with the machine, and not by themselves.
         """
 
-    def host_memory(self) -> int | None:
-        """The memory of the machine that runs the containers, in bytes, or None where the engine does not say."""
+    def describe_host(self) -> HostFacts:
+        """What the machine is that runs the containers."""
 
     def deploy(
         self,

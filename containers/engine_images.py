@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine about images: a part of `containers.engine.Engine`."""
+"""What Berth asks of a container engine about images and about its machine: a part of `containers.engine.Engine`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +32,18 @@ class ImageFacts:
     base: str | None = None
     capabilities: tuple[str, ...] = ()
     has_contract: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFacts:
+    """The machine that runs the containers: its memory in bytes, its cores, and the version of the engine.
+
+    Each is None, or empty, where the engine does not say.
+    """
+
+    memory: int | None = None
+    cpus: int | None = None
+    version: str = ""
 
 
 class KnowsImages(Protocol):

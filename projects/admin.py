@@ -21,6 +21,7 @@ from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
 from projects.services import clear_memory, control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
+from projects.status_admin import ReasonFilter, StatusFilter, TellsStatus
 
 
 class FreshChangeList(ChangeList):
@@ -33,12 +34,12 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents):
+class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
-    list_display = ("name", "owner", "agent_type", "plan", "current_status", "desired", "memory_on_disk", "created_at")
+    list_display = ("name", "owner", "agent_type", "plan", "current_status", "why", "memory_on_disk", "created_at")
     list_filter = (
-        *("desired", "plan", "agent_type"),
+        *(StatusFilter, ReasonFilter, "desired", "plan", "agent_type"),
         *((field, admin.EmptyFieldListFilter) for field in ("suspended_at", "reconcile_failed_at")),
     )
     list_select_related = ("owner", "plan", "agent_type")
@@ -75,10 +76,6 @@ class ProjectAdmin(ReadableByStaff, WarnsOfHold, ShowsCapacity, ShowsGrowth, Gra
         if project is not None:
             refresh([project])
         return project
-
-    @admin.display(description="status")
-    def current_status(self, project: Project) -> str:
-        return project.status.label
 
     @admin.display(description="status")
     def status_and_reason(self, project: Project) -> str:

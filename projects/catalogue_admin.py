@@ -6,7 +6,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import JSONField
+from django.db.models import Count, JSONField, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -18,6 +18,7 @@ from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.json_documents import FormJSONDecoder
+from projects.rules.lifecycle import Desired
 from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
@@ -36,6 +37,15 @@ class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for 
 
 
 class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        used = Count("projects", filter=~Q(projects__desired=Desired.DELETED))
+        found: QuerySet[Any] = super().get_queryset(request).annotate(used=used)
+        return found
+
+    @admin.display(description="used by", ordering="used")
+    def used_by(self, row: Any) -> str:
+        return "1 project" if row.used == 1 else f"{row.used} projects"
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is read-only after creation, because projects refer to it."""
         return ("slug", *super().get_readonly_fields(request, obj)) if obj else ()
@@ -45,7 +55,7 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
 class PlanAdmin(CatalogueAdmin, ShowsCapacity):
     list_display = (
         *("slug", "memory_mb", "cpus", "pids", "disk_mb"),
-        *("day_tokens", "month_tokens", "max_projects", "open_to_all", "available", "is_default"),
+        *("day_tokens", "month_tokens", "max_projects", "open_to_all", "available", "is_default", "used_by"),
     )
 
     def save_model(self, request: HttpRequest, obj: Plan, form: Any, change: bool) -> None:
@@ -58,7 +68,7 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 
 @admin.register(AgentType)
 class AgentTypeAdmin(CatalogueAdmin):
-    list_display = ("slug", "title", "image", "min_memory_mb", "stop_timeout", "egress", "available", "is_default")
+    list_display = ("slug", "title", "image", "min_memory_mb", "egress", "available", "is_default", "used_by")
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 
     def get_urls(self) -> list[URLPattern]:

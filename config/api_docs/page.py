@@ -174,4 +174,4 @@ def _kind_of(schema: dict[str, Any]) -> str:
         return f"list of {_kind_of(schema['items'])}"
     kind = schema.get("type", "any")
     named = {"string": schema.get("format", "text")}
-    return " or ".join(named.get(each, each) for each in (kind if isinstance(kind, list) else [kind]))
+    return " or ".join(str(named.get(each, each)) for each in (kind if isinstance(kind, list) else [kind]))

@@ -22,7 +22,7 @@ from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.name_limits import NameLimits
-from containers.docker.network import read_engine_start, read_host_memory
+from containers.docker.network import describe_host, read_engine_start
 from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
@@ -33,7 +33,7 @@ from containers.docker.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.events import event_params, read_events
 from containers.docker_api.report_streams import ReportStreams
-from containers.engine_images import ImageFacts
+from containers.engine_images import HostFacts, ImageFacts
 from containers.engine_trials import TrialRun
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
@@ -78,8 +78,8 @@ class DockerEngine(GatewayVerbs):
     def started_at(self) -> datetime | None:
         return read_engine_start(self._connection)
 
-    def host_memory(self) -> int | None:
-        return read_host_memory(self._connection)
+    def describe_host(self) -> HostFacts:
+        return describe_host(self._connection)
 
     def image_exists(self, image: str) -> bool:
         return image_exists(self._connection, image)

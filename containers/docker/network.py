@@ -1,5 +1,6 @@
 """The one bridge network that all agents of this instance share, on which they cannot reach each other."""
 
+import re
 from datetime import datetime
 from ipaddress import ip_network
 from typing import Any
@@ -8,9 +9,13 @@ from containers.agent_reports import parse_time
 from containers.docker.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
+from containers.engine_images import HostFacts
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import agents_trial_bridge_name, bridge_name, former_bridge_name
 from containers.identity import is_former, is_labelled, network_name
+
+MOST_CPUS = 1 << 16
+_VERSION = re.compile(r"[0-9A-Za-z.+~_-]{1,64}")
 
 PREFIX = 22
 """Bits of the network's address: it has 1,022 places, and a bridge of the kernel has 1,023 ports. On a larger one, such
@@ -72,12 +77,17 @@ def read_engine_start(connection: Connection) -> datetime | None:
         return None
 
 
-def read_host_memory(connection: Connection) -> int | None:
-    """Bytes of the host's memory. None where the engine does not say."""
+def describe_host(connection: Connection) -> HostFacts:
+    """What the engine says of its machine. What is no number or no text of a version is left out."""
     with connection.call() as client:
-        facts = client.info()
-    total = facts.get("MemTotal") if isinstance(facts, dict) else None
-    return total if isinstance(total, int) and total > 0 else None
+        told = client.info()
+    facts = told if isinstance(told, dict) else {}
+    memory, cpus, version = (facts.get(name) for name in ("MemTotal", "NCPU", "ServerVersion"))
+    return HostFacts(
+        memory=memory if isinstance(memory, int) and memory > 0 else None,
+        cpus=cpus if isinstance(cpus, int) and 0 < cpus < MOST_CPUS else None,
+        version=version if isinstance(version, str) and _VERSION.fullmatch(version) else "",
+    )
 
 
 def _network_exists(connection: Connection) -> bool:

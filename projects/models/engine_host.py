@@ -9,6 +9,8 @@ class EngineHost(models.Model):
 
     instance = models.CharField(primary_key=True, max_length=20)
     memory = models.PositiveBigIntegerField(null=True)  # in bytes; None where the engine has never said
+    cpus = models.PositiveIntegerField(null=True)
+    engine_version = models.CharField(max_length=64, blank=True, default="", db_default="")
     ask_again_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 
 from accounts import clock
 from accounts.moments import lasts
+from containers.engine_images import HostFacts
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import NoCapacityError
@@ -34,6 +35,11 @@ class Capacity:
     limit: int | None
     promised: int
 
+    @property
+    def left(self) -> int | None:
+        """What may still be promised, where that is known."""
+        return None if self.limit is None else max(0, self.limit - self.promised)
+
 
 def learn_host_memory() -> EngineHost:
     """Asks the engine, where that was long ago. Keeps what was known where it does not answer. Raises nothing of its.
@@ -47,11 +53,12 @@ def learn_host_memory() -> EngineHost:
         return host
     try:
         with get_engine().read_deadline():
-            memory = get_engine().host_memory()
+            told = get_engine().describe_host()
     except EngineError:
-        memory = None
-    known = {"memory": memory} if memory else {}
-    again = now + (ASK_EVERY if memory else ASK_AGAIN_AFTER_SILENCE)
+        told = HostFacts()
+    said = {"memory": told.memory, "cpus": told.cpus, "engine_version": told.version}
+    known = {name: value for name, value in said.items() if value}
+    again = now + (ASK_EVERY if told.memory else ASK_AGAIN_AFTER_SILENCE)
     values = {**known, "ask_again_at": again}
     return EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=values)[0]
 

@@ -1,4 +1,4 @@
-"""Notes what the images of the agent types are, in a thread of its own: the engine may be slow to say."""
+"""Notes what the engine's machine and the images of types are, in a thread of its own: the engine may be slow."""
 
 import logging
 import threading
@@ -8,6 +8,7 @@ from django.db import DatabaseError, close_old_connections, connections
 
 from containers.errors import EngineError
 from projects.services.base_images import note_images
+from projects.services.capacity import learn_host_memory
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class Images:
             close_old_connections()
             if self._leads():
                 note_images()
+                learn_host_memory()
         except (EngineError, DatabaseError) as error:
             log.info("What the images of agent types are could not be noted: %s", error)
         except Exception:

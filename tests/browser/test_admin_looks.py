@@ -20,6 +20,12 @@ from tests.browser.project_pages import deploy_named
 LISTS = ("accounts/user", "projects/project", "projects/quarantined", "projects/plan", "projects/agenttype")
 
 
+CUT_OFF = """() => [...document.querySelectorAll('body *')]
+  .filter(node => node.checkVisibility() && !node.closest('.unseen, .visually-hidden'))
+  .filter(node => node.getBoundingClientRect().right > innerWidth + 1)
+  .map(node => node.outerHTML.slice(0, 100))"""
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_page_of_the_admin_fits_its_screen(
     page: Page, alice: User, ada: User, sign_in: Callable[[User], None], tmp_path: Path, width: int, scheme: str
@@ -40,10 +46,12 @@ def test_every_page_of_the_admin_fits_its_screen(
     sign_in(ada)
     page.goto("/admin/")
     look("index")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     for path in LISTS:
         page.goto(f"/admin/{path}/")
         assert page.locator("#content").is_visible()
         look(path.partition("/")[2])
+        assert width < 1280 or page.evaluate(CUT_OFF) == []
     page.goto("/admin/projects/project/growth/")
     look("growth")
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -16,10 +16,12 @@ def test_the_engine_answers(under_test: EngineUnderTest) -> None:
     under_test.engine.ping()
 
 
-def test_the_engine_says_how_much_memory_its_host_has(under_test: EngineUnderTest) -> None:
-    memory = under_test.engine.host_memory()
-    assert memory
-    assert 64 << 20 < memory < 1 << 50
+def test_the_engine_says_what_its_machine_is(under_test: EngineUnderTest) -> None:
+    host = under_test.engine.describe_host()
+    assert host.memory
+    assert 64 << 20 < host.memory < 1 << 50
+    assert host.cpus
+    assert host.version
 
 
 def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:

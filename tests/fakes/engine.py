@@ -12,6 +12,7 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.call_limits import seconds_left, time_limit
+from containers.engine_images import HostFacts
 from containers.errors import (
     ContainerSilentError,
     EngineError,
@@ -59,9 +60,9 @@ class MemoryEngine(RunsMemoryGateway):
         self._enter("started_at")
         return self.since
 
-    def host_memory(self) -> int | None:
-        self._enter("host_memory")
-        return self.memory_of_host
+    def describe_host(self) -> HostFacts:
+        self._enter("describe_host")
+        return HostFacts(memory=self.memory_of_host, cpus=8, version="29.1.0")
 
     def deploy(
         self,

@@ -120,7 +120,7 @@ def ask_again_at(world: World, at: datetime, shift: timedelta) -> None:
     EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"ask_again_at": at})
     world.engine.calls.clear()
     learn_host_memory()
-    assert (("host_memory", "") in world.engine.calls) == (shift != timedelta(minutes=10))
+    assert (("describe_host", "") in world.engine.calls) == (shift != timedelta(minutes=10))
 
 
 def idempotency_created_at(world: World, at: datetime, shift: timedelta) -> None:

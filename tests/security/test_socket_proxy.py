@@ -55,7 +55,7 @@ def live_a_life(agents: Agents) -> None:
     """Every verb of the engine, in every state that leads it to another call."""
     engine, within = agents.engine, {"berth.owner": "alice"}
     engine.ping()
-    engine.host_memory()
+    engine.describe_host()
     engine.image_exists(agents.image)
     engine.describe_image(agents.image)
     name = agents.deploy("").name

@@ -51,7 +51,7 @@ def test_there_is_one_at_a_time_and_it_takes_the_place_of_no_key(alices: Client,
     first, second = mint(alices), mint(alices)
     assert (status_with(first), status_with(second)) == (401, 200)
     assert ApiKey.objects.count() == 2
-    assert ApiKey.objects.lasting().count() == 1  # type: ignore[attr-defined]  # its own QuerySet
+    assert ApiKey.objects.lasting().count() == 1
 
 
 @pytest.mark.parametrize("end", ["sign out", "sign out everywhere", "lose a right", "end all by hand"])

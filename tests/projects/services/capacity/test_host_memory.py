@@ -25,7 +25,7 @@ def test_the_engine_is_asked_rarely(create: Callable[..., Any], api: APIClient, 
     create()
 
     def asked() -> int:
-        return [verb for verb, _ in engine.calls].count("host_memory")
+        return [verb for verb, _ in engine.calls].count("describe_host")
 
     assert asked() == 1
     engine.memory_of_host = 4096 * MIB
@@ -40,7 +40,7 @@ def test_the_engine_is_asked_rarely(create: Callable[..., Any], api: APIClient, 
 def test_an_unknown_memory_refuses_nothing(error: Any, create: Callable[..., Any], engine: MemoryEngine) -> None:
     engine.memory_of_host = None
     if error:
-        engine.fail("host_memory", error, times=9)
+        engine.fail("describe_host", error, times=9)
     assert [create().status_code for _ in range(4)] == [201] * 4
     capacity = measure_capacity()
     assert (capacity.host, capacity.limit, capacity.promised) == (None, None, 4096)
@@ -53,7 +53,7 @@ def test_what_was_known_stays_known_while_the_engine_does_not_say(
     EngineHost.objects.update(ask_again_at=timezone.now())
     engine.memory_of_host = None
     if error:
-        engine.fail("host_memory", error)
+        engine.fail("describe_host", error)
     assert create().json()["code"] == "no_capacity"
     assert EngineHost.objects.get().memory == 1024 * MIB
 
@@ -90,7 +90,7 @@ def test_the_admin_shows_the_sum(path: str, full: list[Project], sam: User, engi
     engine.calls.clear()
     expected = "promised 2048 MB of 2048 MB of memory: the 1024 MB of the engine's host, 2 times."
     assert expected in sentence().replace("&#x27;", "'")
-    assert ("host_memory", "") not in engine.calls, "a page asks for nothing that takes time"
+    assert ("describe_host", "") not in engine.calls, "a page asks for nothing that takes time"
     EngineHost.objects.all().delete()
     assert "promised 2048 MB of memory. The engine has not said" in sentence()
 

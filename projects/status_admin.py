@@ -1,0 +1,81 @@
+"""The list of projects by status and by reason, which are derived: no column of the database holds them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from projects.models import Project
+from projects.rules.statuses import Status
+from projects.services.overview import Known, know_all
+
+_KNOWN = "_berth_known_projects"
+
+
+def _known_of(request: HttpRequest) -> list[Known]:
+    """All projects with their statuses, read once for a request."""
+    if not hasattr(request, _KNOWN):
+        setattr(request, _KNOWN, know_all(Project.objects.all()))
+    known: list[Known] = getattr(request, _KNOWN)
+    return known
+
+
+class _DerivedFilter(admin.SimpleListFilter):
+    """Offers what there is, with how many there are of each."""
+
+    def value_of(self, known: Known) -> str:
+        raise NotImplementedError
+
+    def name_of(self, value: str) -> str:
+        raise NotImplementedError
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - Django's signature
+        numbers = Counter(self.value_of(each) for each in _known_of(request))
+        for value in sorted(filter(None, numbers)):
+            yield value, f"{self.name_of(value)} ({numbers[value]})"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Project]) -> QuerySet[Project]:
+        wanted = self.value()
+        if wanted is None:
+            return queryset
+        return queryset.filter(pk__in=[each.project.pk for each in _known_of(request) if self.value_of(each) == wanted])
+
+
+class StatusFilter(_DerivedFilter):
+    title = "status"
+    parameter_name = "status"
+
+    def value_of(self, known: Known) -> str:
+        return known.status.value
+
+    def name_of(self, value: str) -> str:
+        return str(Status(value).label)
+
+
+class ReasonFilter(_DerivedFilter):
+    title = "reason"
+    parameter_name = "reason"
+
+    def value_of(self, known: Known) -> str:
+        return known.reason.code if known.reason else ""
+
+    def name_of(self, value: str) -> str:
+        return value.replace("_", " ")
+
+
+class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Adds the columns of the list that tell how a project is."""
+
+    @admin.display(description="status")
+    def current_status(self, project: Project) -> str:
+        status = project.status
+        return format_html('<span class="status {}">{}</span>', status.traits.look, status.label)
+
+    @admin.display(description="why")
+    def why(self, project: Project) -> str:
+        reason = project.reason
+        return reason.message if reason else ""

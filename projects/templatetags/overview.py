@@ -1,0 +1,12 @@
+"""How the installation is, on the first page of the admin."""
+
+from django import template
+
+from projects.services.overview import Overview, read_overview
+
+register = template.Library()
+
+
+@register.simple_tag
+def overview() -> Overview:
+    return read_overview()

@@ -1,0 +1,152 @@
+"""The first page of the admin says how the installation is, and asks no engine for it."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import User
+from projects.models import AgentType, EngineHost, Plan, Project, Sample
+from projects.services.capacity import learn_host_memory
+from projects.services.overview import MOST_SHOWN, read_overview
+from tests.browser.project_pages import deploy_named
+from tests.clients import browser_of
+from tests.factories import UserFactory
+from tests.fakes.engine import MemoryEngine
+
+LIST = "/admin/projects/project/"
+
+
+@pytest.fixture
+def admin(sam: User) -> Client:
+    return browser_of(sam)
+
+
+@pytest.fixture
+def fleet(alice: User, engine: MemoryEngine) -> list[Project]:
+    """One that runs, one whose token was refused, one that is stopped."""
+    Plan.objects.filter(slug="pro").update(max_projects=100)
+    made = [deploy_named(alice, f"Pilot {number}", number) for number in range(3)]
+    Project.objects.filter(pk=made[1].pk).update(container_state="exited", exit_code=20, agent_code="telegram_token")
+    Project.objects.filter(pk=made[2].pk).update(desired="stopped", container_state="exited", exit_code=0)
+    Project.objects.update(observed_at=timezone.now(), updated_at=timezone.now() - timedelta(minutes=1))
+    return made
+
+
+def page_of(client: Client, address: str = "/admin/") -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+@pytest.mark.django_db
+def test_it_tells_what_is_broken_and_why(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
+    page = page_of(admin)
+    assert '<a href="/admin/projects/project/?status=crashed"><span class="status ended">Crashed</span> 1</a>' in page
+    assert "Broken now: 1" in page
+    assert f'/admin/projects/project/{fleet[1].pk}/change/">Pilot 1</a> of alice@example.com' in page
+    assert "Telegram refused the bot token." in page
+    assert "Last deploys" in page
+    assert "Deployed, by alice@example.com" in page
+
+
+@pytest.mark.django_db
+def test_it_asks_no_engine(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
+    engine.calls.clear()
+    engine.unavailable = True
+    Project.objects.update(observed_at=None)
+    page_of(admin)
+    assert engine.calls == []
+
+
+@pytest.mark.django_db
+def test_it_takes_as_many_queries_for_many_projects_as_for_few(
+    admin: Client, alice: User, fleet: list[Project], engine: MemoryEngine
+) -> None:
+    page_of(admin)  # what is read once
+    counts = []
+    for number in (10, 11, 12):
+        deploy_named(alice, f"Pilot {number}", number)
+        UserFactory.create()
+        Project.objects.update(container_state="exited", exit_code=20, observed_at=timezone.now())
+        with CaptureQueriesContext(connection) as asked:
+            page_of(admin)
+        counts.append(len(asked))
+    assert len(set(counts)) == 1
+    assert counts[0] < 40
+
+
+@pytest.mark.django_db
+def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
+    admin: Client, fleet: list[Project], engine: MemoryEngine, sam: User
+) -> None:
+    EngineHost.objects.all().delete()
+    assert "has not said its version" in page_of(admin)
+    learn_host_memory()
+    AgentType.objects.update(image_id="")
+    at = timezone.now() - timedelta(minutes=1)
+    for project in fleet[:2]:
+        Sample.objects.create(at=at, project_id=project.pk, cpu=2500, memory=50 << 20, received=0, sent=0)
+    page = page_of(admin)
+    assert "29.1.0" in page
+    assert "0.50 cores in use of 8" in page
+    assert "100.0 MB in use of 1.0 TB" in page
+    assert AgentType.objects.get().image in page
+    assert "2 of 2 users" in page
+    assert f"of the staff {sam.email}" in page
+
+
+@pytest.mark.django_db
+def test_who_crashes_again_and_again_is_named_though_it_runs(fleet: list[Project]) -> None:
+    Project.objects.filter(pk=fleet[0].pk).update(crash_count=3, crashes_since=timezone.now())
+    assert [each.project.pk for each in read_overview().looping] == [fleet[0].pk]
+    Project.objects.filter(pk=fleet[0].pk).update(crashes_since=timezone.now() - timedelta(hours=1))
+    assert read_overview().looping == []
+
+
+@pytest.mark.django_db
+def test_of_many_in_trouble_the_first_are_named(fleet: list[Project], alice: User) -> None:
+    rows = [Project.objects.get(pk=fleet[1].pk) for _ in range(MOST_SHOWN + 3)]
+    for number, row in enumerate(rows):
+        row.pk, row.bot_id, row.uid, row.address = None, number + 1, None, None  # type: ignore[misc]  # a new one
+        row.id = __import__("uuid").uuid4()
+    Project.objects.bulk_create(rows)
+    now = read_overview()
+    assert (len(now.broken), now.broken_number) == (MOST_SHOWN, MOST_SHOWN + 4)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("status=crashed", {1}),
+        ("status=stopped", {2}),
+        ("reason=telegram_token", {1}),
+        ("status=running&reason=telegram_token", set()),
+        ("q=%22Pilot+2%22", {2}),
+        ("q=alice@example.com", {0, 1, 2}),
+    ],
+)
+def test_the_list_is_narrowed_by_status_and_reason(
+    admin: Client, fleet: list[Project], query: str, found: set[int]
+) -> None:
+    page = page_of(admin, f"{LIST}?{query}")
+    assert {number for number, project in enumerate(fleet) if f"/{project.pk}/change/" in page} == found
+
+
+@pytest.mark.django_db
+def test_the_list_tells_why_and_by_which_look(admin: Client, fleet: list[Project]) -> None:
+    page = page_of(admin, LIST)
+    assert '<span class="status ended">Crashed</span>' in page
+    assert "Telegram refused the bot token." in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["plan", "agenttype"])
+def test_the_catalogue_says_how_many_use_a_row(admin: Client, fleet: list[Project], path: str) -> None:
+    assert "3 projects" in page_of(admin, f"/admin/projects/{path}/")
+    Project.objects.filter(pk=fleet[0].pk).update(desired="deleted")
+    assert "2 projects" in page_of(admin, f"/admin/projects/{path}/")
