@@ -18,6 +18,7 @@ class BerthAdminSite(AdminSite):
     site_header = "Berth"
     index_title = "Administration"
     site_url = "/"
+    enable_nav_sidebar = False  # the lists need its width: nothing of them is to be cut off at 1280 px
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
         """Redirects to the sign-in page. Refuses signed-in users who are not staff, instead of asking them again."""

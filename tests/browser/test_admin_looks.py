@@ -21,8 +21,9 @@ LISTS = ("accounts/user", "projects/project", "projects/quarantined", "projects/
 
 
 CUT_OFF = """() => [...document.querySelectorAll('body *')]
-  .filter(node => node.checkVisibility() && !node.closest('.unseen, .visually-hidden'))
-  .filter(node => node.getBoundingClientRect().right > innerWidth + 1)
+  .filter(node => node.checkVisibility() && !node.closest('.visually-hidden, select'))
+  .filter(node => node.getBoundingClientRect().right > innerWidth + 1 || node.matches('.results')
+    && node.scrollWidth > node.clientWidth)
   .map(node => node.outerHTML.slice(0, 100))"""
 
 
