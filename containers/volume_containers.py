@@ -17,8 +17,11 @@ HANDOVER_LABEL = "berth.handover"
 CARRIER = ":memory"
 """How that label ends for a container through which a volume is read or filled."""
 
-_HANDOVER = """cd "$1" && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" ."""
-"""Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is."""
+_HANDOVER = (
+    'cd "$1" && chmod go= . && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" .'
+)
+"""Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is. Until then
+it is closed to others, which says that this goes on."""
 
 _HANDOVER_CAPABILITIES = ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
 

@@ -7,21 +7,23 @@ from pathlib import Path
 
 BUSYBOX = Path("/bin/busybox")
 AGENT_USER = 10001
+DATA_MODE = 0o777
+"""Of /data: anybody may write there, so that an agent's user need not be given its new volume."""
+
 _DIRECTORIES = (
     ("bin", 0o755, 0),
     ("tmp", 0o1777, 0),
     ("etc", 0o755, 0),
     ("run", 0o755, 0),
     ("run/secrets", 0o500, AGENT_USER),
-    ("data", 0o700, AGENT_USER),
 )
 
 
-def pack_root(programs: Mapping[str, str], *, applets: Iterable[str]) -> bytes:
+def pack_root(programs: Mapping[str, str], *, applets: Iterable[str], data_mode: int = DATA_MODE) -> bytes:
     """A tar archive with the programs, scripts for /bin/sh, at the top, and busybox under each applet's name."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, mode, owner in _DIRECTORIES:
+        for name, mode, owner in (*_DIRECTORIES, ("data", data_mode, AGENT_USER)):
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode, entry.uid, entry.gid = tarfile.DIRTYPE, mode, owner, owner
             archive.addfile(entry)

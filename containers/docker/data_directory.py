@@ -13,15 +13,32 @@ from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import GARBLED, ConflictError, EngineFailedError, MissingError, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError
 
+_ANYBODY = 0o007
+"""The mode of a directory that anybody may read, write and enter."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The directory of the volume: whose it is, its mode, and whether anything is in it."""
+    """The directory of the volume: whose it is, its mode, and whose the first thing in it is, where there is one."""
 
     user: int
     group: int
     mode: int
-    is_empty: bool
+    first_user: int | None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.first_user is None
+
+    def serves(self, user: int) -> bool:
+        """Whether this user, and the group of the same number, may write there, and what is in it is theirs.
+
+        Where anybody may write, what an agent keeps was its own from the beginning: nobody else ever sees the volume.
+        A handover to another user first closes the directory, so that one that was killed is not taken for done.
+        """
+        if (self.user, self.group) == (user, user):
+            return True
+        return self.mode & _ANYBODY == _ANYBODY and self.first_user in {None, user}
 
 
 def read_root(connection: Connection, container_id: str) -> Root:
@@ -38,7 +55,8 @@ def read_root(connection: Connection, container_id: str) -> Root:
                 raise EngineUnavailableError(GARBLED) from error
         if root is None:
             raise EngineUnavailableError(GARBLED)
-        return Root(user=root.uid, group=root.gid, mode=root.mode, is_empty=other is None)
+        first_user = None if other is None else other.uid
+        return Root(user=root.uid, group=root.gid, mode=root.mode, first_user=first_user)
 
 
 class OwnDirectory:

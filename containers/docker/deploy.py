@@ -110,10 +110,10 @@ class Deployment:
 
     def _find_all(self) -> list[Observation]:
         """The containers of the agent, the one that tells the state first, or else what has its name."""
-        found = self._lookup.inspect_all(self._key)
-        if not found and (named := self._lookup.look_up(self._spec.name)) and not is_of_another(named, self._spec):
-            found = [named]
-        return found
+        if found := self._lookup.inspect_all(self._key):
+            return found
+        named = self._lookup.look_up(self._spec.name)
+        return [named] if named and not is_of_another(named, self._spec) else []
 
     def _must_go(self, found: Observation) -> bool:
         """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""
@@ -167,7 +167,8 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        user = self._handover(self._spec).complete(container, is_new=self._is_new)
+        is_filled = self._is_new and self._state in self._new_volumes
+        user = self._handover(self._spec).complete(container, is_new=self._is_new, is_volume_new=is_filled)
         with self._connection.call() as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
         if not confirm():

@@ -17,12 +17,13 @@ from containers.docker.deploy import Deployment
 from containers.docker.disk_meter import DiskMeter
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.handover import Handover, abandon_handover
-from containers.docker.images import describe_image, image_exists
+from containers.docker.images import describe_image, read_image_id
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.name_limits import NameLimits
 from containers.docker.network import describe_host, read_engine_start
+from containers.docker.new_volumes import NewVolumes
 from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
@@ -52,7 +53,8 @@ class DockerEngine(GatewayVerbs):
         self._alignment = Alignment(self._connection, self._lookup)
         self._names = NameLimits(self._connection)
         self._quota = HardQuota()
-        self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory())
+        self._new_volumes = NewVolumes()
+        self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory(), self._new_volumes)
         self._disks = DiskMeter(self._connection, self._lookup)
         self._logs = Logs(self._connection, self._lookup)
         self._inspections = Inspections(self._connection, self._lookup, self._logs.complete)
@@ -82,7 +84,10 @@ class DockerEngine(GatewayVerbs):
         return describe_host(self._connection)
 
     def image_exists(self, image: str) -> bool:
-        return image_exists(self._connection, image)
+        image_id = read_image_id(self._connection, image)
+        if image_id:
+            self._new_volumes.note_image(image, image_id)
+        return bool(image_id)
 
     def describe_image(self, image: str) -> ImageFacts | None:
         return describe_image(self._connection, image)

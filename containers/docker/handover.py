@@ -1,6 +1,7 @@
 """Hands the volume of an agent's state to the user as whom its container runs.
 
-A new volume is the image's user's. One from before each project had a user of its own is `AGENT_USER`'s.
+A new volume is the image's user's, and needs nothing where anybody may write to that directory of the image. One from
+before each project had a user of its own is `AGENT_USER`'s.
 """
 
 import time
@@ -12,6 +13,7 @@ from containers.agent_contract import DATA_PATH
 from containers.docker.containers import Containers
 from containers.docker.data_directory import OwnDirectory, Root, pack_directory, read_root
 from containers.docker.lookup import Lookup
+from containers.docker.new_volumes import NewVolumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
@@ -30,16 +32,24 @@ _ATTEMPTS = 3
 class Handover:
     """One call of `complete`. The agent does not run meanwhile: its container was made, and nothing has started it."""
 
-    def __init__(self, connection: Connection, lookup: Lookup, directory: OwnDirectory, spec: ContainerSpec) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        lookup: Lookup,
+        directory: OwnDirectory,
+        new_volumes: NewVolumes,
+        spec: ContainerSpec,
+    ) -> None:
         self._connection = connection
         self._lookup = lookup
         self._directory = directory
+        self._new_volumes = new_volumes
         self._spec = spec
         self._user = spec.user
         self._name = handover_name(spec.name)
         self._until = time.monotonic() + WAIT_LIMIT
 
-    def complete(self, container: Observation, *, is_new: bool = False) -> int:
+    def complete(self, container: Observation, *, is_new: bool = False, is_volume_new: bool = False) -> int:
         """Returns the user as whom the container runs, once the volume and all that is in it are that user's.
 
         A container that an older Berth made, and that is adopted, keeps its user until the next deploy replaces it.
@@ -51,10 +61,10 @@ class Handover:
         if not is_new and (details := self._lookup.read(container.container_id)):
             self._user = details.user
         for attempt in range(_ATTEMPTS):
-            root = read_root(self._connection, container.container_id)
+            root = self._read(container, is_volume_new=is_volume_new and not attempt)
             if attempt and self._directory.works is None and root.is_empty:
-                self._directory.works = self._owns(root)
-            if self._owns(root):
+                self._directory.works = root.serves(self._user)
+            if root.serves(self._user):
                 return self._user
             if not root.is_empty:
                 self._give_all()
@@ -63,13 +73,18 @@ class Handover:
             elif self._directory.give(self._connection, container.container_id, root, self._user):
                 return self._user
         message = (
-            f"What the agent keeps could not be handed to its user. The image {self._spec.image} needs sh, find and "
-            f"chown. Or make {self._user} the owner and group of all in the volume {self._volume()} by hand."
+            f"What the agent keeps could not be handed to its user. The image {self._spec.image} needs sh, find, chmod "
+            f"and chown. Or make {self._user} the owner and group of all in the volume {self._volume()} by hand."
         )
         raise EngineRefusedError(message)
 
-    def _owns(self, root: Root) -> bool:
-        return (root.user, root.group) == (self._user, self._user)
+    def _read(self, container: Observation, *, is_volume_new: bool) -> Root:
+        if is_volume_new and (known := self._new_volumes.root_from(self._spec.image)):
+            return known
+        root = read_root(self._connection, container.container_id)
+        if is_volume_new:
+            self._new_volumes.learn(self._spec.image, root)
+        return root
 
     def _give_directory(self, root: Root) -> None:
         """By a container of its own, and without starting anything, so that it works with every image."""

@@ -11,12 +11,13 @@ from containers.engine_images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capabil
 from containers.errors import ImageMissingError
 
 
-def image_exists(connection: Connection, image: str) -> bool:
+def read_image_id(connection: Connection, image: str) -> str:
+    """Empty where there is no such image."""
     try:
         with connection.call() as client, understand_answer():
-            return bool(client.inspect_image(image)["Id"])
+            return str(client.inspect_image(image)["Id"])
     except ImageMissingError:
-        return False
+        return ""
 
 
 def describe_image(connection: Connection, image: str) -> ImageFacts | None:

@@ -72,7 +72,8 @@ class Users:
         """A container in quarantine never runs: there the state says whose it is."""
         if QUARANTINE_LABEL in container.labels:
             with suppress(EngineRefusedError):  # it is gone by now
-                return read_root(self._connection, container.container_id).user
+                root = read_root(self._connection, container.container_id)
+                return max(root.user, root.first_user or 0)
             return 0
         details = self._lookup.read(container.container_id)
         return details.user if details else 0

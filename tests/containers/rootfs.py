@@ -6,8 +6,8 @@ from tests.busybox import pack_root
 
 REPOSITORY = "berth-test/busybox"
 _APPLETS = (
-    "sh", "cat", "chown", "cp", "dd", "dmesg", "echo", "find", "id", "ls", "nc", "seq", "sleep", "stat", "test",
-    "touch", "tr", "true", "du", "head", "wc",
+    "sh", "cat", "chmod", "chown", "cp", "dd", "dmesg", "echo", "find", "id", "ls", "nc", "seq", "sleep", "stat",
+    "test", "touch", "tr", "true", "du", "head", "wc",
 )  # fmt: skip
 
 SCRIPT = r"""#!/bin/sh

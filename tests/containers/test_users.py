@@ -92,6 +92,7 @@ def test_a_container_without_the_label_is_asked_once(
 @pytest.mark.docker
 def test_in_quarantine_the_state_says_whose_it_is(unlabelled: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = unlabelled.engine
+    unlabelled.run("touch", "/data/kept")
     engine.quarantine(unlabelled.key, timeout=1)
     monkeypatch.setattr(engine, "_users", Users(engine._connection, engine._lookup))
     assert engine.highest_user() == USER

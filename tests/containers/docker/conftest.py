@@ -9,6 +9,7 @@ import pytest
 
 from containers.agent_contract import AGENT_USER
 from containers.docker_api import client
+from tests.busybox import pack_root
 from tests.containers.docker.handing_over import HOSTILE, everything_in_data, helpers
 from tests.containers.docker.scripted_engine import working_script
 from tests.containers.docker_under_test import DockerUnderTest
@@ -53,3 +54,14 @@ def image_with(docker_under_test: DockerUnderTest) -> Iterator[Any]:
     docker_under_test.clean_up()
     for image in made:
         docker_under_test.client.remove_image(image, force=True)
+
+
+@pytest.fixture
+def closed_image(image_with: Any) -> str:
+    """One in which nobody but its own user may write to /data: each new volume is to be handed over."""
+    root = pack_root(
+        {"agent": "#!/bin/sh\nexec sleep 1000\n"},
+        applets=["sh", "sleep", "stat", "id", "find", "chmod", "chown"],
+        data_mode=0o700,
+    )
+    return str(image_with(root, 'CMD ["/agent"]', "ENV PATH=/bin"))

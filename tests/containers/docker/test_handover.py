@@ -17,20 +17,37 @@ from tests.containers.engine_fixtures import deploy
 pytestmark = pytest.mark.docker
 
 
-def test_a_new_volume_is_the_agents_own(docker_under_test: DockerUnderTest) -> None:
+def test_a_new_volume_in_which_anybody_may_write_stays_as_it_is(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, user=USER)
+    assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{AGENT_USER} {AGENT_USER} 777\n")
+    assert docker_under_test.run("sh", "-c", "mkdir /data/x && echo fine > /data/x/y")[0] == 0
+    deploy(docker_under_test, user=USER, generation=2)
+    assert docker_under_test.run("sh", "-c", "echo more >> /data/x/y && cat /data/x/y") == (0, "fine\nmore\n")
+    assert helpers(docker_under_test) == []
+
+
+def test_what_was_kept_there_follows_the_agent_to_another_user(docker_under_test: DockerUnderTest) -> None:
+    """As after a restored backup."""
+    deploy(docker_under_test, user=USER)
+    assert docker_under_test.run("sh", "-c", "mkdir /data/x && echo fine > /data/x/y")[0] == 0
+    deploy(docker_under_test, user=USER + 1, generation=2)
+    assert set(everything_in_data(docker_under_test).values()) == {(USER + 1, USER + 1)}
+    assert docker_under_test.run("stat", "-c", "%a", "/data") == (0, "700\n")
+
+
+def test_a_new_volume_is_the_agents_own(docker_under_test: DockerUnderTest, closed_image: str) -> None:
+    deploy(docker_under_test, user=USER, image=closed_image)
     assert docker_under_test.run("id", "-u") == (0, f"{USER}\n")
     assert docker_under_test.run("id", "-g") == (0, f"{USER}\n")
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{USER} {USER} 700\n")
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x && echo fine > /run/agent/x")[0] == 0
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/run/secrets/agent_api_key") == (0, f"0 {USER} 440\n")
-    assert docker_under_test.run("cat", "/run/secrets/agent_api_key") == (0, "sk-1")
     assert helpers(docker_under_test) == []
 
 
 @pytest.mark.parametrize("archive", [b"no archive", bytes(1024)], ids=["refused", "ignored"])
 def test_an_engine_that_gives_no_directory_away_by_itself(
-    archive: bytes, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+    archive: bytes, docker_under_test: DockerUnderTest, closed_image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docker_under_test.engine = DockerEngine()  # which knows nothing yet of what its engine does
     tries: list[str] = []
@@ -41,21 +58,22 @@ def test_an_engine_that_gives_no_directory_away_by_itself(
 
     monkeypatch.setattr(data_directory, "pack_directory", pack)
     for generation in (1, 2):
-        assert deploy(docker_under_test, generation=generation, user=USER + generation).state is ContainerState.RUNNING
+        seen = deploy(docker_under_test, generation=generation, user=USER + generation, image=closed_image)
+        assert seen.state is ContainerState.RUNNING
         assert everything_in_data(docker_under_test) == {"data": (USER + generation, USER + generation)}
     assert tries == ["../data"]
     assert helpers(docker_under_test) == []
 
 
 def test_an_image_without_a_shell_runs_as_any_user(docker_under_test: DockerUnderTest, image_with: Any) -> None:
-    image = image_with(pack_root({}, applets=["sleep"]), 'CMD ["/bin/sleep", "1000"]')
+    image = image_with(pack_root({}, applets=["sleep"], data_mode=0o700), 'CMD ["/bin/sleep", "1000"]')
     assert deploy(docker_under_test, user=USER, image=image).state is ContainerState.RUNNING
     assert everything_in_data(docker_under_test) == {"data": (USER, USER)}
 
 
 def test_what_the_image_brings_along_is_the_agents_too(docker_under_test: DockerUnderTest, image_with: Any) -> None:
     seeded = pack_root(
-        {"agent": "#!/bin/sh\nexec sleep 1000\n", "data/seed": "x"}, applets=["sh", "sleep", "find", "chown"]
+        {"agent": "#!/bin/sh\nexec sleep 1000\n", "data/seed": "x"}, applets=["sh", "sleep", "find", "chmod", "chown"]
     )
     deploy(docker_under_test, user=USER, image=image_with(seeded, 'CMD ["/agent"]', "ENV PATH=/bin"))
     assert everything_in_data(docker_under_test) == {"data": (USER, USER), "data/seed": (USER, USER)}
@@ -65,7 +83,7 @@ def test_without_a_program_for_it_the_deploy_is_refused_and_says_what_to_do(
     docker_under_test: DockerUnderTest, image_with: Any
 ) -> None:
     seeded = image_with(pack_root({"data/seed": "x"}, applets=["sleep"]), 'CMD ["/bin/sleep", "1000"]')
-    with pytest.raises(EngineRefusedError, match=f"needs sh, find and chown.*{USER}"):
+    with pytest.raises(EngineRefusedError, match=f"needs sh, find, chmod and chown.*{USER}"):
         deploy(docker_under_test, user=USER, image=seeded)
     assert docker_under_test.id_of(docker_under_test.name) is None
     assert docker_under_test.volumes(docker_under_test.name) == set()

@@ -88,7 +88,7 @@ def test_a_handover_that_was_killed_is_taken_up_again(
 
 
 def test_a_container_that_a_killed_process_has_left_is_used(
-    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+    docker_under_test: DockerUnderTest, closed_image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class KilledError(BaseException):
         pass
@@ -101,9 +101,9 @@ def test_a_container_that_a_killed_process_has_left_is_used(
     with monkeypatch.context() as context:
         context.setattr(handover, "pack_directory", die)
         with pytest.raises(KilledError):
-            deploy(docker_under_test, user=USER)
+            deploy(docker_under_test, user=USER, image=closed_image)
     assert len(helpers(docker_under_test)) == 1
-    assert deploy(docker_under_test, user=USER).state is ContainerState.RUNNING
+    assert deploy(docker_under_test, user=USER, image=closed_image).state is ContainerState.RUNNING
     assert everything_in_data(docker_under_test) == {"data": (USER, USER)}
     assert helpers(docker_under_test) == []
 

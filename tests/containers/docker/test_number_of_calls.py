@@ -32,15 +32,31 @@ def test_a_deploy(
     assert calls == [*FIREWALL, *LOOK, *VOLUMES, *MAKE, *INSPECTION]
 
 
-def test_a_deploy_as_a_user_of_its_own(
+def test_a_deploy_of_an_image_that_is_known(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """As all agents have it. A new volume is the image's user's: it takes one call to give it away."""
-    deploy(docker_under_test, user=USER)
+    """As it is a moment after somebody has asked for the image: what its new volumes are like is known by now."""
+    for generation in (1, 2):
+        docker_under_test.engine.remove(docker_under_test.key, volumes=True)
+        assert docker_under_test.engine.image_exists(docker_under_test.image)
+        calls.clear()
+        deploy(docker_under_test, user=USER, generation=generation)
+    create, _, *rest = MAKE
+    assert calls == [*FIREWALL, *LOOK, *VOLUMES, create, *rest, *INSPECTION]
+    assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
+
+
+def test_a_deploy_of_an_image_whose_directory_is_its_own(
+    docker_under_test: DockerUnderTest,
+    closed_image: str,
+    calls: list[str],  # noqa: F811 - the fixture
+) -> None:
+    """A new volume is the image's user's: it takes one call to give it away."""
+    deploy(docker_under_test, user=USER, image=closed_image)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     calls.clear()  # the first one of a process makes the network, and looks whether the engine has done it
-    deploy(docker_under_test, user=USER)
+    deploy(docker_under_test, user=USER, image=closed_image)
     look, *rest = MAKE[1:]
     assert calls == [*FIREWALL, *LOOK, *VOLUMES, MAKE[0], look, rest[0], *rest, *INSPECTION]
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{USER} {USER} 700\n")
@@ -48,13 +64,14 @@ def test_a_deploy_as_a_user_of_its_own(
 
 def test_a_volume_that_is_empty_stays_its_users(
     docker_under_test: DockerUnderTest,
+    closed_image: str,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
     """The engine would give it back to the image's user each time that a container is made."""
-    deploy(docker_under_test, user=USER)
+    deploy(docker_under_test, user=USER, image=closed_image)
     docker_under_test.vanish(docker_under_test.name)
     calls.clear()
-    deploy(docker_under_test, generation=2, user=USER)
+    deploy(docker_under_test, generation=2, user=USER, image=closed_image)
     assert calls == [*FIREWALL, *LOOK, *VOLUMES, "DELETE volumes", *MAKE, *INSPECTION]
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
 
