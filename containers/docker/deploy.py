@@ -106,14 +106,11 @@ class Deployment:
         raise EngineRefusedError(message)
 
     def _find(self) -> Observation | None:
-        return next(iter(self._find_all()), None)
-
-    def _find_all(self) -> list[Observation]:
-        """The containers of the agent, the one that tells the state first, or else what has its name."""
+        """The container of the agent that tells the state, or else what has its name."""
         if found := self._lookup.inspect_all(self._key):
-            return found
+            return found[0]
         named = self._lookup.look_up(self._spec.name)
-        return [named] if named and not is_of_another(named, self._spec) else []
+        return named if named and not is_of_another(named, self._spec) else None
 
     def _must_go(self, found: Observation) -> bool:
         """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""

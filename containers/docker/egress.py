@@ -73,6 +73,11 @@ class Egress:
             self.ensure()
         return bool(self._holds)
 
+    @property
+    def was_seen_to(self) -> bool:
+        """Whether this process has made the network, and has been told that the rules are set."""
+        return self._ready is not None
+
     def probe(self) -> str | None:
         """Sends packets that have to be refused. Returns None, or that they were not. Nothing where nobody can say."""
         return explain(_NOT_REFUSED) if probe(self._connection) is False else None

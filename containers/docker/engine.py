@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 
@@ -28,7 +27,7 @@ from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
-from containers.docker.stats import Meter
+from containers.docker.stats import Meter, read_usage
 from containers.docker.trials import Trial
 from containers.docker.users import Users
 from containers.docker_api.errors import MissingError
@@ -84,9 +83,7 @@ class DockerEngine(GatewayVerbs):
         return describe_host(self._connection)
 
     def image_exists(self, image: str) -> bool:
-        image_id = read_image_id(self._connection, image)
-        if image_id:
-            self._new_volumes.note_image(image, image_id)
+        self._new_volumes.note_image(image, image_id := read_image_id(self._connection, image))
         return bool(image_id)
 
     def describe_image(self, image: str) -> ImageFacts | None:
@@ -102,18 +99,23 @@ class DockerEngine(GatewayVerbs):
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
-        self._admit(spec)
+        has_rules = self._admit(spec)
+        run = partial(self._run, spec, retire, lambda: has_rules() and confirm())
         try:
-            return self._begin(spec, retire).run(confirm)
+            seen = run()
         except MissingError:
             if not self._restore_network(spec):
                 raise
             # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
-            return self._begin(spec, retire).run(confirm)
+            seen = run()
+        has_rules()  # also where it was up already
+        return seen
 
-    def _begin(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> Deployment:
+    def _run(
+        self, spec: ContainerSpec, retire: Callable[[Observation], None], confirm: Callable[[], bool]
+    ) -> Observation:
         shared = self._connection, self._lookup, self._containers
-        return Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover)
+        return Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover).run(confirm)
 
     def stop(self, key: str, *, timeout: int) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout)
@@ -177,12 +179,7 @@ class DockerEngine(GatewayVerbs):
         return self.usage_of(found.observation.container_id, started_at=found.observation.started_at)
 
     def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
-        try:
-            with self._connection.call(about_one=True) as client:
-                counters: dict[str, Any] = client.stats(container_id, stream=False, one_shot=True)
-        except MissingError:
-            return None
-        return self._meter.read(container_id, counters, started_at=started_at)
+        return read_usage(self._connection, self._meter, container_id, started_at=started_at)
 
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
         return self._disks.measure(keys, images=images)

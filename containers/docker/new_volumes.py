@@ -19,7 +19,7 @@ class NewVolumes:
         self._roots: dict[str, Root] = {}
 
     def note_image(self, image: str, image_id: str) -> None:
-        """The engine has just said that the name is this image's."""
+        """The engine has just said that the name is this image's; an empty id: that there is none."""
         self._ids[image] = image_id, time.monotonic()
 
     def root_from(self, image: str) -> Root | None:

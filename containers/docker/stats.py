@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from containers.agent_reports import parse_time
-from containers.docker_api.errors import understand_answer
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.vocabulary import Usage
 
 _MOST_READINGS = 1000
@@ -53,6 +54,16 @@ class Meter:
         # Over less than a second, the work of the start itself would look like a very busy processor.
         seconds = max((at - since).total_seconds(), 1.0)
         return max(0.0, round((used - used_before) / 1e9 / seconds * 100, 2))
+
+
+def read_usage(connection: Connection, meter: Meter, container_id: str, *, started_at: datetime | None) -> Usage | None:
+    """None where the container does not run. Raises `EngineError`."""
+    try:
+        with connection.call(about_one=True) as client:
+            counters: dict[str, Any] = client.stats(container_id, stream=False, one_shot=True)
+    except MissingError:
+        return None
+    return meter.read(container_id, counters, started_at=started_at)
 
 
 def _memory_in_use(memory: Mapping[str, Any]) -> int:

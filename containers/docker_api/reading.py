@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
@@ -28,3 +29,18 @@ def with_my_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
             return act(given)
 
     return within_limits
+
+
+def beside(act: Callable[[], R]) -> Callable[[], R]:
+    """Begins `act` in a thread of its own, with the limits of this one. What it returns waits for the result."""
+    future: Future[R] = Future()
+    within_limits = with_my_limits(lambda _: act())
+
+    def run() -> None:
+        try:
+            future.set_result(within_limits(None))
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, who asks for the result
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="beside", daemon=True).start()
+    return future.result

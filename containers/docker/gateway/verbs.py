@@ -1,10 +1,14 @@
 """The verbs of the Docker engine that are about networks: the firewall around the agents', and the gateway on it."""
 
+from collections.abc import Callable
+from functools import partial
+
 from containers.docker.egress import Egress
 from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.network import ensure_network
 from containers.docker_api.client import Connection
+from containers.docker_api.reading import beside
 from containers.errors import AddressUnusableError, FirewallMissingError
 from containers.gateway.transport import Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
@@ -44,17 +48,27 @@ class GatewayVerbs:
     def remove_gateway(self, *, state: bool = False) -> None:
         self._gateway.remove(state=state)
 
-    def _admit(self, spec: ContainerSpec) -> None:
-        """Returns once there are rules around the network of this spec, and its address is one of that network."""
+    def _admit(self, spec: ContainerSpec) -> Callable[[], bool]:
+        """Returns what is true once there are rules around the network of this spec: call it before the agent starts.
+
+        The engine makes the container meanwhile. Raises where its address is none of that network.
+        """
         if spec.address is not None:
             network = ensure_agents_network(self._connection)
             if not network.has(spec.address, spec.reach):
                 raise AddressUnusableError(
                     f"The address {spec.address} is none of the agents' network {network.subnet}."
                 )
+        require = partial(self._require_rules, spec.reach)
+        if self._egress.was_seen_to:
+            return beside(require)
+        return partial(bool, require())
+
+    def _require_rules(self, reach: Reach) -> bool:
         self._egress.require()
-        if spec.reach is Reach.GATEWAY and not self._egress.holds():
+        if reach is Reach.GATEWAY and not self._egress.holds():
             raise FirewallMissingError
+        return True
 
     def _restore_network(self, spec: ContainerSpec) -> bool:
         """Makes the network of this spec where it is missing, and returns whether it did."""
@@ -62,5 +76,5 @@ class GatewayVerbs:
             return ensure_network(self._connection)
         if read_agents_network(self._connection):
             return False
-        self._admit(spec)
+        self._admit(spec)()
         return True
