@@ -31,7 +31,7 @@ from containers.docker.stats import Meter, read_usage
 from containers.docker.trials import Trial
 from containers.docker.users import Users
 from containers.docker_api.errors import MissingError
-from containers.docker_api.events import event_params, read_events
+from containers.docker_api.events import follow_events
 from containers.docker_api.report_streams import ReportStreams
 from containers.engine_images import HostFacts, ImageFacts
 from containers.engine_trials import TrialRun
@@ -185,10 +185,7 @@ class DockerEngine(GatewayVerbs):
         return self._disks.measure(keys, images=images)
 
     def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        params = event_params(self._of_instance(within))
-        with self._connection.call() as client:
-            response = client.open_stream("/events", params=params, silence=timeout)
-        return read_events(response)
+        return follow_events(self._connection, self._of_instance(within), silence=timeout)
 
     def report_streams(self) -> ReportStreams:
         return ReportStreams(self._open_socket)

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import requests
 
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import GARBLED, is_timeout, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
 from containers.errors import EngineUnavailableError
@@ -22,13 +22,19 @@ _ACTIONS = (
 )  # fmt: skip
 
 
-def event_params(within: Mapping[str, str]) -> dict[str, Any]:
+def follow_events(connection: Connection, within: Mapping[str, str], *, silence: float) -> Iterator[EngineEvent]:
+    """Those of the containers with these labels, as they arrive from now on. Ends where none comes for so many seconds.
+
+    Raises `EngineUnavailableError`.
+    """
     labels = [f"{label}={value}" for label, value in sorted(within.items())]
-    return {"filters": json.dumps({"type": ["container"], "label": labels, "event": list(_ACTIONS)})}
+    filters = json.dumps({"type": ["container"], "label": labels, "event": list(_ACTIONS)})
+    with connection.call() as client:
+        response = client.open_stream("/events", params={"filters": filters}, silence=silence)
+    return _read_all(response)
 
 
-def read_events(response: requests.Response) -> Iterator[EngineEvent]:
-    """The events as they arrive. Ends where none came within the `silence` with which the stream was opened."""
+def _read_all(response: requests.Response) -> Iterator[EngineEvent]:
     try:
         with translate_errors():
             for line in _split_lines(response):
