@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
+from projects.rules.permissions import Egress
 from tests.browser.project_pages import deploy_by_form, fill_in, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -110,6 +111,24 @@ def test_a_change_with_a_new_key_and_then_the_end(home: Page, engine: MemoryEngi
     expect(home.get_by_text("“Night watch” is deleted.")).to_be_visible()
     expect(home.get_by_role("heading", name="Deploy your first agent")).to_be_visible()
     assert not engine.containers
+
+
+def test_the_keyboard_is_enough_to_choose_what_an_agent_reaches(home: Page, engine: MemoryEngine) -> None:
+    deploy_by_form(home)
+    keys, change = home.keyboard, home.url + "/change"
+    for key, egress in (("ArrowDown", Egress.GATEWAY), ("ArrowUp", Egress.INTERNET)):
+        home.goto(change)
+        choice = home.get_by_label("What it reaches")
+        tab_to(choice)
+        expect(choice).to_have_accessible_description(re.compile("gateway alone"))
+        keys.press(key)
+        expect(choice).to_have_value(egress)
+        tab_to(home.get_by_role("button", name="Save"))
+        keys.press("Enter")
+        expect(home.get_by_text("The change is saved.")).to_be_visible()
+        assert Project.objects.get().own_egress == egress
+        told = home.get_by_text("Reaches", exact=True).locator("xpath=following-sibling::dd")
+        expect(told).to_have_text(egress.label)
 
 
 def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_field(home: Page) -> None:

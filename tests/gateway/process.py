@@ -52,6 +52,10 @@ class Gateway:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def is_gone(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
     def start(self) -> Self:
         """Start it, also again: its state stays."""
         self.begin()
@@ -71,6 +75,11 @@ class Gateway:
         assert self._process is not None
         self._process.terminate()
         return self._process.wait(PATIENCE)
+
+    def end(self) -> None:
+        """As `stop`, also where it does not run."""
+        if not self.is_gone:
+            self.stop()
 
     def kill(self) -> None:
         if self._process is not None:

@@ -14,6 +14,7 @@ from gateway.serving.supervisor import MOST
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.conftest import new_agent
+from tests.gateway.long.handover import hand_over
 from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
@@ -77,6 +78,17 @@ def test_polls_go_on_while_the_last_answers_of_providers_are_awaited(
     assert last.result(PATIENCE).body.endswith(b"data: [DONE]\n\n")
     assert poll.result(PATIENCE).json() == {"ok": True, "result": []}
     assert ending.result(PATIENCE) == 0
+
+
+def test_one_takes_over_from_another_with_kills_between_the_steps(
+    own_gateway: Gateway, gateway_image: Path, tmp_path: Path, telegram: FakeTelegram, provider: StreamingProvider
+) -> None:
+    """A sample of `python -m tests.gateway.long`."""
+    own_gateway.env["GATEWAY_SUPERVISED"] = "1"
+    own_gateway.start()
+    agents = [new_agent(own_gateway, telegram, provider) for _ in range(2)]
+    figures = hand_over(own_gateway, gateway_image, tmp_path, telegram, *agents, rounds=2, seed=3)
+    assert figures["killed"] >= 2, "Take another seed."
 
 
 def child_of(gateway: Gateway) -> int:

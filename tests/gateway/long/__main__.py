@@ -1,6 +1,6 @@
 """The whole proof of the gateway as a process: budgets, midnights, kills, and agents that do their worst.
 
-    python -m tests.gateway.long [--kills 50] [--rounds 20] [--seed 1]      takes about five minutes
+    python -m tests.gateway.long [--kills 50] [--handovers 20] [--rounds 20] [--seed 1]      takes about six minutes
 
 The fuzz is a command of its own (`python -m tests.gateway.fuzz`), as is what ends engines
 (`python -m pytest tests/gateway/long/engine_restarts.py`), and what
@@ -28,12 +28,13 @@ numbers = count(1)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--handovers", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     from gateway.periods import Period
 
-    from tests.gateway.long import hostile, scenes
+    from tests.gateway.long import handover, hostile, scenes
 
     with opened() as (gateway, _, provider, agent):
         show("parallel streams", scenes.stream_in_parallel(gateway, provider, agent, rounds=options.rounds))
@@ -43,6 +44,12 @@ def main() -> None:
     with opened() as (gateway, telegram, provider, agent):
         found = scenes.kill_in_traffic(gateway, telegram, provider, agent, kills=options.kills, seed=options.seed)
         show("kills", found)
+    with opened() as (gateway, telegram, provider, agent), tempfile.TemporaryDirectory() as folder:
+        gateway.kill()
+        gateway.env["GATEWAY_SUPERVISED"] = "1"
+        other, image = new_agent(gateway.start(), telegram, provider), Path(gateway.env["PYTHONPATH"])
+        options_of = {"rounds": options.handovers, "seed": options.seed}
+        show("handovers", handover.hand_over(gateway, image, Path(folder), telegram, agent, other, **options_of))
     with opened() as (gateway, telegram, provider, agent):
         other = new_agent(gateway, telegram, provider)
         show("slower by", hostile.slow_others(other, agent, provider, rounds=options.rounds))
