@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.charts import describe_charts, read_span
 from projects.dashboard.event_views import read_events
 from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
@@ -40,12 +41,13 @@ class ShownRun(NamedTuple):
 
 
 def describe_project(
-    project: Project, *, run: int | None = None, event: str = "", has_log: bool = True
+    project: Project, *, run: int | None = None, event: str = "", has_log: bool = True, span: str = ""
 ) -> dict[str, Any]:
     """The context of its page. Asks the engine for the log, and then for the status.
 
     `run` is the number of an ended run whose log is shown instead, and `event` an action whose events are shown alone.
-    A page that follows the log does without it (`has_log`). Raises `UnknownRunError`.
+    A page that follows the log does without it (`has_log`), and fetches the charts by themselves. Raises
+    `UnknownRunError`.
 
     Reading the log may take seconds. The snapshot is taken after that, so that it is as of the moment of the answer.
     """
@@ -57,7 +59,8 @@ def describe_project(
     tail: list[LogLine] = []
     if reason and traits.condition == Condition.ENDED and (shown.ended or not log):
         tail = read_lines(reason["log_tail"])  # no line stands twice on the page
-    return {
+    charts = describe_charts(project, read_span(span)) if has_log else {}
+    return charts | {
         "project": project,
         "snapshot": snapshot,
         "is_unknown": traits.condition == Condition.UNKNOWN,

@@ -3,7 +3,16 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from projects.dashboard import event_views, list_views, log_views, memory_views, pairing_views, usage_views, views
+from projects.dashboard import (
+    chart_views,
+    event_views,
+    list_views,
+    log_views,
+    memory_views,
+    pairing_views,
+    usage_views,
+    views,
+)
 
 app_name = "projects"
 urlpatterns = [
@@ -18,6 +27,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/log.txt", log_views.download_log, name="log-file"),
     path("projects/<uuid:project_id>/events.csv", event_views.download_events, name="events-csv"),
     path("projects/<uuid:project_id>/change", views.change_project, name="change"),
+    path("projects/<uuid:project_id>/charts", chart_views.show_charts, name="charts"),
     path("projects/<uuid:project_id>/usage", usage_views.show_usage, name="usage"),
     path("projects/<uuid:project_id>/usage.csv", usage_views.download_usage, name="usage-csv"),
     path("projects/<uuid:project_id>/budget", usage_views.change_budget, name="budget"),

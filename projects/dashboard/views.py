@@ -63,6 +63,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
             run=int(number) if number.isdecimal() and len(number) < LONG else None,
             event=request.GET.get("event", ""),
             has_log="live" not in request.GET,
+            span=request.GET.get("span", ""),
         )
     except UnknownRunError as error:
         raise Http404(str(error)) from None

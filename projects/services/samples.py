@@ -11,8 +11,9 @@ from projects.models import Sample
 from projects.models.sample import KEPT_FOR, MINUTE, QUARTER
 from projects.rules.periods import EPOCH
 
-FINE = timedelta(hours=24)
-"""So far back samples of a minute are shown, and of a quarter of an hour beyond that."""
+FINE = timedelta(hours=24, minutes=15)
+"""So far back samples of a minute are shown, and of a quarter of an hour beyond that. A day, and what passes until the
+question for a day is answered, or until the next step of its chart begins."""
 
 SETTLED = timedelta(minutes=2)
 """After its end a quarter of an hour has all its minutes."""

@@ -1,0 +1,47 @@
+// Keeps the charts of a project up to date, and exchanges them for those of another time without loading the page. Tells
+// the times at their edges in the reader's own zone. Without it the links load the page with the charts of that time.
+"use strict";
+
+const CHARTS_EVERY = 60000; // milliseconds
+const charts = document.getElementById("charts");
+let shown = charts.querySelector("[aria-current]").dataset.span;
+let isFetching = false;
+
+function tellEdges() {
+  const options = shown === "7d" ? { weekday: "short", day: "numeric", hour: "2-digit" } : { hour: "2-digit", minute: "2-digit" };
+  for (const node of charts.querySelectorAll("time[data-clock]"))
+    node.textContent = new Date(node.dateTime).toLocaleString([], options);
+}
+
+async function showCharts(wanted) {
+  if (isFetching) return;
+  isFetching = true;
+  try {
+    const answer = await fetch(`${charts.dataset.address}?span=${wanted}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
+    if (!answer.ok || answer.redirected) throw new Error(`The charts were not fetched: ${answer.status}`);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const isOpen = charts.querySelector("details")?.open;
+    const focused = charts.contains(document.activeElement) ? document.activeElement.dataset.span : "";
+    charts.replaceChildren(...fresh.body.childNodes);
+    if (isOpen) charts.querySelector("details")?.setAttribute("open", "");
+    if (focused) charts.querySelector(`[data-span="${focused}"]`)?.focus({ preventScroll: true });
+    shown = wanted;
+    tellEdges();
+  } finally {
+    isFetching = false;
+  }
+}
+
+charts.addEventListener("click", event => {
+  const link = event.target.closest("[data-span]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  showCharts(link.dataset.span).catch(() => location.assign(link.href));
+});
+
+setInterval(() => {
+  const isRead = charts.querySelector("details")?.open; // a table that moves while it is read helps nobody
+  if (!document.hidden && !isRead) showCharts(shown).catch(() => {}); // refresh.js says that the page is not up to date
+}, CHARTS_EVERY);
+
+tellEdges();

@@ -1,0 +1,20 @@
+"""The charts of a project, apart from its page."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.http import SignedInRequest
+from projects.dashboard.charts import describe_charts, read_span
+from projects.dashboard.own_projects import find_project
+
+
+@login_required
+@require_safe
+def show_charts(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """What takes the place of the charts that the page shows."""
+    project = find_project(request, project_id)
+    return render(request, "projects/charts.html", describe_charts(project, read_span(request.GET.get("span", ""))))
