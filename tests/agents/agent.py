@@ -19,9 +19,9 @@ from tests.waiting import wait_until
 PATIENCE = 100.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
 
 
-def lay_out(folder: Path) -> Path:
-    """Fills the folder with what the images of the assistant and of its base hold in two places."""
-    for context in (AGENT_BASE, BuildContext(folder=IMAGES / "assistant")):
+def lay_out(folder: Path, *types: str) -> Path:
+    """Fills the folder with what images of these types, else the assistant's, and their base hold in two places."""
+    for context in (AGENT_BASE, *(BuildContext(folder=IMAGES / name) for name in types or ("assistant",))):
         with tarfile.open(fileobj=context.pack()) as archive:
             archive.extractall(folder, filter="data")
     return folder
@@ -43,6 +43,8 @@ class Agent:
             "AGENT_CONFLICT_SECONDS": "0.8",
             "AGENT_UNREACHABLE_SECONDS": "60",
         }
+        self.command = ["-m", "assistant"]
+        """What a Python of its own runs."""
         self.lines: list[str] = []
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | Forked | None = None
@@ -67,7 +69,7 @@ class Agent:
 
     def _start_python(self) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "assistant"],
+            [sys.executable, *self.command],
             env=self._whole_env(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

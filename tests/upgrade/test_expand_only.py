@@ -26,6 +26,7 @@ ACCEPTED = {
     "projects.0021_disk: RunPython give_larger_plans_more": "writes to a new column only",
     "projects.0024_reserved_memory: RunPython note_memory": "writes to a new column only",
     "projects.0027_budgets_of_plans: RunPython give_shipped_plans_a_budget": "writes to new columns only",
+    "projects.0039_nanobot_and_hermes: RunPython ship": "adds rows that no server offers",
     "projects.0036_types_describe_themselves: RunPython describe_the_shipped_type": (
         "writes to new columns, and titles that no server of a release reads"
     ),

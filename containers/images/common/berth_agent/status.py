@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from threading import Lock
 
 from agent_contract import CONTRACT_VERSION, LONGEST_DETAIL, STATUS_FILE, STATUS_MARK, AgentState
 from berth_agent.outcome import Problem
@@ -10,10 +11,14 @@ from berth_agent.redaction import redactor
 
 
 class Status:
-    """Derives the state from facts. `running` is never set: it follows from a successful poll and no open problem."""
+    """Derives the state from facts. `running` is never set: it follows from a successful poll and no open problem.
+
+    Several threads may tell it facts.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / STATUS_FILE
+        self._lock = Lock()
         self._last_poll: int | None = None
         self._since = int(time.time())
         self._last_report: tuple[AgentState, str | None, str | None, int | None] | None = None
@@ -57,6 +62,10 @@ class Status:
             self._report(AgentState.DEGRADED if problem else AgentState.RUNNING, problem)
 
     def _report(self, state: AgentState, problem: Problem | None) -> None:
+        with self._lock:
+            self._tell(state, problem)
+
+    def _tell(self, state: AgentState, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
         report = (state, code, detail, self._paired)

@@ -1,0 +1,43 @@
+"""What the child is given in the place of addresses and credentials."""
+
+from dataclasses import dataclass
+
+from berth_agent.providers import Provider
+from berth_agent.relay.facts import CHILD_KEY, Facts
+
+
+@dataclass(frozen=True)
+class Addresses:
+    relay: str
+    provider_path: str
+    facts: Facts
+
+    @property
+    def bot_base(self) -> str:
+        """As libraries take it: the token follows directly."""
+        return f"{self.relay}/telegram/bot"
+
+    @property
+    def file_base(self) -> str:
+        return f"{self.relay}/telegram/file/bot"
+
+    @property
+    def token(self) -> str:
+        return self.facts.child_token
+
+    @property
+    def key(self) -> str:
+        return CHILD_KEY
+
+    @property
+    def speaks_anthropic(self) -> bool:
+        return self.facts.provider is Provider.ANTHROPIC
+
+    @property
+    def provider_root(self) -> str:
+        """For libraries that add the version to the path themselves, as Anthropic's does."""
+        return f"{self.relay}{self.provider_path}"
+
+    @property
+    def provider(self) -> str:
+        return f"{self.provider_root}/v1"

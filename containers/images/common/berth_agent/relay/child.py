@@ -1,0 +1,60 @@
+"""The child's process: its program, its log, and its end."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+from berth_agent.redaction import redactor
+
+LONGEST_LINE = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`name` stands before each line of its log, so that no line of it is taken for a report."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    directory: Path
+
+
+class Child:
+    """`end` is told its exit code, which is below 0 where a signal ended it."""
+
+    def __init__(self, program: Program, end: Callable[[int], None]) -> None:
+        self._program = program
+        self._end = end
+        self._process = subprocess.Popen(  # noqa: S603 - the adapter's own command
+            program.command,
+            env=program.environment,
+            cwd=program.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        Thread(target=self._follow, daemon=True, name="child").start()
+
+    def stop(self, within: float) -> None:
+        """By SIGTERM, and by SIGKILL what is still there after so many seconds, with all that it has started."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(within)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _follow(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - a pipe
+        while line := self._process.stdout.readline(LONGEST_LINE):
+            text = redactor.clean(line.decode("utf-8", "replace").rstrip())
+            if text:
+                print(f"{self._program.name}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - its log
+        self._end(self._process.wait())

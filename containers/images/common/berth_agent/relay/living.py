@@ -1,0 +1,79 @@
+"""Runs an agent as a child behind the relay, from the credentials' first check to its end."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event
+
+from agent_contract import AgentState, ExitCode, ProblemCode
+from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
+from berth_agent.preflight import check_provider, check_telegram
+from berth_agent.redaction import redactor
+from berth_agent.relay.addresses import Addresses
+from berth_agent.relay.child import Child, Program
+from berth_agent.relay.facts import Facts, read_facts
+from berth_agent.relay.patience import Patience
+from berth_agent.relay.provider import ProviderDoor
+from berth_agent.relay.server import Relay
+from berth_agent.relay.telegram import Telegram
+from berth_agent.status import Status
+
+STOP_SECONDS = 3.0  # for the child; the contract gives 5 s for all of it
+KILLED = 128 + signal.SIGKILL
+
+Prepare = Callable[[Facts, Addresses], Program]
+Ending = SimpleQueue[FatalError | int | None]
+"""What ends the agent: an error, the child's exit code, or None for a signal that says stop."""
+
+
+def live(status: Status, prepare: Prepare) -> None:
+    """Returns when a signal says stop. `prepare` writes the child's configuration and says how to start it."""
+    facts = read_facts()
+    redactor.learn(facts.token, facts.key)
+    patience = Patience(facts, status)
+    _sign_in(facts, patience)
+    _check_provider(facts, status)
+    ending: Ending = SimpleQueue()  # whose put may interrupt its own get, as a signal does
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ending.put(None))
+    telegram = Telegram(facts, patience, ending.put)
+    provider = ProviderDoor(facts, status)
+    relay = Relay({"telegram": telegram.serve, provider.path[1:]: provider.serve})
+    child = Child(prepare(facts, Addresses(relay.url, provider.path, facts)), ending.put)
+    stopping = Event()
+    provider.watch(stopping)
+    why = ending.get()
+    stopping.set()
+    telegram.close()
+    child.stop(STOP_SECONDS)
+    telegram.confirm()
+    _judge(why, status)
+
+
+def _sign_in(facts: Facts, patience: Patience) -> None:
+    """Asks until Telegram answers: programs differ in what they make of a Telegram that is down while they start."""
+    while check_telegram(facts.telegram_base, facts.token) is not None:
+        time.sleep(patience.suffer())
+    patience.succeeded(polled=False)
+
+
+def _check_provider(facts: Facts, status: Status) -> None:
+    found = check_provider(facts.provider, facts.api_base, facts.key, facts.model)
+    if found is not None and found.code in FATAL_AT_START:
+        raise FatalError(FATAL_AT_START[found.code], found.code, found.detail)
+    status.note_provider(found)
+
+
+def _judge(why: FatalError | int | None, status: Status) -> None:
+    """Raises what the end means, where nobody has asked for it."""
+    if isinstance(why, FatalError):
+        raise why
+    if why is None:
+        return
+    detail = "The agent's program has ended by itself; its log says more."
+    if why == -signal.SIGKILL:  # by the kernel, for its memory: Berth reads this from the container's own exit code
+        status.note_end(AgentState.FAILED, Problem(ProblemCode.CRASH, detail))
+        os._exit(KILLED)
+    raise FatalError(ExitCode.CRASH, ProblemCode.CRASH, detail)

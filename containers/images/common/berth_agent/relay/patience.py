@@ -1,0 +1,64 @@
+"""How long trouble with Telegram has lasted, when it is reported, and when it is too long."""
+
+import time
+from threading import Lock
+
+from agent_contract import ExitCode, ProblemCode
+from berth_agent.outcome import FatalError, Problem
+from berth_agent.preflight import TOKEN_REJECTED, UNREACHABLE
+from berth_agent.relay.facts import Facts
+from berth_agent.status import Status
+
+BLIPS = 3  # failures in a row before they are reported as a problem
+FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
+
+ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
+
+
+class Patience:
+    """Several threads may tell it at once."""
+
+    def __init__(self, facts: Facts, status: Status) -> None:
+        self._facts = facts
+        self._status = status
+        self._lock = Lock()
+        self._last_success = time.monotonic()
+        self._failures = 0
+        self._conflicts: list[float] = []
+
+    def succeeded(self, *, polled: bool) -> None:
+        with self._lock:
+            self._last_success, self._failures = time.monotonic(), 0
+            # Two pollers take turns in succeeding, so a conflict is over only after some time without one.
+            if self._conflicts and time.monotonic() - self._conflicts[-1] > self._facts.conflict_seconds / 3:
+                self._conflicts.clear()
+            if not self._conflicts:
+                self._status.note_telegram(None)
+            if polled:
+                self._status.note_poll()
+
+    def suffer(self, *, retry_after: float = 0) -> float:
+        """Seconds to wait before the next try. Raises `FatalError` where there should be none."""
+        with self._lock:
+            self._failures += 1
+            if time.monotonic() - self._last_success > self._facts.unreachable_seconds:
+                raise FatalError(ExitCode.TELEGRAM_UNREACHABLE, ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE)
+            if self._failures >= BLIPS:
+                self._status.note_telegram(Problem(ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE))
+            wanted = retry_after or float(1 << min(self._failures - 1, 10))
+            return min(wanted, self._facts.pause_seconds, self._facts.unreachable_seconds / 4)
+
+    def suffer_conflict(self) -> float:
+        """As `suffer`, where somebody else polls the bot."""
+        with self._lock:
+            now = self._last_success = time.monotonic()  # a conflict is an answer too
+            self._conflicts.append(now)
+            lasted = now - self._conflicts[0]
+            if lasted >= self._facts.conflict_seconds and len(self._conflicts) >= FEW_CONFLICTS:
+                raise FatalError(ExitCode.TELEGRAM_CONFLICT, ProblemCode.TELEGRAM_CONFLICT, ELSEWHERE)
+            self._status.note_telegram(Problem(ProblemCode.TELEGRAM_CONFLICT, ELSEWHERE))
+            return min(self._facts.pause_seconds, self._facts.conflict_seconds / 4)
+
+
+def rejected() -> FatalError:
+    return FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)

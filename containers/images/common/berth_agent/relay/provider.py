@@ -1,0 +1,101 @@
+"""The child's door to the provider: puts the API key in its place and reports what the provider refuses."""
+
+import json
+import re
+from http.client import HTTPException
+from threading import Event, Thread
+
+from agent_contract import ProblemCode
+from berth_agent.outcome import Problem
+from berth_agent.preflight import check_provider
+from berth_agent.providers import Provider, explain_refusal, problem
+from berth_agent.relay.exchange import Exchange
+from berth_agent.relay.facts import Facts
+from berth_agent.relay.upstream import ask, passed_on
+from berth_agent.status import Status
+
+SILENCE = 300.0  # seconds for which a model may think without a word
+LONGEST_ERROR = 256 * 1024
+CHATS = ("chat/completions", "messages", "responses")
+RELAXED = 10  # times less often while nothing is wrong
+ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
+"""Free requests succeed in spite of these problems. Only a question to the model shows whether they are over."""
+
+
+class ProviderDoor:
+    def __init__(self, facts: Facts, status: Status) -> None:
+        self._facts = facts
+        self._status = status
+
+    @property
+    def path(self) -> str:
+        """The last part of it tells programs that speak both protocols which one to speak."""
+        return f"/{name_of(self._facts.provider)}"
+
+    def serve(self, exchange: Exchange) -> None:
+        found = re.fullmatch(r"/[a-z]+/(?:v1/)?([^?]+)(\?.*)?", exchange.path)
+        if found is None:
+            exchange.answer_json(404, {"error": {"message": "The relay has no such path."}})
+            return
+        body, headers = exchange.body()
+        headers = passed_on(exchange.headers) | headers | self._credentials()
+        url = f"{self._facts.api_base}/{found[1]}{found[2] or ''}"
+        is_chat = found[1] in CHATS
+        try:
+            with ask(exchange.method, url, headers, body, silence=SILENCE) as answer:
+                if answer.status < 400:
+                    self._note(None, is_chat=is_chat)
+                    exchange.pass_on(answer)
+                    return
+                content = answer.read(LONGEST_ERROR)
+                self._note(explain_refusal(answer.status, content.decode("utf-8", "replace")), is_chat=is_chat)
+                exchange.pass_on(answer, content)
+        except (OSError, HTTPException):
+            self._note(problem(ProblemCode.PROVIDER_DOWN), is_chat=is_chat)
+            exchange.answer_json(502, {"error": {"message": "The provider cannot be reached."}})
+
+    def watch(self, stop: Event) -> None:
+        """Probes it at intervals, so that the status gets better or worse without a question from a chat."""
+        Thread(target=self._watch, args=(stop,), daemon=True, name="provider").start()
+
+    def _watch(self, stop: Event) -> None:
+        turn = 0
+        while not stop.wait(self._facts.watch_seconds):
+            turn += 1
+            if self._status.provider is not None or turn % RELAXED == 0:
+                self._status.note_provider(self._find_problem(self._status.provider))
+
+    def _find_problem(self, known: Problem | None) -> Problem | None:
+        facts = self._facts
+        found = check_provider(facts.provider, facts.api_base, facts.key, facts.model)
+        if found is not None or known is None or known.code not in ONLY_CHAT_SHOWS:
+            return found
+        return self._ask_model(known)
+
+    def _ask_model(self, known: Problem) -> Problem | None:
+        is_anthropic = self._facts.provider is Provider.ANTHROPIC
+        question = {"model": self._facts.model, "messages": [{"role": "user", "content": "Reply with OK."}]}
+        body = json.dumps(question | ({"max_tokens": 16} if is_anthropic else {})).encode()
+        url = f"{self._facts.api_base}/{'messages' if is_anthropic else 'chat/completions'}"
+        headers = self._credentials() | {"Content-Type": "application/json"}
+        try:
+            with ask("POST", url, headers, body, silence=60) as answer:
+                if answer.status < 400:
+                    return None
+                return explain_refusal(answer.status, answer.read(LONGEST_ERROR).decode("utf-8", "replace")) or known
+        except (OSError, HTTPException):
+            return problem(ProblemCode.PROVIDER_DOWN)
+
+    def _note(self, found: Problem | None, *, is_chat: bool) -> None:
+        """Programs try what a provider may have beside its models; what comes of that says nothing."""
+        if is_chat:
+            self._status.note_provider(found)
+
+    def _credentials(self) -> dict[str, str]:
+        if self._facts.provider is Provider.ANTHROPIC:
+            return {"x-api-key": self._facts.key, "anthropic-version": "2023-06-01"}
+        return {"Authorization": f"Bearer {self._facts.key}"}
+
+
+def name_of(provider: Provider) -> str:
+    return "anthropic" if provider is Provider.ANTHROPIC else "openai"

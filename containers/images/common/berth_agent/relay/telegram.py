@@ -1,0 +1,166 @@
+"""The child's door to Telegram: puts the bot token in its place and keeps the child out of Telegram's troubles.
+
+A poll that fails is answered with no updates, once the next try is due. What a failure means is decided here.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from http.client import HTTPException, HTTPResponse
+from threading import Event, Lock
+from time import monotonic
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from berth_agent.outcome import FatalError
+from berth_agent.relay.exchange import Exchange
+from berth_agent.relay.facts import Facts
+from berth_agent.relay.patience import Patience, rejected
+from berth_agent.relay.updates import admit, newest
+from berth_agent.relay.upstream import ask, passed_on
+
+HOLD = 20  # seconds for which Telegram may hold a poll
+POLL_SILENCE = 26.0  # seconds; libraries wait for 30 at least
+SILENCE = 60.0
+LONGEST_UPDATES = 16 * 1024 * 1024
+BAD_GATEWAY = {"ok": False, "error_code": 502, "description": "Bad Gateway"}
+NOT_FOUND = {"ok": False, "error_code": 404, "description": "Not Found"}
+RETRY_SECONDS = 18.0  # for which a message waits that Telegram takes only later
+
+
+class Telegram:
+    """`end` is told of what ends the agent."""
+
+    def __init__(self, facts: Facts, patience: Patience, end: Callable[[FatalError], None]) -> None:
+        self._facts = facts
+        self._patience = patience
+        self._end = end
+        self._closing = Event()
+        self._lock = Lock()
+        self._taken = 0  # the newest update that the child has got
+        self._next = 0  # the number with which the child asked last
+        self._has_polled = False
+
+    def serve(self, exchange: Exchange) -> None:
+        found = re.fullmatch(r"/telegram/((?:file/)?bot)([^/]+)/([^?]+)(\?.*)?", exchange.path)
+        if found is None or found[2] != self._facts.child_token:
+            exchange.answer_json(404, NOT_FOUND)
+            return
+        url = f"{self._facts.telegram_base}/{found[1]}{self._facts.token}/{found[3]}{found[4] or ''}"
+        if found[1] == "bot" and found[3].lower() == "getupdates":
+            exchange.answer_json(200, {"ok": True, "result": self._poll(url, exchange)})
+        else:
+            self._pass_on(url, exchange)
+
+    def close(self) -> None:
+        """Polls no more, and answers what waits."""
+        self._closing.set()
+
+    def confirm(self) -> None:
+        """Confirms what the child has taken, so that the next start does not answer it again."""
+        with self._lock:
+            if self._taken < self._next:
+                return
+            fields = {"offset": str(self._taken + 1), "limit": "1", "timeout": "0"}
+        url = f"{self._facts.telegram_base}/bot{self._facts.token}/getUpdates"
+        try:
+            with ask("POST", url, FORM, urlencode(fields).encode(), silence=1):
+                pass
+        except (OSError, HTTPException):
+            pass
+
+    def _poll(self, url: str, exchange: Exchange) -> list[Any]:
+        body = self._poll_body(exchange)
+        if self._closing.is_set():
+            return []
+        try:
+            with ask("POST", url, FORM, body, silence=POLL_SILENCE) as answer:
+                updates, wait = self._judge(answer)
+        except FatalError as error:
+            self._end(error)
+            updates, wait = [], HOLD
+        except (OSError, HTTPException):
+            updates, wait = [], self._suffer()
+        if wait:
+            self._closing.wait(wait)
+        with self._lock:
+            self._taken = max(self._taken, newest(updates))
+        return admit(updates, self._facts.allowed_users)
+
+    def _suffer(self) -> float:
+        try:
+            return self._patience.suffer()
+        except FatalError as error:
+            self._end(error)
+            return HOLD
+
+    def _judge(self, answer: HTTPResponse) -> tuple[list[Any], float]:
+        """The updates, and how long to wait before they are handed over."""
+        said = read_json(answer.read(LONGEST_UPDATES))
+        if answer.status == 200 and said.get("ok") is True and isinstance(said.get("result"), list):
+            self._patience.succeeded(polled=True)
+            self._has_polled = True
+            return said["result"], 0
+        if answer.status in (401, 404) and said.get("ok") is False:
+            raise rejected()
+        if answer.status == 409:
+            return [], self._patience.suffer_conflict()
+        return [], self._patience.suffer(retry_after=retry_after(said))
+
+    def _poll_body(self, exchange: Exchange) -> bytes:
+        """What the child asks for. The first poll does not wait, so that `running` is reported at once."""
+        fields = read_fields(exchange)
+        with self._lock:
+            self._next = int(fields.get("offset") or 0)
+        hold = min(int(fields.get("timeout") or 0), HOLD) if self._has_polled else 0
+        return urlencode(fields | {"timeout": str(hold)}).encode()
+
+    def _pass_on(self, url: str, exchange: Exchange) -> None:
+        body, headers = exchange.body()
+        if url.lower().endswith("/deletewebhook"):
+            body = KEEP_PENDING
+        sent = passed_on(exchange.headers) | headers
+        until = monotonic() + RETRY_SECONDS
+        while True:
+            try:
+                with ask(exchange.method, url, sent, body, silence=SILENCE) as answer:
+                    if answer.status != 429 or not exchange.is_small:
+                        exchange.pass_on(answer)
+                        return
+                    content = answer.read(LONGEST_UPDATES)
+                    wait = retry_after(read_json(content)) or 1
+                    if monotonic() + wait > until or self._closing.wait(wait):
+                        exchange.pass_on(answer, content)
+                        return
+            except (OSError, HTTPException):
+                exchange.answer_json(502, BAD_GATEWAY)
+                return
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+KEEP_PENDING = b"drop_pending_updates=false"
+"""Whatever a child asks for as it starts: what people wrote while it was down is to be answered."""
+
+
+def read_fields(exchange: Exchange) -> dict[str, str]:
+    """The fields of a small request, sent as a form or as JSON."""
+    body = exchange.read()
+    if "json" in exchange.headers.get("Content-Type", "").lower():
+        found = read_json(body)
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in found.items()}
+    return dict(parse_qsl(body.decode("utf-8", "replace")))
+
+
+def read_json(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def retry_after(said: dict[str, Any]) -> float:
+    """Seconds, as Telegram says them with a 429; 0 where it says none."""
+    parameters = said.get("parameters")
+    wait = parameters.get("retry_after") if isinstance(parameters, dict) else None
+    return float(wait) if isinstance(wait, int) and wait > 0 else 0

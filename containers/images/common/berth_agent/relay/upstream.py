@@ -1,0 +1,63 @@
+"""Passes a request on, and its answer back as it comes. Standard library only; each request has its own connection."""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from typing import IO
+from urllib.parse import urlsplit
+
+CONNECT_SECONDS = 10.0
+
+# RFC 9110, 7.6.1: of one connection only; and what the relay says anew.
+OWN_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "x-api-key",
+    }
+)
+
+
+@contextmanager
+def ask(
+    method: str, url: str, headers: Mapping[str, str], body: bytes | IO[bytes] | None, *, silence: float
+) -> Iterator[HTTPResponse]:
+    """The answer, whose body is still to be read. Raises `OSError` or `HTTPException` where none comes.
+
+    `silence` is for how many seconds nothing may come. A body that is a stream needs its length in the headers.
+    """
+    parts = urlsplit(url)
+    assert parts.hostname is not None  # noqa: S101 - read_url has looked
+    connection: HTTPConnection
+    if parts.scheme == "https":
+        connection = HTTPSConnection(
+            parts.hostname, parts.port, timeout=CONNECT_SECONDS, context=ssl.create_default_context()
+        )
+    else:
+        connection = HTTPConnection(parts.hostname, parts.port, timeout=CONNECT_SECONDS)
+    try:
+        connection.connect()
+        assert connection.sock is not None  # noqa: S101 - connected
+        connection.sock.settimeout(silence)
+        connection.request(method, f"{parts.path}{'?' + parts.query if parts.query else ''}", body, dict(headers))
+        with connection.getresponse() as answer:
+            yield answer
+    finally:
+        connection.close()
+
+
+def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a request that are not the relay's own. Answers come plain: the relay reads them."""
+    return {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}

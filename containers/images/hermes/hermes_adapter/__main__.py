@@ -1,0 +1,17 @@
+"""Handles SIGTERM before anything else is imported: an agent that is stopped while it starts must also end with 0."""
+
+import os
+import signal
+
+
+def begin() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    from berth_agent.relay.living import live  # noqa: PLC0415 - importing takes long enough for a SIGTERM to arrive
+    from berth_agent.running import run  # noqa: PLC0415 - the same
+    from hermes_adapter.configuration import prepare  # noqa: PLC0415 - the same
+
+    run(lambda status: live(status, prepare))
+
+
+if __name__ == "__main__":
+    begin()

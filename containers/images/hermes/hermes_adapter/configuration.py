@@ -1,0 +1,84 @@
+"""Hermes' own configuration. It holds no credential, so that it may lie among what the agent can read."""
+
+import json
+import sys
+from typing import Any
+
+from berth_agent.relay.addresses import Addresses
+from berth_agent.relay.child import Program
+from berth_agent.relay.facts import Facts, child_environment, is_on
+
+ALWAYS = ("memory", "session_search", "todo")
+"""Toolsets that stay within the agent's own notes."""
+
+ON_REQUEST = ("terminal", "file", "code_execution", "skills")
+
+CONTEXT = 128_000
+"""Tokens; Hermes would ask the provider's other addresses for it, and refuses models with fewer than 64,000."""
+
+QUIET = {
+    "TIRITH_ENABLED": "0",  # fetches a program
+    "HERMES_DISABLE_LAZY_INSTALLS": "1",
+    "HERMES_TELEGRAM_DISABLE_FALLBACK_IPS": "1",
+    "TELEGRAM_FALLBACK_IPS": "149.154.167.220",  # which are looked for all the same where none is named
+    "GATEWAY_ALLOW_ALL_USERS": "true",  # the relay lets nobody else through
+    "HERMES_TELEGRAM_HTTP_POOL_SIZE": "8",
+}
+
+
+def prepare(facts: Facts, addresses: Addresses) -> Program:
+    home = facts.data / "hermes"
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True, exist_ok=True)
+    # JSON is YAML, and needs no library.
+    (home / "config.yaml").write_text(json.dumps(configure(facts, addresses, str(workspace)), indent=1))
+    own = {
+        "HERMES_HOME": str(home),
+        "HOME": str(home),
+        "TELEGRAM_BOT_TOKEN": addresses.token,
+        **home_channel(facts),
+        "HERMES_EPHEMERAL_SYSTEM_PROMPT": facts.instructions,
+        "PYTHONPATH": ":".join(sys.path),
+    }
+    return Program(
+        name="hermes",
+        command=[sys.executable, "-m", "hermes_cli.main", "gateway", "run", "--external-supervisor"],
+        environment=child_environment() | QUIET | own,
+        directory=workspace,
+    )
+
+
+def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, Any]:
+    """What works without being asked is off, and so is what a setting does not turn on."""
+    toolsets = [*ALWAYS, *(ON_REQUEST if is_on(facts, "tools") else ())]
+    base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
+    return {
+        "model": {
+            "provider": "custom",
+            "default": facts.model,
+            "base_url": base,
+            "api_key": addresses.key,
+            "api_mode": "anthropic_messages" if addresses.speaks_anthropic else "chat_completions",
+            "context_length": CONTEXT,
+        },
+        "platforms": {
+            "telegram": {
+                "enabled": True,
+                "extra": {"base_url": addresses.bot_base, "base_file_url": addresses.file_base},
+            }
+        },
+        "platform_toolsets": {"telegram": toolsets, "cron": toolsets},
+        "toolsets": toolsets,
+        "terminal": {"backend": "local", "cwd": workspace},
+        "stt": {"enabled": False},
+        "kanban": {"enabled": False, "dispatch_in_gateway": False},
+        "security": {"tirith_enabled": False},
+        "approvals": {"mode": "off"},
+        "memory": {"memory_enabled": True, "user_profile_enabled": True},
+    }
+
+
+def home_channel(facts: Facts) -> dict[str, str]:
+    """Where what nobody has just asked for goes; without one Hermes asks each chat to be it."""
+    people = sorted((user for user in facts.allowed_users if user.isdecimal()), key=int)
+    return {"TELEGRAM_HOME_CHANNEL": people[0]} if people else {}

@@ -1,0 +1,77 @@
+"""Nanobot's own configuration. It holds no credential, so that it may lie among what the agent can read."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from berth_agent.relay.addresses import Addresses
+from berth_agent.relay.child import Program
+from berth_agent.relay.facts import Facts, child_environment, is_on
+
+BOT_BASE, FILE_BASE = "BERTH_BOT_BASE", "BERTH_FILE_BASE"
+"""Variables that `program` reads: nanobot has no setting for Telegram's address."""
+
+INSTRUCTIONS = "AGENTS.md"
+"""The file of its workspace that nanobot puts before each conversation."""
+
+
+def prepare(facts: Facts, addresses: Addresses) -> Program:
+    home = facts.data / "nanobot"
+    workspace = home / "workspace"
+    workspace.mkdir(parents=True, exist_ok=True)
+    configuration = home / "config.json"
+    configuration.write_text(json.dumps(configure(facts, addresses, workspace), indent=1))
+    (workspace / INSTRUCTIONS).write_text(facts.instructions + "\n")
+    more = {BOT_BASE: addresses.bot_base, FILE_BASE: addresses.file_base, "PYTHONPATH": ":".join(sys.path)}
+    return Program(
+        name="nanobot",
+        command=[sys.executable, "-m", "nanobot_adapter.program", "gateway", "--config", str(configuration)],
+        environment=child_environment() | more | {"HOME": str(home)},
+        directory=home,
+    )
+
+
+def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, Any]:
+    """What works without being asked, and what costs the owner's credit by itself, is off unless a setting says so."""
+    by_itself = {"enabled": is_on(facts, "by_itself")}
+    provider = "anthropic" if addresses.speaks_anthropic else "custom"
+    base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
+    return {
+        "agents": {
+            "defaults": {
+                "workspace": str(workspace),
+                "provider": provider,
+                "model": facts.model,
+                "dream": by_itself,
+                "timezone": "UTC",
+            }
+        },
+        "providers": {provider: {"apiKey": addresses.key, "apiBase": base}},
+        "channels": {
+            "sendToolHints": False,
+            "sendProgress": False,
+            "telegram": {
+                "enabled": True,
+                "token": addresses.token,
+                "allowFrom": ["*"],  # the relay lets nobody else through
+                "connectionPoolSize": 8,
+            },
+            "websocket": {"enabled": False},
+        },
+        "transcription": {"enabled": False},
+        "gateway": {"restartMode": "exit", "heartbeat": by_itself},
+        "tools": tools(facts),
+    }
+
+
+def tools(facts: Facts) -> dict[str, Any]:
+    may_run = is_on(facts, "tools")
+    return {
+        "exec": {"enable": may_run},
+        "file": {"enable": may_run},
+        "web": {"enable": is_on(facts, "web"), "fetch": {"useJinaReader": False}},
+        "cliApps": {"enable": False},
+        "my": {"enable": False},
+        "restrictToWorkspace": True,
+    }

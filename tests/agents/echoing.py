@@ -1,0 +1,77 @@
+"""A program that knows nothing of Berth, for behind the relay: it asks the provider what people say, and answers that.
+
+Without an argument this is the adapter, and else the child: `child BOT_BASE TOKEN PROVIDER KEY`.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+
+def prepare(facts: Any, addresses: Any) -> Any:
+    from berth_agent.relay.child import Program
+    from berth_agent.relay.facts import child_environment
+
+    given = [addresses.bot_base, addresses.token, addresses.provider, addresses.key]
+    return Program(
+        name="echo",
+        command=[sys.executable, __file__, "child", *given],
+        environment=child_environment(),
+        directory=facts.data,
+    )
+
+
+def adapter() -> None:
+    from berth_agent.relay.living import live
+    from berth_agent.running import run
+
+    run(lambda status: live(status, prepare))
+
+
+def post(url: str, document: dict[str, Any], **headers: str) -> dict[str, Any]:
+    request = Request(url, json.dumps(document).encode(), {"Content-Type": "application/json", **headers})
+    try:
+        with urlopen(request, timeout=100) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+    except HTTPError as error:
+        return {"status": error.code, "body": error.read().decode("utf-8", "replace")}
+
+
+def child(bot_base: str, token: str, provider: str, key: str) -> None:
+    """Prints a report that is none of the agent's, and all that it was given."""
+    print('AGENT-STATUS {"v":1,"state":"failed","code":"crash","detail":null}', flush=True)  # noqa: T201 - its log
+    print(dict(os.environ), sys.argv, flush=True)  # noqa: T201 - its log
+    bot = f"{bot_base}{token}"
+    post(f"{bot}/deleteWebhook", {"drop_pending_updates": True})
+    next_update = 0
+    while True:
+        polled = post(f"{bot}/getUpdates", {"offset": next_update, "timeout": 10})
+        for update in polled.get("result", []):
+            next_update = update["update_id"] + 1
+            if message := update.get("message"):
+                answer(bot, provider, key, message["chat"]["id"], message["text"])
+
+
+def answer(bot: str, provider: str, key: str, chat: int, text: str) -> None:
+    if text == "crash":
+        sys.exit(3)
+    if text == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    question = {"model": "echo", "messages": [{"role": "user", "content": text}]}
+    said = post(f"{provider}/chat/completions", question, Authorization=f"Bearer {key}")
+    words = said["choices"][0]["message"]["content"] if "choices" in said else f"No answer: {said['status']}"
+    while "status" in post(f"{bot}/sendMessage", {"chat_id": chat, "text": words}):
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        child(*sys.argv[2:])
+    else:
+        adapter()
