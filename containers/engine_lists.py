@@ -10,7 +10,12 @@ from containers.vocabulary import Observation
 
 class ListsContainers(Protocol):
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+        self,
+        within: Mapping[str, str],
+        *,
+        others: bool = False,
+        briefly: Collection[str] = (),
+        doubted: Collection[str] = (),
     ) -> list[Observation]:
         """Every container of this installation with these labels, in any state.
 
@@ -21,6 +26,9 @@ class ListsContainers(Protocol):
 
         With `others` the containers of other installations of this instance are among them, as the list has them: for
         looking only, where somebody has to know that they exist. So are containers with a key in `briefly`.
+
+        Of those with a key in `doubted` the list is not believed where it calls them well: there is one more call for
+        each, but for those of which it was found to tell the truth in the last seconds. What is as listed is told so.
         """
 
     def look_up(self, container_id: str) -> Observation | None:
@@ -29,3 +37,8 @@ class ListsContainers(Protocol):
         It costs one call, and does not believe the list: Docker lists a container as it last wrote it down, which it
         cannot while its disk is full. Raises `ContainerSilentError` where the engine answers for others.
         """
+
+
+def is_as_listed(found: Observation, listed: Observation) -> bool:
+    """Whether a list says of the container what is so."""
+    return (found.state, found.health, found.has_drifted) == (listed.state, listed.health, listed.has_drifted)

@@ -137,12 +137,19 @@ class DockerEngine(GatewayVerbs):
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
 
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+        self,
+        within: Mapping[str, str],
+        *,
+        others: bool = False,
+        briefly: Collection[str] = (),
+        doubted: Collection[str] = (),
     ) -> list[Observation]:
         listed = self._lookup.list_labels(self._of_instance(within))
         chosen = [each for each in listed if others or is_ours(each.labels)]
-        enough = [each for each in chosen if is_plain(each) or not is_ours(each.labels) or each.key in briefly]
-        told = {each.container_id for each in enough}
+        plain = {each.container_id for each in chosen if is_plain(each)}
+        plain -= self._inspections.find_doubts(chosen, doubted)
+        told = {each.container_id for each in chosen if not is_ours(each.labels) or each.key in briefly} | plain
+        enough = [each for each in chosen if each.container_id in told]
         return enough + self._inspections.inspect_all([each for each in chosen if each.container_id not in told])
 
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:

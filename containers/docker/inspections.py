@@ -2,16 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from containers.call_limits import seconds_left, time_limit
 from containers.docker.lookup import Lookup
-from containers.docker.observations import Details
+from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
 from containers.docker_api.reading import with_my_limits
+from containers.engine_lists import is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Observation
 
@@ -34,6 +35,9 @@ FIRST_PAUSE = 0.5
 FORGOTTEN_AFTER = 60.0
 """Seconds after the last pause until a container counts as one that has never been silent."""
 
+CONFIRMED_FOR = 3.0
+"""Seconds for which a list is believed of a container of which it was found to tell the truth."""
+
 AT_ONCE = 8
 """Containers of one process that are inspected at a time."""
 
@@ -47,6 +51,7 @@ class Inspections:
         self._complete = complete
         self._stuck_until: dict[str, float] = {}
         self._stuck_since: dict[str, float] = {}
+        self._confirmed_until: dict[str, float] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
 
     def inspect_all(self, listed: Sequence[Observation]) -> list[Observation]:
@@ -62,6 +67,12 @@ class Inspections:
         else:
             found = list(self._pool().map(with_my_limits(look.inspect), listed))
         return [each for each in found if each is not None]
+
+    def find_doubts(self, listed: Iterable[Observation], doubted: Collection[str]) -> set[str]:
+        """The ids of those with a key in `doubted`, but for those of which the list has told the truth just now."""
+        now = time.monotonic()
+        ids = {each.container_id for each in listed if each.key in doubted} if doubted else set()
+        return {each for each in ids if self._confirmed_until.get(each, now) <= now}
 
     def is_stuck(self, container_id: str) -> bool:
         return time.monotonic() < self._stuck_until.get(container_id, 0.0)
@@ -80,13 +91,19 @@ class Inspections:
 
     def _forget(self, now: float) -> None:
         """Those that nobody has asked about for a long time."""
+        for each in [each for each, until in list(self._confirmed_until.items()) if until < now]:
+            self._confirmed_until.pop(each, None)
         old = [each for each, until in list(self._stuck_until.items()) if until < now - FORGOTTEN_AFTER]
         for each in old:
             self.note_answer(each)
 
     def read(self, listed: Observation) -> Observation | None:
-        """The container with every field exact, or None where it is gone."""
+        """The container with every field exact, or None where it is gone; as listed where a list that says enough is
+        right."""
         found = self._lookup.read(listed.container_id)
+        if found and is_plain(listed) and is_as_listed(found.observation, listed):
+            self._confirmed_until[listed.container_id] = time.monotonic() + CONFIRMED_FOR
+            return listed
         return self._complete(found) if found else None
 
     def _pool(self) -> ThreadPoolExecutor:

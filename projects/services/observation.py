@@ -72,7 +72,9 @@ def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str,
     `busy` are the keys of those that are not asked about: the engine may be unable to answer for them now.
     """
     engine = get_engine()
-    groups = group_by_key(engine.observe(_labels(projects), briefly=busy))
+    # No watcher has looked lately at what the list calls well, of which it may be wrong.
+    doubted = {project.container_key for project in projects}
+    groups = group_by_key(engine.observe(_labels(projects), briefly=busy, doubted=doubted))
     seen: dict[str, Observation | None] = {}
     for project in projects:
         group = groups.get(project.container_key, [])

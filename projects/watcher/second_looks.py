@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from containers.engine_lists import is_as_listed
 from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import EngineEvent, Observation
@@ -122,7 +123,7 @@ class SecondLooks(LastingThread):
 
     def _compare(self, listed: Observation, found: Observation | None) -> None:
         container_id = listed.container_id
-        is_same = found is not None and _essence(found) == _essence(listed)
+        is_same = found is not None and is_as_listed(found, listed)
         with self._lock:
             was_known = container_id in self._found
             if is_same:
@@ -143,10 +144,6 @@ class SecondLooks(LastingThread):
 def _until_next(container_id: str) -> float:
     """Seconds, for each container others, so that not all are due at the same time again."""
     return ALL_WITHIN * (0.5 + int(container_id[:4], 16) / 0x20000)
-
-
-def _essence(seen: Observation) -> tuple[object, ...]:
-    return seen.state, seen.health, seen.has_drifted
 
 
 Correct = Callable[[Iterable[Observation]], list[Observation]]

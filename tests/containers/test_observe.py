@@ -52,6 +52,14 @@ def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTe
     assert exact.report.state == "running"
 
 
+def test_observe_in_doubt_says_the_same_of_a_container_that_is_as_listed(under_test: EngineUnderTest) -> None:
+    under_test.deploy_healthy()
+    within = {"berth.project": under_test.key}
+    assert under_test.engine.observe(within, doubted={under_test.key}) == under_test.engine.observe(within)
+    under_test.pause(under_test.name)
+    assert under_test.engine.observe(within, doubted={under_test.key}) == [inspect(under_test)]
+
+
 def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     under_test.vanish(under_test.name)

@@ -142,14 +142,19 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("quarantine")
 
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Collection[str] = ()
+        self,
+        within: Mapping[str, str],
+        *,
+        others: bool = False,
+        briefly: Collection[str] = (),
+        doubted: Collection[str] = (),
     ) -> list[Observation]:
         self._enter("observe")
         with self._changed:
             wanted = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
             return [
-                container.briefly if container.key in briefly else container.listed
-                for container in self._listed()
+                container.briefly if container.key in briefly else container.tell(believed=container.key not in doubted)
+                for container in self._listed(doubted)
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
 

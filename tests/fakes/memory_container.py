@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from containers.agent_reports import health_after
+from containers.engine_lists import is_as_listed
 from containers.gateway.words import ADDRESS_LABEL
 from containers.identity import is_ours
 from containers.vocabulary import (
@@ -98,9 +99,9 @@ class MemoryContainer:
             has_drifted=self.has_drifted,
         )
 
-    @property
-    def listed(self) -> Observation:
-        """The same for one that is plainly up and healthy; of any other also what an inspection says.
+    def tell(self, *, believed: bool) -> Observation:
+        """The same for one that is plainly up and healthy; of any other also what an inspection says. Unless the list
+        is `believed`, it has to be up and healthy in truth.
 
         Of one for which the engine is stuck it knows these too, and says that it is.
         """
@@ -108,4 +109,4 @@ class MemoryContainer:
             return replace(self.observation, is_silent=True)
         brief = self.written or self.without_report
         is_plain = brief.state is ContainerState.RUNNING and brief.health is Health.HEALTHY
-        return self.briefly if is_plain else self.observation
+        return self.briefly if is_plain and (believed or is_as_listed(self.without_report, brief)) else self.observation

@@ -1,6 +1,6 @@
 """The list of the engine in memory, and when it differs from what an inspection tells."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from containers.errors import ContainerSilentError
@@ -44,6 +44,6 @@ class MemoryLists(MemoryImages):
                 raise ContainerSilentError("The engine does not say how this container is.")
             return replace(found.without_report, report=None) if found and found.is_ours else None
 
-    def _listed(self) -> Iterator[MemoryContainer]:
+    def _listed(self, doubted: Collection[str]) -> Iterator[MemoryContainer]:
         yield from self.containers.values()
-        yield from self._gone
+        yield from (each for each in self._gone if each.key not in doubted)

@@ -49,7 +49,7 @@ def data(*, user: int) -> Answer:
 DATA = data(user=SPEC.user)
 
 
-def container(state: str) -> Answer:
+def container(state: str, *, health: str = "") -> Answer:
     never, began = "0001-01-01T00:00:00Z", "2026-11-20T12:00:00.123456789Z"
     said: dict[str, Any] = {
         "Id": ID,
@@ -65,6 +65,7 @@ def container(state: str) -> Answer:
             "OOMKilled": False,
             "StartedAt": never if state == "created" else began,
             "FinishedAt": never,
+            **({"Health": {"Status": health}} if health else {}),
         },
     }
     return "answer", 200, json.dumps(said).encode()

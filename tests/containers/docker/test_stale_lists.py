@@ -2,9 +2,11 @@
 
 import itertools
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from containers.docker import inspections
 from containers.docker.engine import DockerEngine
 from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.payload import LABEL
@@ -25,7 +27,8 @@ def list_with(state: ContainerState, **labels: str) -> Answer:
         "State": state,
         "Status": "Up 3 seconds (healthy)",
         "Created": 1_790_000_000,
-        "NetworkSettings": {"Networks": {}},
+        "HostConfig": {"NetworkMode": "agents"},
+        "NetworkSettings": {"Networks": {"agents": {}}},
     }
     return "answer", 200, json.dumps([row]).encode()
 
@@ -99,3 +102,48 @@ def test_the_gateway_runs_where_an_inspection_says_so(
     daemon.script[f"GET /containers/{ID}/json"] = [answer]
     [row] = GatewayContainers(Connection()).list()
     assert row.is_running is ((listed == "running") if runs is None else runs)
+
+
+READS = [
+    (container("running", health="healthy"), [(ContainerState.RUNNING, True, False)]),
+    (container("running", health="unhealthy"), [(ContainerState.RUNNING, False, False)]),
+    (container("exited", health="healthy"), [(ContainerState.EXITED, False, False)]),
+    (container("paused", health="healthy"), [(ContainerState.PAUSED, False, False)]),
+    (GONE, []),
+    (("hang", 0, b""), [(ContainerState.RUNNING, True, True)]),
+]
+"""What an inspection answers of what the list calls well, and then: the state, whether no more is told, and silence."""
+
+
+@pytest.mark.parametrize(("answer", "told"), READS, ids=["well", "ill", "ended", "paused", "gone", "hangs"])
+def test_a_list_in_doubt_is_compared_with_an_inspection(
+    daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch, answer: Answer, told: list[tuple[ContainerState, bool, bool]]
+) -> None:
+    monkeypatch.setattr(inspections, "PATIENCE", 0.5 if answer[0] == "hang" else 60.0)
+    daemon.script["GET /containers/json"] = [list_with(ContainerState.RUNNING)]
+    daemon.script[f"GET /containers/{ID}/json"] = [answer]
+    engine = DockerEngine()
+    [believed] = engine.observe({})
+    assert believed.is_brief
+    assert inspected(daemon) == 0
+    seen = engine.observe({}, doubted={KEY})
+    assert [(each.state, each.is_brief, each.is_silent) for each in seen] == told
+    assert inspected(daemon) == 1
+
+
+def test_a_list_that_was_right_is_believed_for_a_moment(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(inspections, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    daemon.script["GET /containers/json"] = [list_with(ContainerState.RUNNING)]
+    daemon.script[f"GET /containers/{ID}/json"] = [container("running", health="healthy")]
+    engine = DockerEngine()
+    for passes, expected in ((0.0, 1), (inspections.CONFIRMED_FOR - 0.1, 1), (0.2, 2)):
+        clock[0] += passes
+        engine.observe({}, doubted={KEY})
+        engine.observe({}, doubted={"another"})
+        engine.observe({}, doubted={KEY}, briefly={KEY})
+        assert inspected(daemon) == expected
+
+
+def inspected(daemon: FaultySocket) -> int:
+    return sum(f"/containers/{ID}/json" in request for request in daemon.requests)

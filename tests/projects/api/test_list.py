@@ -127,9 +127,9 @@ def test_a_container_on_which_an_operation_is_under_way_is_not_inspected_for_the
     left_out: list[set[str]] = []
     observe = engine.observe
 
-    def spy(*within: Any, briefly: Any = ()) -> Any:
+    def spy(*within: Any, briefly: Any, **options: Any) -> Any:
         left_out.append(set(briefly))
-        return observe(*within, briefly=briefly)
+        return observe(*within, briefly=briefly, **options)
 
     monkeypatch.setattr(engine, "observe", spy)
     assert [entry["status"] for entry in api.get("/api/projects").json()] == ["stopping", "running"]

@@ -43,7 +43,7 @@ def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Pro
     looked_at = find_watched([], now=now)
     rows = find_watched([project.pk for project in projects], now=now)
     alone = [project for project in projects if project.pk not in looked_at]
-    seen = {kind: make_container(engine, template, template, kind).listed for kind in CONTAINERS}
+    seen = {kind: make_container(engine, template, template, kind).tell(believed=True) for kind in CONTAINERS}
     well = [
         (project, kind) for project in projects for kind in CONTAINERS if rows[project.pk].is_well(seen[kind], now=now)
     ]

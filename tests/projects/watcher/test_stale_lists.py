@@ -15,6 +15,7 @@ from projects.watcher import second_looks
 from projects.watcher.ends import Ends
 from projects.watcher.second_looks import SecondLooks
 from tests.fakes.engine import MemoryEngine
+from tests.projects.hidden_changes import CHANGES
 from tests.projects.watcher.looking import look, statuses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
@@ -32,23 +33,6 @@ def looks(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> SecondLooks:
     monkeypatch.setattr(second_looks, "ALL_WITHIN", 0.0)
     monkeypatch.setattr(second_looks, "EVERY", 0.0)
     return SecondLooks(asked.append)
-
-
-Change = Callable[[MemoryEngine, str], None]
-
-CHANGES: dict[str, Change] = {
-    "crashed": lambda engine, name: engine.crash(name),
-    "ended": lambda engine, name: engine.exit(name),
-    "ran out of memory": lambda engine, name: engine.crash(name, exit_code=137, oom=True),
-    "removed": lambda engine, name: engine.vanish(name),
-    "paused": lambda engine, name: engine.pause(name),
-    "restarting": lambda engine, name: engine.crash(name, restarting=True),
-    "unhealthy": lambda engine, name: engine.set_health(name, Health.UNHEALTHY),
-    "starting": lambda engine, name: engine.set_health(name, Health.STARTING),
-    "died": lambda engine, name: engine.crash(name, exit_code=20),
-    "drifted": lambda engine, name: engine.drift(name),
-}
-"""What may become of an agent without an event that Berth hears."""
 
 
 @pytest.mark.parametrize(("change", "narrow"), [(change, number % 2 == 1) for number, change in enumerate(CHANGES)])
