@@ -60,8 +60,8 @@ def _as_answered(
                 yield asked[future], answer
 
 
-def inspect(key: str) -> Observation | None:
-    with get_engine().deadline(WITHIN):
+def inspect(key: str, *, within: float = WITHIN) -> Observation | None:
+    with get_engine().deadline(within):
         return get_engine().inspect(key)
 
 

@@ -30,6 +30,7 @@ from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
 from projects.watcher.outbox import Outbox
+from projects.watcher.prompt_looks import PromptLooks
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.reconcile import look_at, reconcile
@@ -69,20 +70,19 @@ class Watcher:
         self._stopped = threading.Event()
         self._changed = ChangedKeys()
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
-        self._ends = Ends()
         self._volumes_again_at = self._compare_again_at = 0.0
         self._listener = Listener(self._hear, self._miss, self._pulse)
         self._protection = Protection(self._pulse)
-        self._retention = Retention()
+        self._ends, self._retention = Ends(), Retention()
         self._background = Background(self._pulse)
-        self._bot_claims = BotClaims(self._pulse)
-        self._outbox = Outbox(self._pulse)
-        self._reports = Reports(self._changed.add, self._pulse)
+        self._bot_claims, self._outbox = BotClaims(self._pulse), Outbox(self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
+        prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
+        self._reports = Reports(prompt.look_at, self._pulse)
         self._names = Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads), Samples(leads)
-        self._threads = self._outbox, self._reports, self._second_looks, self._names, *others
+        self._threads = self._outbox, prompt, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
         self._stopped.set()

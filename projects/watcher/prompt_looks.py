@@ -1,0 +1,113 @@
+"""Takes over what agents report, in a thread of its own beside the rounds.
+
+Where many agents end at once, the engine takes seconds for its list, and a round waits for that. What one of the others
+reports meanwhile is told without it: the engine answers quickly for a container with which it is not busy.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+
+from accounts import clock
+from containers.errors import EngineError
+from containers.vocabulary import Observation
+from projects.models import Project
+from projects.services.quarantine import as_uuid
+from projects.watcher.changed_keys import ChangedKeys
+from projects.watcher.ends import Ends
+from projects.watcher.inspection import AT_ONCE, inspect
+from projects.watcher.observation import differs, record_observation
+from projects.watcher.pulse import IDLE, STEP, Pulse
+from projects.watcher.threads import LastingThread
+
+log = logging.getLogger(__name__)
+
+WAIT = 1.0
+"""Seconds after which the thread looks whether it is to end."""
+
+WITHIN = 0.5
+"""Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
+
+
+class PromptLooks(LastingThread):
+    """It writes down what agents report that go on running, while `leads` says so, and nothing else. `leave` gets the
+    keys of all others, for the rounds."""
+
+    def __init__(
+        self, leads: Callable[[], bool], ends: Ends, leave: Callable[..., None], pulse: Pulse | None = None
+    ) -> None:
+        self._beat = (pulse or Pulse()).thread("looks at reports")
+        super().__init__(name="looks at reports", end_within=2 * WAIT, beat=self._beat)
+        self._leads, self._ends, self._leave = leads, ends, leave
+        self._reported = ChangedKeys()
+        self._pool = ThreadPoolExecutor(AT_ONCE, "look at reports")
+
+    def look_at(self, key: str) -> None:
+        """Returns at once."""
+        self._reported.add(key)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._reported.wake.set()
+        super().stop()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._beat.expect(IDLE)
+            if not self._reported.wake.wait(WAIT) or self._stopped.is_set():
+                continue
+            self._reported.wake.clear()
+            self._beat.expect(STEP)
+            try:
+                close_old_connections()
+                self.step()
+            except Exception:
+                log.exception("The look at what agents have reported broke; the next one goes on.")
+            finally:
+                connections.close_all()
+
+    def step(self) -> None:
+        """Looks at all that have reported something."""
+        with self._reported.taking() as keys:
+            left = keys & self._ends.keys_of_ended()
+        self._leave(*left)
+        prompt = keys - left
+        try:
+            for key in list(self._take_over(prompt)):
+                prompt.discard(key)
+        except DatabaseError:  # the rounds say so
+            log.info("What %d agents have reported is left to the next round.", len(prompt))
+        self._leave(*prompt)
+
+    def _take_over(self, keys: Collection[str]) -> Iterator[str]:
+        """Yields the keys of those with which it is done."""
+        if not keys or not self._leads():
+            return
+        at = clock.now()
+        seen = dict(zip(keys, self._pool.map(_look, keys), strict=True))
+        rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)
+        for project in rows.select_related("owner"):
+            self._beat.expect(STEP)
+            found = seen[project.container_key]
+            if found is None or project.operation or not _is_same_run(project, found):
+                continue
+            if not differs(project, found) or record_observation(project, found, at=at):
+                yield project.container_key
+
+
+def _look(key: str) -> Observation | None:
+    """None also where the engine does not tell in time."""
+    try:
+        return inspect(key, within=WITHIN)
+    except EngineError:
+        return None
+
+
+def _is_same_run(project: Project, seen: Observation) -> bool:
+    """Whether the agent goes on running, as far as the row knows."""
+    is_known = (seen.container_id, seen.restart_count) == (project.container_id, project.restarts)
+    return is_known and seen.state == project.container_state and not seen.has_drifted
