@@ -55,6 +55,10 @@ class PrivateEngine:
         assert self._process is not None
         return ["nsenter", f"--net=/proc/{self._process.pid}/ns/net", *words]
 
+    def run(self, *words: str) -> None:
+        """Runs the command where the engine's disks are mounted."""
+        subprocess.run(["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", *words], check=True)
+
     @property
     def pid(self) -> int:
         assert self._process is not None

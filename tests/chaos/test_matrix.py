@@ -11,16 +11,30 @@ import pytest
 
 from tests.chaos.database.postgres import find_programs
 from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, STOPS, draw
-from tests.chaos.matrix.installation import Sighting
+from tests.chaos.matrix.names import answer_to
 from tests.chaos.matrix.reader import choose, is_lie
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.relay import GARBAGE, Relay
 from tests.chaos.matrix.trial import Outcome
 from tests.chaos.matrix.verbs import VERBS
+from tests.chaos.matrix.witness import Sighting
 from tests.chaos.sampling import try_sample
 from tests.waiting import wait_until
 
-PROCESSES = ("web worker", "watcher", "serve", "database", "engine", "mail", "telegram", "provider", "redis")
+PROCESSES = (
+    "web worker",
+    "watcher",
+    "serve",
+    "database",
+    "engine",
+    "mail",
+    "telegram",
+    "provider",
+    "redis",
+    "leader",
+    "names",
+    "gateway",
+)
 
 
 @pytest.mark.docker
@@ -165,9 +179,27 @@ def test_a_relay_says_something_else(relay: Relay) -> None:
 
 
 @pytest.mark.one_database
-def test_a_short_run_takes_faults_of_one_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.chaos.matrix.faults.find_redis", lambda: "/a/program")
-    drawn = [{name.partition("/")[0] == "redis" for name in draw(2, random.Random(seed))} for seed in range(100)]
-    assert {frozenset(kinds) for kinds in drawn} == {frozenset({True}), frozenset({False})}
-    monkeypatch.setattr("tests.chaos.matrix.faults.find_redis", lambda: None)
-    assert not any(name.startswith("redis/") for seed in range(100) for name in draw(2, random.Random(seed)))
+def test_a_short_run_takes_faults_of_one_kind_of_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = {fault.kind for fault in FAULTS.values()}
+    for there in (every, every - {"redis", "gateway"}):
+        monkeypatch.setattr("tests.chaos.matrix.faults.find_kinds", lambda there=there: set(there))
+        drawn = {frozenset(FAULTS[name].kind for name in draw(2, random.Random(seed))) for seed in range(200)}
+        assert drawn == {frozenset({kind}) for kind in there - {"clock"}}
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("mode", "finds"),
+    [("", ["127.0.0.1"]), ("hang", None), ("failing", 2), ("unknown", 3), ("garbage", None)],
+)
+def test_a_name_server_answers_as_it_is_told(mode: str, finds: list[str] | int | None) -> None:
+    """As a number where that is the code of the error."""
+    question = b"ab\1\0\0\1\0\0\0\0\0\0" + b"\5redis\5chaos\4test\0" + b"\0\1\0\1"
+    answer = answer_to(question, mode)
+    if finds is None:
+        assert not answer or answer[2:4] == b"\xff\xff"
+    elif isinstance(finds, int):
+        assert answer[3] & 0xF == finds
+    else:
+        assert [socket.inet_ntoa(answer[-4:])] == finds
+        assert answer_to(question.replace(b"chaos", b"other"))[3] & 0xF == 3

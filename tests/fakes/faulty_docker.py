@@ -25,7 +25,7 @@ class FaultyDocker:
         self.path, self.delay, self.pause = path, delay, pause
         self.requests: list[str] = []
         self._engine = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
-        self._mode, self._healthy_for = "", 0
+        self._mode, self._only, self._healthy_for = "", "", 0
         self._lock = threading.Lock()
         self._healed = threading.Event()
         self._streams: set[socket.socket] = set()
@@ -36,12 +36,12 @@ class FaultyDocker:
     def url(self) -> str:
         return f"unix://{self.path}"
 
-    def break_(self, mode: str, *, after: int = 0) -> None:
-        """Go wrong in this way from now on, or after so many good answers more."""
+    def break_(self, mode: str, *, after: int = 0, only: str = "") -> None:
+        """Go wrong in this way from now on, or after so many good answers more; `only` at paths with this in them."""
         assert mode in MODES
         self._healed.clear()
         with self._lock:
-            self._mode, self._healthy_for = mode, after
+            self._mode, self._only, self._healthy_for = mode, only, after
         if mode == "refuse" and not after:
             self._refuse()
 
@@ -86,8 +86,9 @@ class FaultyDocker:
             request = read_request(connection)
             if not request:
                 return
-            self.requests.append(request.split(b"\r\n")[0].decode())
-            mode = self._take_mode()
+            first_line = request.split(b"\r\n")[0].decode()
+            self.requests.append(first_line)
+            mode = self._take_mode(first_line)
             if mode == "refuse":
                 self._refuse()
             elif mode:
@@ -97,8 +98,10 @@ class FaultyDocker:
             else:
                 self._pass_on(request, connection.sendall)
 
-    def _take_mode(self) -> str:
+    def _take_mode(self, first_line: str) -> str:
         with self._lock:
+            if self._only not in first_line:
+                return ""
             if self._mode and self._healthy_for:
                 self._healthy_for -= 1
                 return ""

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 from tests.chaos.database.requests import Client
-from tests.chaos.matrix.faults import FAULTS, draw
+from tests.chaos.matrix.faults import FAULTS, draw, find_kinds
 from tests.chaos.matrix.installation import new_installation
 from tests.chaos.matrix.record import Record
-from tests.chaos.matrix.redis import find_redis
 from tests.chaos.matrix.trial import Outcome, take
 from tests.chaos.own_network import enter_own_network
 from tests.paths import ROOT
@@ -42,28 +41,25 @@ def main() -> int:
     tell(f"seed {seed}")
     chance = random.Random(seed)
     faults = options.faults or (draw(options.sample, chance) if options.sample else record.todo())
-    steps = [name for name in faults if name.startswith("clock/")]
-    of_redis = [name for name in faults if name.startswith("redis/")]
-    if of_redis and find_redis() is None:
-        tell(f"Left out, because Redis is not installed: {', '.join(of_redis)}")
-        faults, of_redis = [name for name in faults if name not in of_redis], []
-    others = [name for name in faults if name not in {*steps, *of_redis}]
+    kinds = find_kinds()
+    if left_out := [name for name in faults if FAULTS[name].kind not in kinds]:
+        tell(f"Left out, because what they need is not installed: {', '.join(left_out)}")
     outcomes = [
-        *run(others, record, chance, within=options.within),
-        *run(of_redis, record, chance, within=options.within, has_redis=True),
-        *run(steps, record, chance, within=options.within, has_fake_clock=True),
+        outcome
+        for kind in sorted(kinds)
+        for outcome in run([name for name in faults if FAULTS[name].kind == kind], record, chance, options.within, kind)
     ]
     return 1 if any(outcome.wrong for outcome in outcomes) else 0
 
 
-def run(faults: list[str], record: Record, chance: random.Random, *, within: float, **kind: bool) -> list[Outcome]:
+def run(faults: list[str], record: Record, chance: random.Random, within: float, kind: str) -> list[Outcome]:
     if not faults:
         return []
     outcomes = []
     # A Unix socket's path has to be short.
     with (
         tempfile.TemporaryDirectory(prefix="bm-") as home,
-        new_installation(Path(home), **kind) as installation,
+        new_installation(Path(home), kind) as installation,
     ):
         client = Client(port=installation.service.port, key=installation.service.site.key, cookies={})
         for name in faults:

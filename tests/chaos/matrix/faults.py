@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from tests.chaos.clock import LIBRARY
 from tests.chaos.matrix.breaking import (
     Breaking,
     database_full,
@@ -24,29 +25,43 @@ from tests.chaos.matrix.breaking import (
     stopping,
     telegram_answering,
 )
+from tests.chaos.matrix.breaking_gateway import (
+    engine_execs_hang,
+    gateway_killed,
+    gateway_stepping,
+    gateway_stopped,
+    gateway_volumes_removed,
+    gateway_volumes_removed_and_killed,
+)
+from tests.chaos.matrix.breaking_leader import beside_another
+from tests.chaos.matrix.breaking_names import names
 from tests.chaos.matrix.breaking_redis import redis_killed, redis_stopped
+from tests.chaos.matrix.gateway_image import find_gateway_image
 from tests.chaos.matrix.redis import find_redis
 
+STEPS = (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
 STOPS = (5.0, 30.0, 120.0)
 """Seconds for which a process is stopped."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`lasts` is in seconds, at least. `mutes`: while it lasts, the server itself may give no answer."""
+    """`lasts` is in seconds, at least. `mutes`: while it lasts, the server itself may give no answer. `kind`: of the
+    installation that it needs (`tests.chaos.matrix.installation.new_installation`)."""
 
     breaking: Breaking
     lasts: float = 3.0
     mutes: bool = False
+    kind: str = ""
 
 
-def _of_a_server(name: str) -> dict[str, Fault]:
+def _of_a_server(name: str, kind: str = "") -> dict[str, Fault]:
     """Of one behind a relay."""
     return {
-        f"{name}/kill": Fault(relay(name, "refuse")),
-        **{f"{name}/stop {seconds:.0f} s": Fault(relay(name, "hang"), seconds) for seconds in STOPS},
-        f"{name}/drip": Fault(relay(name, "drip")),
-        f"{name}/half answers": Fault(relay(name, "half")),
+        f"{name}/kill": Fault(relay(name, "refuse"), kind=kind),
+        **{f"{name}/stop {seconds:.0f} s": Fault(relay(name, "hang"), seconds, kind=kind) for seconds in STOPS},
+        f"{name}/drip": Fault(relay(name, "drip"), kind=kind),
+        f"{name}/half answers": Fault(relay(name, "half"), kind=kind),
     }
 
 
@@ -55,6 +70,10 @@ def _of_a_process(name: str, *, mutes: bool) -> dict[str, Fault]:
         f"{name}/kill": Fault(killing(name), mutes=mutes),
         **{f"{name}/stop {seconds:.0f} s": Fault(stopping(name), seconds, mutes) for seconds in STOPS},
     }
+
+
+def _told(by: timedelta) -> str:
+    return f"{by.total_seconds():+.0f} s"
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -85,18 +104,28 @@ FAULTS: Mapping[str, Fault] = {
     "provider/5xx": Fault(provider_answering("break_down")),
     "provider/wrong JSON": Fault(provider_answering("garbage")),
     **_of_a_server("mail"),
-    **_of_a_server("redis"),
-    "redis/kill": Fault(redis_killed),
-    **{f"redis/stop {seconds:.0f} s": Fault(redis_stopped, seconds) for seconds in STOPS},
-    "redis/hang after connect": Fault(relay("redis", "hang"), 10.0),
-    "redis/wrong answers": Fault(relay("redis", "garbage")),
+    **_of_a_server("redis", "redis"),
+    "redis/kill": Fault(redis_killed, kind="redis"),
+    **{f"redis/stop {seconds:.0f} s": Fault(redis_stopped, seconds, kind="redis") for seconds in STOPS},
+    "redis/hang after connect": Fault(relay("redis", "hang"), 10.0, kind="redis"),
+    "redis/wrong answers": Fault(relay("redis", "garbage"), kind="redis"),
     "mail/4xx": Fault(mail_refused),
-    **{
-        f"clock/{by.total_seconds():+.0f} s": Fault(stepping(by), 10.0)
-        for by in (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
-    },
+    "leader/kill": Fault(beside_another(killing("watcher"))),
+    **{f"leader/stop {seconds:.0f} s": Fault(beside_another(stopping("watcher")), seconds) for seconds in STOPS},
+    "names/kill": Fault(names("refuse"), 10.0, kind="names"),
+    **{f"names/stop {seconds:.0f} s": Fault(names("hang"), seconds, kind="names") for seconds in STOPS},
+    "names/server fails": Fault(names("failing"), 10.0, kind="names"),
+    "names/no such name": Fault(names("unknown"), 10.0, kind="names"),
+    "names/wrong answers": Fault(names("garbage"), 10.0, kind="names"),
+    "gateway/kill": Fault(gateway_killed, kind="gateway"),
+    **{f"gateway/stop {seconds:.0f} s": Fault(gateway_stopped, seconds, kind="gateway") for seconds in STOPS},
+    "gateway/volumes removed": Fault(gateway_volumes_removed, 10.0, kind="gateway"),
+    "gateway/volumes removed, then kill": Fault(gateway_volumes_removed_and_killed, 10.0, kind="gateway"),
+    "gateway/execs hang": Fault(engine_execs_hang, 10.0, kind="gateway"),
+    **{f"gateway/clock {_told(by)}": Fault(gateway_stepping(by), 10.0, kind="gateway") for by in STEPS},
+    **{f"clock/{_told(by)}": Fault(stepping(by), 10.0, kind="clock") for by in STEPS},
 }
-"""`process/fault`. Those of the clock need an installation with libfaketime, and those of Redis one that uses it."""
+"""`process/fault`."""
 
 
 ELSEWHERE = {
@@ -105,12 +134,18 @@ ELSEWHERE = {
 """Cells that are not tried here, and why."""
 
 
+def find_kinds() -> set[str]:
+    """The kinds of installations that can be made here."""
+    there = {"redis": bool(find_redis()), "gateway": bool(find_gateway_image()), "clock": bool(LIBRARY)}
+    return {fault.kind for fault in FAULTS.values() if there.get(fault.kind, True)}
+
+
 def draw(number: int, chance: random.Random) -> list[str]:
-    """Some faults by chance, all of one installation: of Redis, or of all else in its proportion.
+    """Some faults by chance, all of one kind of installation, and each kind in its proportion.
 
     None of them takes minutes, as a mail does that is kept back.
     """
-    short = [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith(("clock/", "mail/"))]
-    of_redis = [name for name in short if name.startswith("redis/")] if find_redis() else []
-    others = [name for name in short if not name.startswith("redis/")]
-    return chance.sample(chance.choices([of_redis, others], [len(of_redis), len(others)])[0], number)
+    kinds = find_kinds() - {"clock"}
+    short = [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith("mail/")]
+    by_kind = [[name for name in short if FAULTS[name].kind == kind] for kind in sorted(kinds)]
+    return chance.sample(chance.choices(by_kind, list(map(len, by_kind)))[0], number)

@@ -2,120 +2,52 @@
 
 import os
 import secrets
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
-import docker
-import requests
-
+from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.matrix.gateway_image import bring_gateway_image, read_gateway_image
+from tests.chaos.matrix.names import DOMAIN, NameServer
 from tests.chaos.matrix.redis import PrivateRedis
 from tests.chaos.matrix.relay import Relay
+from tests.chaos.matrix.whole_service import WholeService
+from tests.chaos.matrix.witness import Witness
 from tests.chaos.memory_disk import MemoryDisk
 from tests.chaos.private_engine import PrivateEngine
-from tests.chaos.server import Server, Site
-from tests.config.serving.served import children_of
+from tests.chaos.server import Site
 from tests.fakes.faulty_docker import FaultyDocker
 from tests.fakes.provider import FakeProvider
 from tests.fakes.smtp import SmtpServer, smtp_server
 from tests.fakes.telegram import FakeTelegram
-from tests.paths import ROOT
-from tests.waiting import wait_until
 
-PATIENCE = 120.0
 KEY = "sk-chaos-matrix"
-LOOK_EVERY = 0.4
 ENGINE_DISK = "300m"
 DATABASE_DISK = "400m"
 SERVICE_DISK = "40m"
+ENGINE_DISK_WITH_GATEWAY = "900m"
 """Disks of their own, so that they can be filled."""
-
-
-class WholeService(Server):
-    """`manage.py serve`: the web server, its workers and the watcher."""
-
-    def start(self) -> None:
-        with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
-                cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )  # fmt: skip
-        self.wait_until_ready()
-        wait_until(self.is_well, within=PATIENCE, what=self.log.read_text, every=0.2)
-
-    def is_well(self) -> bool:
-        return self.call("GET", "/readyz").status == 200
-
-    def pids(self, process: str) -> set[int]:
-        """The ids of the processes: "serve", "watcher", or "web worker"."""
-        assert self._process is not None
-        if process == "serve":
-            return {self._process.pid}
-        name = "watcher" if process == "watcher" else "web server"
-        words = [line for line in self.log.read_text().splitlines() if f"Started the {name}, process " in line]
-        child = int(words[-1].rpartition("process ")[2].rstrip("."))
-        return {child} if process == "watcher" else children_of(child)
-
-    def close(self) -> None:
-        assert self._process is not None
-        family = {self._process.pid, *self.pids("watcher")}
-        for pid in family:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
-        self.kill()
-
-
-@dataclass(frozen=True)
-class Sighting:
-    """Which projects had a container that ran, at a moment of the monotonic clock."""
-
-    at: float
-    running: frozenset[str]
-
-
-class Witness:
-    """Asks the engine itself, past everything that is broken, what runs."""
-
-    def __init__(self, instance: DockerInstance) -> None:
-        self._instance = instance
-        self._ended = threading.Event()
-        self.sightings: list[Sighting] = []
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def _look(self) -> None:
-        while not self._ended.wait(LOOK_EVERY):
-            began = time.monotonic()
-            with suppress(docker.errors.APIError, requests.RequestException):
-                states = self._instance.states()
-                # An engine that was frozen meanwhile says what was so at some moment of that time.
-                if time.monotonic() - began < 2 * LOOK_EVERY:
-                    running = frozenset(project for project, state in states.items() if state == "running")
-                    self.sightings.append(Sighting(began, running))
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join(PATIENCE)
 
 
 class Installation:
     """The service with its database, engine, Telegram, provider, mail server and Redis, all of them its own."""
 
-    def __init__(self, home: Path, started: ExitStack, *, has_fake_clock: bool, has_redis: bool) -> None:
+    def __init__(self, home: Path, started: ExitStack, kind: str) -> None:
         """What it starts is ended by `started`, the latest first."""
+        self._kind = kind
+        started.enter_context(patch.dict(os.environ))  # the next one finds the usual engine and database again
+        packed = read_gateway_image() if kind == "gateway" else b""  # while `DOCKER_HOST` is that of the usual engine
+        self.names: NameServer | None = None
+        if kind == "names":
+            self.names = NameServer(home)
+            started.callback(self.names.close)
         self.engine = PrivateEngine(home / "engine", own_network=False)
         (home / "engine").mkdir()
-        self.engine_disk = MemoryDisk(home / "engine" / "data", ENGINE_DISK)
+        self.engine_disk = MemoryDisk(home / "engine" / "data", ENGINE_DISK_WITH_GATEWAY if packed else ENGINE_DISK)
         started.callback(self.engine_disk.close)
         self.service_disk = MemoryDisk(home / "service", SERVICE_DISK)
         started.callback(self.service_disk.close)
@@ -136,7 +68,7 @@ class Installation:
             "provider": Relay(self.provider.port),
             "mail": Relay(self.mail.port),
         }
-        self.redis = PrivateRedis(home) if has_redis else None
+        self.redis = PrivateRedis(home) if kind == "redis" else None
         if self.redis:
             started.callback(self.redis.end)
             self.redis.start()
@@ -147,39 +79,54 @@ class Installation:
         started.callback(self.proxy.close)
         self.instance = DockerInstance(self.engine.url)
         started.callback(self.instance.client.close)  # all else goes with the engine
-        self.service = self._serve(home, has_fake_clock=has_fake_clock)
+        if packed:
+            bring_gateway_image(packed, self.instance.client)
+        self.service = self._serve(home)
         started.callback(self.service.close)
         self.witness = Witness(self.instance)
         started.callback(self.witness.close)
 
-    def _serve(self, home: Path, *, has_fake_clock: bool) -> WholeService:
+    def _serve(self, home: Path) -> WholeService:
         site = Site(self.service_disk.path, self.instance)
         made = site.run("tests.chaos.matrix.offers", self.instance.image)
         assert made.returncode == 0, made.stderr
-        direct = f":{self.postgres.port}/"
+        direct = f"@127.0.0.1:{self.postgres.port}/"
         self.direct_url = site.environment["DATABASE_URL"]
+        assert direct in self.direct_url
         site.environment |= {
-            "DATABASE_URL": site.environment["DATABASE_URL"].replace(direct, f":{self.relays['database'].port}/"),
+            "DATABASE_URL": self.direct_url.replace(direct, f"@{self._address('database')}/"),
             "DOCKER_HOST": self.proxy.url,
             "BERTH_VERIFY_CREDENTIALS": "on",
-            "BERTH_TELEGRAM_API": f"http://127.0.0.1:{self.relays['telegram'].port}",
-            "BERTH_PROVIDER_API": f"http://127.0.0.1:{self.relays['provider'].port}/v1",
-            "BERTH_EMAIL_URL": f"smtp://127.0.0.1:{self.relays['mail'].port}",
+            "BERTH_TELEGRAM_API": f"http://{self._address('telegram')}",
+            "BERTH_PROVIDER_API": f"http://{self._address('provider')}/v1",
+            "BERTH_EMAIL_URL": f"smtp://{self._address('mail')}",
             "BERTH_BOOT_FIREWALL": "off",
             "BERTH_THREADS": "32",  # so that every verb of one user finds a place
             "PYTHONUNBUFFERED": "1",
             "TMPDIR": str(self.service_disk.path),
         }
         if self.redis:
-            site.environment["BERTH_CACHE_URL"] = f"redis://127.0.0.1:{self.relays['redis'].port}"
+            site.environment["BERTH_CACHE_URL"] = f"redis://{self._address('redis')}"
+        if self._kind == "gateway":
+            site.environment["BERTH_GATEWAY"] = "on"
         self.clock = home / "clock"
-        if has_fake_clock:
+        if self._kind == "clock":
             assert LIBRARY
             set_clock(self.clock)
             site.environment |= faked_clock(self.clock)
         service = WholeService(site, {})
         service.start()
         return service
+
+    def _address(self, server: str) -> str:
+        """By which the service knows a server that is behind a relay."""
+        host = f"{server}.{DOMAIN}" if self.names else "127.0.0.1"
+        return f"{host}:{self.relays[server].port}"
+
+    def gateway_container(self) -> str:
+        """The id of the one that runs."""
+        [found] = self.instance.client.containers(filters={"label": [f"{GATEWAY_LABEL}={self.instance.name}"]})
+        return str(found["Id"])
 
     def new_body(self, name: str, **more: object) -> dict[str, object]:
         """A good request for a project, with a bot of its own that Telegram knows."""
@@ -189,6 +136,7 @@ class Installation:
 
 
 @contextmanager
-def new_installation(home: Path, *, has_fake_clock: bool = False, has_redis: bool = False) -> Iterator[Installation]:
+def new_installation(home: Path, kind: str = "") -> Iterator[Installation]:
+    """`kind`: "clock" with libfaketime, "redis" with Redis, "names" with a name server, "gateway" with a gateway."""
     with ExitStack() as started:
-        yield Installation(home, started, has_fake_clock=has_fake_clock, has_redis=has_redis)
+        yield Installation(home, started, kind)

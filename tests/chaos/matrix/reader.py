@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from tests.chaos.database.requests import Answer, Client
-from tests.chaos.matrix.installation import Sighting
+from tests.chaos.matrix.witness import Sighting
 
 READ_EVERY = 0.5
 AGE = 5.0

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from tests.chaos.database.requests import Client
 from tests.chaos.docker_instance import DockerInstance
-from tests.chaos.matrix.installation import WholeService
+from tests.chaos.matrix.whole_service import WholeService
 from tests.chaos.server import HANG_GUARD, Site
 from tests.chaos.stub import STUB_PROJECT
 from tests.config.serving.served import children_of, is_alive

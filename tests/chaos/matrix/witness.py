@@ -1,0 +1,47 @@
+"""What runs on the engine of an installation, past everything that is broken."""
+
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import docker
+import requests
+
+from tests.chaos.docker_instance import DockerInstance
+
+LOOK_EVERY = 0.4
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Which projects had a container that ran, at a moment of the monotonic clock."""
+
+    at: float
+    running: frozenset[str]
+
+
+class Witness:
+    """Asks the engine itself, past everything that is broken, what runs."""
+
+    def __init__(self, instance: DockerInstance) -> None:
+        self._instance = instance
+        self._ended = threading.Event()
+        self.sightings: list[Sighting] = []
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while not self._ended.wait(LOOK_EVERY):
+            began = time.monotonic()
+            with suppress(docker.errors.APIError, requests.RequestException):
+                states = self._instance.states()
+                # An engine that was frozen meanwhile says what was so at some moment of that time.
+                if time.monotonic() - began < 2 * LOOK_EVERY:
+                    running = frozenset(project for project, state in states.items() if state == "running")
+                    self.sightings.append(Sighting(began, running))
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join(PATIENCE)
