@@ -7,15 +7,13 @@ from typing import Protocol
 
 from containers.vocabulary import Observation
 
+Keys = Collection[str]
+"""What containers belong to."""
+
 
 class ListsContainers(Protocol):
     def observe(
-        self,
-        within: Mapping[str, str],
-        *,
-        others: bool = False,
-        briefly: Collection[str] = (),
-        doubted: Collection[str] = (),
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
     ) -> list[Observation]:
         """Every container of this installation with these labels, in any state.
 

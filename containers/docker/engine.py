@@ -23,7 +23,6 @@ from containers.docker.lookup import Lookup
 from containers.docker.name_limits import NameLimits
 from containers.docker.network import describe_host, read_engine_start
 from containers.docker.new_volumes import NewVolumes
-from containers.docker.observations import is_plain
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
@@ -34,6 +33,7 @@ from containers.docker_api.errors import MissingError
 from containers.docker_api.events import follow_events
 from containers.docker_api.report_streams import ReportStreams
 from containers.engine_images import HostFacts, ImageFacts
+from containers.engine_lists import Keys
 from containers.engine_trials import TrialRun
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
@@ -137,20 +137,11 @@ class DockerEngine(GatewayVerbs):
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
 
     def observe(
-        self,
-        within: Mapping[str, str],
-        *,
-        others: bool = False,
-        briefly: Collection[str] = (),
-        doubted: Collection[str] = (),
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
     ) -> list[Observation]:
         listed = self._lookup.list_labels(self._of_instance(within))
         chosen = [each for each in listed if others or is_ours(each.labels)]
-        plain = {each.container_id for each in chosen if is_plain(each)}
-        plain -= self._inspections.find_doubts(chosen, doubted)
-        told = {each.container_id for each in chosen if not is_ours(each.labels) or each.key in briefly} | plain
-        enough = [each for each in chosen if each.container_id in told]
-        return enough + self._inspections.inspect_all([each for each in chosen if each.container_id not in told])
+        return self._inspections.complete(chosen, briefly=briefly, doubted=doubted)
 
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         return self._users.highest(block)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,8 +12,9 @@ from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
 from containers.docker_api.reading import with_my_limits
-from containers.engine_lists import is_as_listed
+from containers.engine_lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
+from containers.identity import is_ours
 from containers.vocabulary import Observation
 
 PATIENCE = 1.5
@@ -68,11 +69,17 @@ class Inspections:
             found = list(self._pool().map(with_my_limits(look.inspect), listed))
         return [each for each in found if each is not None]
 
-    def find_doubts(self, listed: Iterable[Observation], doubted: Collection[str]) -> set[str]:
-        """The ids of those with a key in `doubted`, but for those of which the list has told the truth just now."""
+    def complete(self, listed: Sequence[Observation], *, briefly: Keys, doubted: Keys) -> list[Observation]:
+        """What `Engine.observe` says of what is listed."""
+        believed = {each.container_id for each in listed if is_plain(each) and not self._is_doubted(each, doubted)}
+        believed |= {each.container_id for each in listed if not is_ours(each.labels) or each.key in briefly}
+        enough = [each for each in listed if each.container_id in believed]
+        return enough + self.inspect_all([each for each in listed if each.container_id not in believed])
+
+    def _is_doubted(self, listed: Observation, doubted: Keys) -> bool:
+        """But for one of which the list has told the truth just now."""
         now = time.monotonic()
-        ids = {each.container_id for each in listed if each.key in doubted} if doubted else set()
-        return {each for each in ids if self._confirmed_until.get(each, now) <= now}
+        return listed.key in doubted and self._confirmed_until.get(listed.container_id, now) <= now
 
     def is_stuck(self, container_id: str) -> bool:
         return time.monotonic() < self._stuck_until.get(container_id, 0.0)

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from containers.call_limits import seconds_left, time_limit
 from containers.engine_images import HostFacts
+from containers.engine_lists import Keys
 from containers.errors import (
     ContainerSilentError,
     EngineError,
@@ -142,12 +143,7 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("quarantine")
 
     def observe(
-        self,
-        within: Mapping[str, str],
-        *,
-        others: bool = False,
-        briefly: Collection[str] = (),
-        doubted: Collection[str] = (),
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
     ) -> list[Observation]:
         self._enter("observe")
         with self._changed:
