@@ -26,6 +26,7 @@ class Meter:
     def read(self, container_id: str, counters: Mapping[str, Any], *, started_at: datetime | None) -> Usage | None:
         """The usage, from the answer of GET /containers/{id}/stats. None where the container was not running."""
         with understand_answer():
+            counters["read"]  # what does not say when is no answer
             memory = counters.get("memory_stats") or {}
             if not memory.get("usage"):
                 return None
