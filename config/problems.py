@@ -57,6 +57,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),
     projects.NoCapacityError: Row(503, "no_capacity", retry_after=60),
     projects.DiskFullError: Row(409, "disk_full"),
+    projects.ImagePinnedError: Row(409, "image_pinned"),
     projects.BotInUseError: Row(409, "bot_in_use"),
     projects.PairingUnknownError: Row(409, "pairing_unknown"),
     projects.ProjectSuspendedError: Row(409, "project_suspended"),

@@ -20,3 +20,19 @@ class KeepsStates(Protocol):
         For a key of which there is nothing: call `remove` before. Raises `EngineRefusedError` where there is a volume
         of this name already. A call that failed may have left a part, which `remove` removes.
         """
+
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+        """Makes a second volume, with these labels, that holds what the state of this key holds, in place of any other.
+
+        For an agent that does not run. Does nothing where there is no state. A call that failed may have left a part,
+        which the next one replaces. `remove` with volumes removes the copy as well.
+        """
+
+    def return_copy(self, key: str, *, image: str) -> None:
+        """Puts the copy in the place of the state, and keeps it: a call that was cut off may be repeated.
+
+        For a key without a container. Does nothing where there is no copy.
+        """
+
+    def drop_copy(self, key: str) -> None:
+        """Removes the copy, where there is one."""

@@ -40,6 +40,9 @@ Those of memory and queues are the kernel's own (64 KiB before 5.16), which an e
 DATA, SECRETS = "-data", "-secrets"
 """How the names of volumes end."""
 
+COPY = "-former"
+"""How the name of the copy of a state ends, with which an image before an update goes on."""
+
 NO_NAMES = "127.0.0.1"
 
 NO_TERMINAL = {"Tty": False, "OpenStdin": False}

@@ -94,9 +94,8 @@ class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
     `health` is the verdict of the last health check, or of what the agent has reported since.
-
-    `inspect` fills in every field. `observe` leaves `restart_count`, `started_at`, `finished_at`, `oom_killed` and
-    `report` at None for a container that is running and healthy, and fills in every field for all others.
+    `inspect` fills in every field. `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`,
+    `report` and `image_id` for a container that is running and healthy, and fills in every field for all others.
 
     `is_silent`: the engine lists it and does not say more of it, though it answers for others. Then nothing but its
     name, its id and its labels is known. `has_drifted`: somebody changed the networks that it is on or who starts it
@@ -111,6 +110,7 @@ class Observation:
     exit_code: int | None = None
     oom_killed: bool | None = None
     restart_count: int | None = None
+    image_id: str = ""
     created_at: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None

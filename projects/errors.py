@@ -17,6 +17,10 @@ class DiskFullError(ProjectError):
     """The agent keeps as much as its plan allows, so that it may not run."""
 
 
+class ImagePinnedError(ProjectError):
+    """The staff have decided that the agent keeps its image."""
+
+
 class BotInUseError(ProjectError):
     """Another project polls the same Telegram bot. The message never says whose."""
 

@@ -1,7 +1,7 @@
 """The engine of one Docker host, the one that `DOCKER_HOST` names."""
 
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
@@ -26,6 +26,7 @@ from containers.docker.new_volumes import NewVolumes
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
+from containers.docker.state_verbs import StateVerbs
 from containers.docker.stats import Meter, read_usage
 from containers.docker.trials import Trial
 from containers.docker.users import Users
@@ -39,7 +40,7 @@ from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class DockerEngine(GatewayVerbs):
+class DockerEngine(GatewayVerbs, StateVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
 
     def __init__(self) -> None:
@@ -152,14 +153,6 @@ class DockerEngine(GatewayVerbs):
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         return [each for each in self._lookup.list_volumes(self._of_instance(within)) if is_ours(each.labels)]
-
-    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
-        return self._state.read(key, image)
-
-    def write_state(
-        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
-    ) -> None:
-        self._state.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False

@@ -18,6 +18,7 @@ _HEALTH_WORDS = {
     "(health: starting)": Health.STARTING,
 }
 _ID = re.compile(r"[0-9a-f]{64}")
+_IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 _LARGEST_NUMBER = 2**31 - 1
 _START_DELAY = timedelta(milliseconds=90)
 """How much later than the process begins Docker may note its start. Less than its pause between two runs, 100 ms."""
@@ -55,6 +56,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 exit_code=_number(state["ExitCode"]) if _has_exited(status) else None,
                 oom_killed=bool(state["OOMKilled"]),
                 restart_count=max(0, _number(answer["RestartCount"])),
+                image_id=_image_id(answer.get("Image")),
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
@@ -66,6 +68,10 @@ def read_details(answer: Mapping[str, Any]) -> Details:
             run_began=began,
             probe_report=_probe_report(state.get("Health"), began),
         )
+
+
+def _image_id(value: object) -> str:
+    return value if isinstance(value, str) and _IMAGE_ID.fullmatch(value) else ""
 
 
 def read_rows(answer: object) -> list[Observation]:

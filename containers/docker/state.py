@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
+from django.conf import settings
+
 from containers.agent_contract import DATA_PATH
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
 from containers.errors import EngineRefusedError, NameTakenError
+from containers.hardening import COPY, data_volume
 from containers.identity import container_name, is_ours
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Volume
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE = 60.0
@@ -41,6 +45,44 @@ class State:
         ):
             client.put_pieces(carrier, "/", pieces, silence=SILENCE)
 
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+        self.drop_copy(key)
+        if state := self._lookup.find_data_volume(key):
+            self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels)
+
+    def return_copy(self, key: str, *, image: str) -> None:
+        copy = self._find_copy(key)
+        if copy is None:
+            return
+        state = self._lookup.find_data_volume(key) or data_volume(container_name(key))
+        self._remove_volume(state)
+        self._copy(key, image=image, source=copy.name, target=state, labels=copy.labels)
+
+    def drop_copy(self, key: str) -> None:
+        if self._find_copy(key) is not None:
+            self._remove_volume(_copy_of(key))
+
+    def _find_copy(self, key: str) -> Volume | None:
+        labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key}
+        found = self._lookup.list_volumes(labels)
+        return next((each for each in found if each.name == _copy_of(key) and is_ours(each.labels)), None)
+
+    def _copy(self, key: str, *, image: str, source: str, target: str, labels: Mapping[str, str]) -> None:
+        """Piece by piece, through us: engines have no other way that needs no program of the image.
+
+        Through two containers: an engine that writes to one reads nothing of it meanwhile.
+        """
+        with (
+            self._carrier(key, image=image, volume=source) as reader,
+            self._carrier(key, image=image, volume=target, labels=labels, suffix=COPY) as writer,
+            self._connection.call(WRITE_LIMIT, about_one=True) as client,
+        ):
+            client.put_pieces(writer, "/", self._read_from(reader), silence=SILENCE)
+
+    def _remove_volume(self, volume: str) -> None:
+        with suppress(MissingError), self._connection.call() as client:
+            client.remove_volume(volume)
+
     def _read_from(self, container_id: str) -> Iterator[bytes]:
         """Nothing where the container is gone."""
         try:
@@ -54,16 +96,18 @@ class State:
             yield from read_chunks(response)
 
     @contextmanager
-    def _carrier(self, key: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None) -> Iterator[str]:
+    def _carrier(
+        self, key: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, suffix: str = ""
+    ) -> Iterator[str]:
         """A container to which the volume belongs, for as long as the block lasts."""
-        name = container_name(key)
-        left = self._lookup.look_up(handover_name(name))
+        own = f"{handover_name(container_name(key))}{suffix}"
+        left = self._lookup.look_up(own)
         if left is not None and left.labels.get(HANDOVER_LABEL, "").endswith(CARRIER):
             self._remove(left.container_id)  # of a process that was killed
-        payload = carrier_payload(name, image=image, volume=volume, labels=labels)
+        payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels)
         try:
             with self._connection.call() as client, understand_answer():
-                carrier = str(client.create_container_from_config(payload, handover_name(name))["Id"])
+                carrier = str(client.create_container_from_config(payload, own)["Id"])
         except (NameTakenError, ConflictError):
             raise EngineRefusedError(f"The state of {key} is in use: its agent is just being deployed.") from None
         try:
@@ -74,3 +118,7 @@ class State:
     def _remove(self, container_id: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client:
             client.remove_container(container_id, v=True, force=True)
+
+
+def _copy_of(key: str) -> str:
+    return f"{container_name(key)}{COPY}"

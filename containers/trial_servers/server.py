@@ -73,6 +73,7 @@ def serve(token: str, key: str, port: int = PORT) -> ThreadingHTTPServer:
 
 
 def main() -> None:
-    server = serve(*sys.argv[1:3])
+    token, key = sys.argv[1:3]
+    server = serve(token, key)
     tell(LISTENING)
     server.serve_forever()

@@ -78,6 +78,7 @@ def render_detail(snapshot: Snapshot) -> bytes:
             "last_known_status": snapshot.last_known_status,
             "restarts": project.restart_count,
             "started_at": project.started_at,
+            "image": project.image_facts,
             "disk": project.disk,
             "usage": snapshot.usage,
             "egress": project.egress,

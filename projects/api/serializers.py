@@ -12,6 +12,7 @@ from projects.api.bot_serializer import BotSerializer
 from projects.api.budget_serializers import OwnBudgetSerializer, UsageInShortSerializer
 from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
 from projects.api.disk_serializer import DiskSerializer
+from projects.api.image_serializer import ImageSerializer
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project
@@ -64,6 +65,7 @@ class ProjectDetailSerializer(ProjectSerializer):
     last_known_status = serializers.ChoiceField(choices=Status.choices, read_only=True)
     restarts = serializers.IntegerField(source="project.restart_count", read_only=True)
     started_at = serializers.DateTimeField(source="project.started_at", read_only=True, allow_null=True)
+    image = ImageSerializer(source="project.image_facts", read_only=True)
     disk = DiskSerializer(source="project.disk", read_only=True)
     usage = UsageInShortSerializer(read_only=True)
     egress = serializers.ChoiceField(

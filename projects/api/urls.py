@@ -6,6 +6,7 @@ from accounts.api.shortcuts import shortened
 from projects.api.bulk_control import BulkControlView
 from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
 from projects.api.event_viewsets import EventsView
+from projects.api.image_viewsets import ProjectImageViewSet
 from projects.api.memory_viewsets import ProjectMemoryViewSet
 from projects.api.pairing_viewsets import ProjectPairingViewSet
 from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
@@ -29,6 +30,7 @@ urlpatterns = [
     path("projects/<str:id>/runs", ProjectReportsViewSet.as_view({"get": "runs"}), name="project-runs"),
     path("projects/<str:id>/stats", ProjectReportsViewSet.as_view({"get": "stats"}), name="project-stats"),
     path("projects/<str:id>/usage", ProjectUsageView.as_view({"get": "usage"}), name="project-usage"),
+    path("projects/<str:id>/update", ProjectImageViewSet.as_view({"post": "update_image"}), name="project-update"),
     path("events", EventsView.as_view({"get": "list"}), name="events"),
     path("plans", PlanViewSet.as_view({"get": "list"}), name="plans"),
     path("types", AgentTypeViewSet.as_view({"get": "list"}), name="types"),

@@ -159,6 +159,13 @@ class AgentType(CatalogueRow, LimitsReach, DescribesItself):
         help_text="Seconds between SIGTERM and SIGKILL.",
     )
 
+    ready_timeout = models.PositiveIntegerField(
+        default=90,
+        db_default=90,
+        validators=[MinValueValidator(5), MaxValueValidator(600)],
+        help_text="Seconds that a new image has to become ready. After that the old one runs again.",
+    )
+
     class Meta(CatalogueRow.Meta, LimitsReach.Meta, DescribesItself.Meta):
         abstract = False
         ordering = ["slug"]

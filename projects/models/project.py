@@ -21,6 +21,7 @@ from projects.models.credentials import Credentialed
 from projects.models.disk_use import Measured
 from projects.models.ended import Ended
 from projects.models.event import Actor, Event
+from projects.models.image_update import RunsImage
 from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.pairing import PairsPeople
@@ -73,6 +74,7 @@ class Project(
     ReservesMemory,
     BehindGateway,
     PairsPeople,
+    RunsImage,
     RowFacts,
 ):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

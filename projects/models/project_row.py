@@ -42,6 +42,8 @@ class _Columns(NamedTuple):
     is_behind_gateway: bool
     bot_id: int | None
     polled_at: datetime | None
+    update_step: str
+    update_until: datetime | None
     heartbeat_at: datetime | None
     watched_until: datetime | None
 
@@ -92,9 +94,9 @@ _FIELDS = tuple(
     and (field.attname == "pairing_secret_ciphertext" or not field.attname.endswith("_ciphertext"))
 )
 _SPENDING = tuple(field.attname for field in Spending._meta.concrete_fields if not field.attname.endswith("_told"))
-_PERMISSIONS = ("agent_type__egress", "agent_type__allowed_models", "plan__allowed_models")
+_OF_TYPE_AND_PLAN = ("agent_type__image_id", "agent_type__egress", "agent_type__allowed_models", "plan__allowed_models")
 _OF_PLAN, _OF_SPENDING = (f"plan__{name}" for name in LIMITS), (f"spending__{name}" for name in _SPENDING)
-_BESIDE = (*_PERMISSIONS, "plan__disk_mb", *_OF_PLAN, *_OF_SPENDING)
+_BESIDE = (*_OF_TYPE_AND_PLAN, "plan__disk_mb", *_OF_PLAN, *_OF_SPENDING)
 SHOWN = (*_FIELDS, *_BESIDE, "heartbeat_at", "watched_until")
 """The columns of a project that is to be shown."""
 
@@ -108,7 +110,8 @@ def make_shown(owner: User, values: Sequence[Any]) -> Project:
     *columns, heartbeat_at, watched_until = values
     project = make_instance(Project, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
-    egress, of_type, of_plan, disk_mb, *beside = columns[len(_FIELDS) :]
+    image_id, egress, of_type, of_plan, disk_mb, *beside = columns[len(_FIELDS) :]
+    project.know_type_image(image_id)
     project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
     project.know_disk_limit(disk_mb)
     limits, spending = beside[: len(LIMITS)], beside[len(LIMITS) :]

@@ -56,6 +56,8 @@ class RowFacts:
         is_behind_gateway: Any
         bot_id: Any
         polled_at: Any
+        update_step: Any
+        update_until: Any
 
     def operation_in_flight(self, now: datetime) -> Operation:
         if not moments.lasts(self.operation_deadline, at_most=LONGEST_CLAIM, now=now):
@@ -105,6 +107,8 @@ class RowFacts:
             budget_until=self.budget_until,
             seen_code=self.seen_code,
             awaits_poll=self.awaits_poll,
+            update_step=self.update_step,
+            update_until=self.update_until,
             is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
         )
 

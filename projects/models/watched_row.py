@@ -39,6 +39,7 @@ class WatchedRow(NamedTuple):
     exit_code: int | None
     agent_state: str
     agent_code: str
+    update_step: str
 
     def is_well(self, seen: Observation, *, now: datetime) -> bool:
         """Whether a list that says “running and healthy” of this one container leaves nothing to write and to do."""
@@ -53,7 +54,7 @@ class WatchedRow(NamedTuple):
 
 
 _FIRST = WatchedRow._fields.index("desired")
-_WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "")
+_WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "", "")
 _COLUMNS = [{"is_owner_active": "owner__is_active"}.get(name, name) for name in WatchedRow._fields]
 
 

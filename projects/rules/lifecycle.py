@@ -62,6 +62,7 @@ class Facts(NamedTuple):
     not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
     is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
     contrary of what the agent says is wrong. `awaits_poll`: it has not yet seen this run of the agent reach Telegram.
+    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.image_update`).
     """
 
     now: datetime
@@ -83,6 +84,8 @@ class Facts(NamedTuple):
     seen_code: str = ""
     awaits_poll: bool = False
     is_refuted: bool = False
+    update_step: str = ""
+    update_until: datetime | None = None
 
     @property
     def has_reached_budget(self) -> bool:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from accounts.moments import lasts
 from containers.vocabulary import ContainerState
+from projects.rules.image_update import choose_due
 from projects.rules.lifecycle import CRASH_LIMIT, CRASH_WINDOW, Desired, Facts, is_crash_loop
 
 
@@ -17,6 +18,7 @@ class Remedy(StrEnum):
     STOP_UNPROTECTED = "stop without firewall"
     RECREATE = "recreate"
     DECLARE_FAILED = "declare failed"
+    UPDATE = "new image"
 
 
 def choose_remedy(
@@ -35,7 +37,8 @@ def choose_remedy(
     changed its networks or its restart policy. `barred`: no agent may run now, because the firewall that it has to have
     does not hold.
     """
-    remedy = _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
+    remedy = Remedy.UPDATE if choose_due(facts) else None
+    remedy = remedy or _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
     if drifted and remedy is None and not facts.operation and facts.state is not None:
         remedy = Remedy.REALIGN
     return _instead(remedy, facts) if barred else remedy
@@ -43,7 +46,7 @@ def choose_remedy(
 
 def _instead(remedy: Remedy | None, facts: Facts) -> Remedy | None:
     """What to do where no agent may run. A project that is to be stopped or deleted anyway keeps its own remedy."""
-    if facts.operation or remedy not in {None, Remedy.REALIGN, Remedy.BRING_BACK, Remedy.RECREATE}:
+    if facts.operation or remedy not in {None, Remedy.REALIGN, Remedy.BRING_BACK, Remedy.RECREATE, Remedy.UPDATE}:
         return remedy
     return Remedy.STOP_UNPROTECTED if facts.is_up else None
 

@@ -43,7 +43,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
     secrets = _virtual_secrets(project, real) if place else real
     return ContainerSpec(
         name=project.container_name,
-        image=project.agent_type.image,
+        image=project.image_id or project.agent_type.image,
         labels=labels_of(project),
         generation=project.generation,
         environment=_environment(project, place, secrets),
@@ -117,7 +117,7 @@ def variables_of(
     know. Raises `UnusableSettingsError`.
     """
     check_own_settings(own_settings)
-    chosen = defaults_of(agent_type.settings_schema) | own_settings
+    chosen = {**defaults_of(agent_type.settings_schema), **own_settings}
     model = chosen.get("model") or default_model(agent_type.default_models, provider)
     telegram_api, provider_api = bases or (settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API)
     environment = {

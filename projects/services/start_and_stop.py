@@ -12,6 +12,7 @@ from containers.errors import (
     EngineError,
     EngineUnavailableError,
     FirewallMissingError,
+    ImageMissingError,
     StillStoppingError,
     SupersededError,
 )
@@ -59,7 +60,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
         return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
     if place is None and seen.container_id != project.container_id:
         leave_gateway(project)
-    return Outcome(values=_observed(project, _as_started(seen)))
+    return Outcome(values=_observed(project, _as_started(seen)) | {"image_id": seen.image_id or project.image_id})
 
 
 def _deploy_somewhere(project: Project, claim: Claim) -> tuple[Place | None, Observation]:
@@ -68,8 +69,19 @@ def _deploy_somewhere(project: Project, claim: Claim) -> tuple[Place | None, Obs
         place = prepare(project, elsewhere=attempt > 0)
         keep_commits()  # a database that knows less than the engine would have nothing mended
         with suppress(AddressUnusableError):
-            return place, _deploy(project, claim, place)
+            return place, _deploy_known_image(project, claim, place)
     raise AddressUnusableError
+
+
+def _deploy_known_image(project: Project, claim: Claim, place: Place | None) -> Observation:
+    """The image that it ran before or, where the engine has lost that, the one of its type."""
+    try:
+        return _deploy(project, claim, place)
+    except ImageMissingError:
+        if not project.image_id:
+            raise
+        project.image_id = ""
+        return _deploy(project, claim, place)
 
 
 def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:

@@ -28,7 +28,7 @@ STARTS_PER_OWNER = 8
 RESERVE = 2
 """Places that are left for other owners, of each kind."""
 
-STARTS = frozenset({Remedy.BRING_BACK, Remedy.RECREATE, Remedy.REALIGN})
+STARTS = frozenset({Remedy.BRING_BACK, Remedy.RECREATE, Remedy.REALIGN, Remedy.UPDATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

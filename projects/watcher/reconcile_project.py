@@ -12,6 +12,7 @@ from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.remedies import Remedy, choose_remedy
+from projects.services.image_trial import WITHIN
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.ends import FindEnd, with_late_news
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success
@@ -165,7 +166,8 @@ def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool
     """Returns whether it went well. Of what the engine refused, the outcome is in the row already."""
     name = f"{remedy.value}: {project.container_name}"
     try:
-        with command_deadline(repair_within(project.agent_type)):
+        seconds = WITHIN if remedy is Remedy.UPDATE else repair_within(project.agent_type)
+        with command_deadline(seconds):
             is_repaired = carry_out(remedy, project)
     except (FirewallMissingError, GatewayMissingError) as error:
         result.failed.append(f"{name}: {error}")

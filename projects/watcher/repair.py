@@ -14,6 +14,7 @@ from projects.models.event import SYSTEM
 from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
 from projects.rules.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.image_trial import carry_on
 from projects.services.operations import (
     Outcome,
     failure,
@@ -36,12 +37,13 @@ def carry_out(remedy: Remedy, project: Project) -> bool:
             return _finish_deletion(project)
         case Remedy.TAKE_DOWN | Remedy.GIVE_UP | Remedy.STOP_UNPROTECTED:
             return _stop(project, remedy, **_why_stopped(remedy))
-        case Remedy.BRING_BACK:
-            return _start(project, remedy)
-        case Remedy.RECREATE:
-            return _start(project, remedy, recreated_at=clock.now())
+        case Remedy.BRING_BACK | Remedy.RECREATE:
+            is_new = remedy is Remedy.RECREATE
+            return _start(project, remedy, **({"recreated_at": clock.now()} if is_new else {}))
         case Remedy.REALIGN:
             return _realign(project)
+        case Remedy.UPDATE:
+            return carry_on(project)
         case Remedy.DECLARE_FAILED:
             return _declare_failed(project)
 

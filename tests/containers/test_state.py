@@ -118,3 +118,27 @@ def test_what_a_killed_process_left_is_in_nobodys_way(docker_under_test: DockerU
     next(left)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     assert docker_under_test.volumes(docker_under_test.name) == set()
+
+
+def test_a_copy_takes_the_place_of_a_state_and_stays_until_it_is_dropped(under_test: EngineUnderTest) -> None:
+    """As often as it is said: who says it may have been cut off before."""
+    engine, key = under_test.engine, under_test.key
+    labels = {**own_labels(), PROJECT_LABEL: key}
+    engine.write_state(
+        key, volume=f"{under_test.name}-data", labels=labels, image=under_test.image, pieces=[pack_state({"a": "old"})]
+    )
+    engine.return_copy(key, image=under_test.image)  # there is none, and nothing happens
+    for _ in range(2):
+        engine.keep_copy(key, image=under_test.image, labels=labels)
+    engine.remove(key)
+    assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
+    assert len(under_test.volumes(under_test.name)) == 2
+    for _ in range(2):
+        engine.return_copy(key, image=under_test.image)
+    assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
+    for _ in range(2):
+        engine.drop_copy(key)
+    assert under_test.volumes(under_test.name) == {f"{under_test.name}-data"}
+    engine.keep_copy(key, image=under_test.image, labels=labels)
+    engine.remove(key, volumes=True)
+    assert under_test.volumes(under_test.name) == set()

@@ -27,6 +27,7 @@ from tests.fakes.memory_container import MemoryContainer
 
 class ContainerStore:
     disks: dict[str, DiskUse]
+    find_image: Callable[[str], str | None]
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
@@ -72,7 +73,8 @@ class ContainerStore:
                         self._remove(each)
                 kept[0].has_drifted = False
                 return kept[0]
-            if spec.image not in self.images:
+            image_id = self.find_image(spec.image)
+            if image_id is None:
                 raise ImageMissingError(f"The image {spec.image} is not on the engine.")
             for each in found:
                 before = each.observation
@@ -81,7 +83,7 @@ class ContainerStore:
                     retire(before)
                 self._remove(each)
             labels = container_labels(spec)
-            container = MemoryContainer(name=spec.name, labels=labels, spec=spec, secrets=dict(spec.secrets))
+            container = MemoryContainer(spec.name, labels, spec, secrets=dict(spec.secrets), image_id=image_id)
             self.containers[spec.name] = container
             self._make_volumes(spec.name, labels)
             self._emit(container, "create")

@@ -36,6 +36,7 @@ class MemoryContainer:
     finished_at: datetime | None = None
     report: AgentReport | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    image_id: str = ""
     has_reported: bool = False
     """Since the last health check."""
     lines: list[tuple[datetime, str]] = field(default_factory=list)
@@ -81,6 +82,7 @@ class MemoryContainer:
             exit_code=self.exit_code,
             oom_killed=self.oom_killed,
             restart_count=self.restart_count,
+            image_id=self.image_id,
             started_at=self.started_at,
             finished_at=self.finished_at,
             report=self.report,

@@ -26,16 +26,24 @@ class MemoryImages(MemoryStreams):
         with self._changed:
             super().reset()
             self.described: dict[str, ImageFacts] = {}
+            self.former_images: set[str] = set()
             self.trial: Callable[[ContainerSpec, str, str], TrialRun] = try_well
 
     def image_exists(self, image: str) -> bool:
         self._enter("image_exists", image)
-        return image in self.images
+        return self.find_image(image) is not None
+
+    def find_image(self, name_or_id: str) -> str | None:
+        """The id of the image. Those in `former_images` have lost their names."""
+        ids = {name: self.describe_known(name).image_id for name in self.images}
+        known = {*ids.values(), *self.former_images}
+        return ids.get(name_or_id) or (name_or_id if name_or_id in known else None)
 
     def describe_image(self, image: str) -> ImageFacts | None:
         self._enter("describe_image", image)
-        if image not in self.images:
-            return None
+        return self.describe_known(image) if image in self.images else None
+
+    def describe_known(self, image: str) -> ImageFacts:
         return self.described.get(image, ImageFacts(image_id=f"sha256:{image}", has_contract=True))
 
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:

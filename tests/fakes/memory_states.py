@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from containers.errors import EngineRefusedError, ImageMissingError
-from containers.identity import is_ours
+from containers.identity import container_name, is_ours
 from tests.fakes.memory_lists import MemoryLists
 from tests.fakes.states import pack_state
 
@@ -34,3 +34,31 @@ class MemoryStates(MemoryLists):
         with self._changed:
             self.states[volume] = content
         self._answer("write_state")
+
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+        self._enter("keep_copy", key)
+        with self._changed:
+            self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})
+            for state in [volume for volume in self._volumes_of(key) if volume.endswith("-data")]:
+                self._copy_volume(state, f"{container_name(key)}-former", labels)
+        self._answer("keep_copy")
+
+    def return_copy(self, key: str, *, image: str) -> None:
+        self._enter("return_copy", key)
+        with self._changed:
+            assert self._find(key) is None, "Its container has the state."
+            for copy in [volume for volume in self._volumes_of(key) if volume.endswith("-former")]:
+                self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-data")})
+                self._copy_volume(copy, f"{container_name(key)}-data", self.volume_labels[copy])
+        self._answer("return_copy")
+
+    def drop_copy(self, key: str) -> None:
+        self._enter("drop_copy", key)
+        with self._changed:
+            self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})
+
+    def _copy_volume(self, source: str, target: str, labels: Mapping[str, str]) -> None:
+        self.volumes.add(target)
+        self.volume_labels[target] = dict(labels)
+        if source in self.states:
+            self.states[target] = self.states[source]

@@ -26,8 +26,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="of the agent type")
-        settings = {"default": "{}", "metavar": "JSON", "help": "a project's settings, as the API takes them"}
-        parser.add_argument("--project-settings", **settings)
+        about = "a project's settings, as the API takes them"
+        parser.add_argument("--project-settings", default="{}", metavar="JSON", help=about)
         parser.add_argument("--within", type=float, default=WITHIN, metavar="SECONDS", help="to be ready and to answer")
 
     def handle(self, *args: Any, **options: Any) -> None:

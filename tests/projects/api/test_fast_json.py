@@ -92,6 +92,7 @@ PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
 
 def know(project: Project, permissions: tuple[str, str, str] = ("internet", "", "")) -> None:
     egress, of_type, of_plan = permissions
+    project.know_type_image("")
     project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
 
 

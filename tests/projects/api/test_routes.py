@@ -12,6 +12,7 @@ EXPECTED = {
     "PlanViewSet": {"list"},
     "ProjectLogsView": {"logs"},
     "ProjectPairingViewSet": {"create"},
+    "ProjectImageViewSet": {"update_image"},
     "ProjectMemoryViewSet": {"destroy"},
     "ProjectReportsViewSet": {"events", "runs", "stats"},
     "ProjectUsageView": {"usage"},

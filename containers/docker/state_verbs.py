@@ -1,0 +1,26 @@
+"""What Berth asks of a Docker engine about what agents keep (`containers.engine_states.KeepsStates`)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from containers.docker.state import State
+
+
+class StateVerbs:
+    _state: State
+
+    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
+        return self._state.read(key, image)
+
+    def write_state(
+        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+    ) -> None:
+        self._state.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
+
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+        self._state.keep_copy(key, image=image, labels=labels)
+
+    def return_copy(self, key: str, *, image: str) -> None:
+        self._state.return_copy(key, image=image)
+
+    def drop_copy(self, key: str) -> None:
+        self._state.drop_copy(key)

@@ -1,0 +1,13 @@
+"""What image an agent runs, on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class ImageSerializer(serializers.Serializer[Any]):
+    update_available = serializers.BooleanField(
+        help_text="Its type has another image by now; `POST …/update` takes it."
+    )
+    updating = serializers.BooleanField(help_text="A new image is about to be tried.")
+    pinned = serializers.BooleanField(help_text="The staff have decided that it keeps its image.")

@@ -1,0 +1,38 @@
+"""An agent's image under /api."""
+
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.response import Response
+
+from accounts.api.openapi import problems
+from accounts.api.parameters import describe
+from accounts.http import AuthenticatedRequest
+from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
+from projects.api.serializers import ProjectDetailSerializer
+from projects.models.snapshot import take_snapshot
+from projects.services.image_update import request_update
+from projects.services.observation import refresh
+
+
+class ProjectImageViewSet(OwnProjectsViewSet):
+    @describe(
+        operation_id="update_project_image",
+        tags=["projects"],
+        request=None,
+        responses={
+            200: OpenApiResponse(ProjectDetailSerializer, description="It runs the newest image already."),
+            202: OpenApiResponse(
+                ProjectDetailSerializer,
+                description="The watcher gives it the newest image. Follow `image.updating`, and the events.",
+            ),
+            **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
+        },
+    )
+    def update_image(self, request: AuthenticatedRequest, id: str) -> Response:
+        """Take the newest image of the type. What the agent keeps is copied before. Where the new one does not get
+        ready in its type's time, the old one runs again with the copy, and an event says why.
+        """
+        project = self.get_object()
+        refresh([project])
+        is_wanted = request_update(project=project, actor=find_actor(request))
+        refresh([project])
+        return Response(show_detail(take_snapshot(project)), status=202 if is_wanted else 200)

@@ -1,0 +1,62 @@
+"""The image that a project's agent runs, and an update of it under way, as columns."""
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django.db import models
+
+from projects.rules.image_update import Step
+
+
+class ImageFacts(TypedDict):
+    """`image` on the wire. `pinned`: the staff have decided that it stays."""
+
+    update_available: bool
+    updating: bool
+    pinned: bool
+
+
+def _image_id() -> models.CharField:  # type: ignore[type-arg]  # generic for the type checker only
+    return models.CharField(max_length=80, blank=True, default="", db_default="", editable=False)
+
+
+class RunsImage(models.Model):
+    """A start takes `image_id`, so that an agent changes its image only where somebody says so."""
+
+    image_id = _image_id()
+    """Of the image that the last deploy took. Empty: the next one takes that of the type."""
+    keeps_image = models.BooleanField("image is pinned", default=False, db_default=False, editable=False)
+
+    # An update under way (`projects.rules.image_update`).
+    update_step = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
+    next_image_id = _image_id()
+    """Of the image that is to be tried."""
+    former_image_id = _image_id()
+    """Of the one before it. While there is one, there is a whole copy of the state with which it ran."""
+    update_until = models.DateTimeField(null=True, editable=False)
+    """By when the new one must be ready."""
+
+    _type_image_id: str | None = None
+
+    if TYPE_CHECKING:  # a foreign key of the model
+        agent_type: Any
+
+    class Meta:
+        abstract = True
+
+    def know_type_image(self, image_id: str) -> None:
+        """Where a query asked for it, so that the type itself need not be read."""
+        self._type_image_id = image_id
+
+    @property
+    def image_facts(self) -> ImageFacts:
+        newest = self.agent_type.image_id if self._type_image_id is None else self._type_image_id
+        is_older = bool(self.image_id and newest) and self.image_id != newest
+        is_updating = self.update_step != Step.NONE
+        return ImageFacts(
+            update_available=is_older and not (is_updating or self.keeps_image),
+            updating=is_updating,
+            pinned=self.keeps_image,
+        )
+
+
+NO_UPDATE: dict[str, Any] = {"update_step": Step.NONE, "next_image_id": "", "former_image_id": "", "update_until": None}

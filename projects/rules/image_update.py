@@ -1,0 +1,58 @@
+"""How an agent gets a new image, and its old one back where the new one does not get ready. Pure rules.
+
+COPY: the agent is stopped, what it keeps is copied, and the new image is started; then TRIAL: it must become ready in
+time; or BACK: the copy takes the place of what it keeps, and the old image is started. Each step may be repeated, and
+the row says which one is next, so that a watcher goes on where another one was killed.
+"""
+
+from datetime import timedelta
+
+from django.db.models import TextChoices
+
+from accounts.moments import lasts
+from containers.vocabulary import ContainerState
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Desired, Facts
+from projects.rules.statuses import Status
+
+LONGEST_TRIAL = timedelta(minutes=15)
+"""A type cannot give its images more time to become ready than this, with the start itself."""
+
+
+class Step(TextChoices):
+    NONE = "", "none"
+    COPY = "copy"
+    TRIAL = "trial"
+    BACK = "back"
+
+
+class Due(TextChoices):
+    """What is to be done now."""
+
+    TRY = "try"
+    KEEP = "keep"
+    GO_BACK = "go back"
+
+
+def choose_due(facts: Facts) -> Due | None:
+    """None where no update is under way, nobody wants the agent to run now, or the new image still has time."""
+    step = facts.update_step
+    if not step or facts.operation or facts.desired != Desired.RUNNING or facts.suspended or facts.kept_down:
+        return None
+    if step == Step.COPY:
+        return Due.TRY
+    if step == Step.BACK:
+        return Due.GO_BACK
+    return _judge_trial(facts)
+
+
+def _judge_trial(facts: Facts) -> Due | None:
+    if facts.unprotected:
+        return None  # nothing runs now, and the image has no part in it
+    if facts.state != ContainerState.RUNNING or facts.gave_up or facts.failed:
+        return Due.GO_BACK
+    # As of the moment at which it was last looked at: the watcher has just done so.
+    status = derive_status(facts._replace(checked_at=facts.now))
+    if status == Status.RUNNING or (status == Status.DEGRADED and facts.has_reached_budget):
+        return Due.KEEP
+    return None if lasts(facts.update_until, at_most=LONGEST_TRIAL, now=facts.now) else Due.GO_BACK

@@ -1,0 +1,90 @@
+"""A new image for an agent, with a way back. A request only says that it is to be; the watcher carries it out."""
+
+from typing import Any
+
+from containers.errors import EngineError, ImageMissingError
+from containers.get_engine import get_engine
+from projects.errors import ImagePinnedError, ProjectSuspendedError
+from projects.models import Actor, Project
+from projects.rules.control import Verdict, judge_action
+from projects.rules.image_update import Step
+from projects.rules.lifecycle import Action, Desired
+from projects.services.operations import NO_FAILURES, command_deadline, operation_in_progress
+
+NEW_IMAGE = "new image"
+"""The action of the events."""
+
+PINNED = "The staff have decided that “{}” keeps its image. Ask them."
+
+
+def request_update(*, project: Project, actor: Actor) -> bool:
+    """Has the watcher give the agent the newest image of its type. Returns whether there is anything to be done.
+
+    One that is to be stopped gets it when it is started. Raises `ImagePinnedError`, `ProjectSuspendedError`,
+    `OperationInProgressError`, `ProjectGoneError` and `EngineError`.
+    """
+    try:
+        is_wanted = _request(project, actor)
+    except Exception:
+        project.event(actor, NEW_IMAGE, "failed").save()
+        raise
+    if not is_wanted:
+        project.event(actor, NEW_IMAGE, "nothing to do").save()
+    return is_wanted
+
+
+def _request(project: Project, actor: Actor) -> bool:
+    _check_may_update(project)
+    if project.update_step:
+        return True
+    newest = find_newest(project)
+    if newest == project.image_id:
+        return False
+    values: dict[str, Any] = {"update_step": Step.COPY, "next_image_id": newest}
+    if project.desired == Desired.RUNNING:
+        values |= NO_FAILURES  # it may be the cure
+    rows = Project.objects.filter(
+        pk=project.pk, operation="", generation=project.generation, update_step="", keeps_image=False
+    )
+    if not rows.update(**values):
+        project.refresh_from_db()
+        raise operation_in_progress(project)
+    project.refresh_from_db()
+    project.event(actor, NEW_IMAGE, "recorded").save()
+    return True
+
+
+def _check_may_update(project: Project) -> None:
+    if project.keeps_image:
+        raise ImagePinnedError(PINNED.format(project.name))
+    facts = project.facts()
+    verdict = judge_action(Action.RESTART, status=project.status, operation=facts.operation, suspended=facts.suspended)
+    if verdict is Verdict.SUSPENDED:
+        raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
+    if verdict is Verdict.CONFLICT:
+        raise operation_in_progress(project)
+
+
+def find_newest(project: Project) -> str:
+    """The id of what the engine has under the name of the type's image. Raises `EngineError`."""
+    name = project.agent_type.image
+    with command_deadline():
+        found = get_engine().describe_image(name)
+    if found is None:
+        raise ImageMissingError(f"The image {name} is not on the engine. Ask the staff to build it.")
+    return found.image_id
+
+
+def pin_image(*, project: Project, actor: Actor, keep: bool) -> None:
+    """The staff have the project keep its image, or let go of it. An update under way goes on.
+
+    Raises `ProjectGoneError`.
+    """
+    if not project.want(keeps_image=keep):
+        raise operation_in_progress(project)
+    project.event(actor, NEW_IMAGE, "pinned" if keep else "released").save()
+
+
+def describe_error(error: Exception) -> str:
+    """For an event: an error of the engine is a sentence for people, and holds no secret."""
+    return str(error) if isinstance(error, EngineError) else type(error).__name__

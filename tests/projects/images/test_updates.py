@@ -1,0 +1,179 @@
+"""A new image with a way back: what a request says, what the watcher does, and what is there when it is killed."""
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from containers.errors import EngineRefusedError
+from projects.models import Actor, Event, Project
+from projects.rules.lifecycle import LONGEST_CLAIM
+from projects.services import image_trial
+from projects.services.image_update import pin_image
+from projects.services.operations import time_allowed
+from projects.watcher.pulse import REPAIR
+from projects.watcher.reconcile import reconcile
+from tests.clients import api_of
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.states import pack_state
+from tests.projects.images.updating import NAME, NEW, OLD, REMEMBERED, copies, image_of, late, path_of, told
+
+pytestmark = pytest.mark.one_database
+
+
+def test_a_start_and_a_restart_keep_the_image_and_the_detail_says_that_there_is_another(
+    api: APIClient,
+    engine: MemoryEngine,
+    outdated: Project,
+) -> None:
+    for action in ("restart", "stop", "start"):
+        assert api.post(f"{path_of(outdated)}/control", {"action": action}).status_code == 200
+    assert image_of(engine, outdated) == OLD
+    expected = {"update_available": True, "updating": False, "pinned": False}
+    assert api.get(path_of(outdated)).json()["image"] == expected
+    assert api.post(f"{path_of(outdated)}/control?wait=1", {"action": "restart"}).json()["image"] == expected
+
+
+def test_a_lost_image_is_no_reason_not_to_start(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+    engine.former_images.clear()
+    assert api.post(f"{path_of(outdated)}/control", {"action": "restart"}).status_code == 200
+    assert image_of(engine, outdated) == NEW
+    assert not api.get(path_of(outdated)).json()["image"]["update_available"]
+
+
+def test_an_update_is_requested_tried_and_kept(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+    answer = api.post(f"{path_of(outdated)}/update")
+    assert (answer.status_code, answer.json()["image"]["updating"]) == (202, True)
+    assert image_of(engine, outdated) == OLD
+    reconcile(narrow=True)
+    assert (image_of(engine, outdated), len(copies(engine))) == (NEW, 1)
+    reconcile(narrow=True)
+    answer = api.get(path_of(outdated)).json()
+    assert answer["image"] == {"update_available": False, "updating": False, "pinned": False}
+    assert (answer["status"], copies(engine)) == ("running", [])
+    assert told(outdated) == ["recorded", "started", "done"]
+    assert engine.states[f"{outdated.container_name}-data"] == REMEMBERED
+    assert api.post(f"{path_of(outdated)}/update").status_code == 200
+
+
+def test_one_that_does_not_get_ready_gives_way_to_the_old_one_with_what_it_kept(
+    api: APIClient,
+    engine: MemoryEngine,
+    outdated: Project,
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    engine.ready_after_deploy = False
+    reconcile(narrow=True)
+    for _ in range(2):
+        reconcile(narrow=True)
+    assert image_of(engine, outdated) == NEW
+    engine.states[f"{outdated.container_name}-data"] = pack_state({"memory": "spoiled"})
+    late(outdated)
+    engine.ready_after_deploy = True
+    reconcile(narrow=True)
+    assert (image_of(engine, outdated), copies(engine)) == (OLD, [])
+    assert engine.states[f"{outdated.container_name}-data"] == REMEMBERED
+    answer = api.get(path_of(outdated)).json()
+    assert (answer["status"], answer["image"]["update_available"]) == ("running", True)
+    assert told(outdated) == ["recorded", "started", "given up", "undone"]
+    why = Event.objects.get(project_id=outdated.pk, outcome="given up").detail
+    assert why.startswith("The new image was not ready within 90 seconds, so the old one runs again")
+
+
+def test_one_that_ends_gives_way_at_once_and_the_event_says_why(
+    api: APIClient,
+    engine: MemoryEngine,
+    outdated: Project,
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    engine.dies_at_start[outdated.container_name] = 40
+    reconcile()
+    engine.dies_at_start.clear()
+    for _ in range(2):
+        reconcile()
+    assert image_of(engine, outdated) == OLD
+    assert told(outdated) == ["recorded", "started", "given up", "undone"]
+    assert "The new image ended" in Event.objects.get(project_id=outdated.pk, outcome="given up").detail
+    assert api.get(path_of(outdated)).json()["status"] == "running"
+
+
+@pytest.mark.parametrize("call", ["keep_copy", "deploy"])
+def test_what_the_engine_refuses_leaves_the_old_one_running(
+    api: APIClient, engine: MemoryEngine, outdated: Project, call: str
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    engine.fail(call, EngineRefusedError("There is no room on the disk."))
+    reconcile()
+    assert told(outdated)[-1] == "given up"
+    reconcile()
+    assert (image_of(engine, outdated), told(outdated)[-1]) == (OLD, "undone")
+    assert "no room on the disk" in Event.objects.get(project_id=outdated.pk, outcome="given up").detail
+    assert engine.states[f"{outdated.container_name}-data"] == REMEMBERED
+    assert api.get(path_of(outdated)).json()["status"] == "running"
+
+
+def test_the_old_one_is_stopped_before_the_copy_and_before_the_new_one_starts(
+    api: APIClient,
+    engine: MemoryEngine,
+    outdated: Project,
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    engine.calls.clear()
+    reconcile()
+    wanted = [call for call, _ in engine.calls if call in {"stop", "keep_copy", "deploy"}]
+    assert wanted == ["stop", "keep_copy", "deploy"]
+
+
+def test_a_stop_in_between_counts_and_the_update_goes_on_at_the_next_start(
+    api: APIClient,
+    engine: MemoryEngine,
+    outdated: Project,
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    api.post(f"{path_of(outdated)}/control", {"action": "stop"})
+    for _ in range(2):
+        reconcile(narrow=True)
+    assert (image_of(engine, outdated), api.get(path_of(outdated)).json()["status"]) == (OLD, "stopped")
+    api.post(f"{path_of(outdated)}/control", {"action": "start"})
+    for _ in range(2):
+        reconcile(narrow=True)
+    assert (image_of(engine, outdated), told(outdated)[-1]) == (NEW, "done")
+
+
+def test_a_deletion_in_between_removes_the_copy_too(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    reconcile()
+    assert copies(engine)
+    assert api.delete(path_of(outdated)).status_code == 204
+    assert engine.volumes == set()
+
+
+def test_a_second_click_changes_nothing(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+    assert [api.post(f"{path_of(outdated)}/update").status_code for _ in range(2)] == [202, 202]
+    assert told(outdated) == ["recorded"]
+
+
+def test_what_stands_in_its_way_is_said(api: APIClient, ada: User, engine: MemoryEngine, outdated: Project) -> None:
+    actor = Actor(label=ada.email, source="admin")
+    pin_image(project=outdated, actor=actor, keep=True)
+    answer = api.post(f"{path_of(outdated)}/update")
+    assert (answer.status_code, answer.json()["code"]) == (409, "image_pinned")
+    assert api.get(path_of(outdated)).json()["image"] == {"update_available": False, "updating": False, "pinned": True}
+    pin_image(project=outdated, actor=actor, keep=False)
+    Project.objects.update(suspended_at=timezone.now())
+    assert api.post(f"{path_of(outdated)}/update").json()["code"] == "project_suspended"
+    Project.objects.update(suspended_at=None)
+    engine.unavailable = True
+    assert api.post(f"{path_of(outdated)}/update").status_code == 503
+    engine.unavailable = False
+    engine.images.discard(NAME)
+    assert api.post(f"{path_of(outdated)}/update").status_code == 502
+
+
+def test_the_stranger_finds_nothing(bob: User, outdated: Project) -> None:
+    assert api_of(bob).post(f"{path_of(outdated)}/update").status_code == 404
+
+
+def test_the_time_for_a_step_fits_the_claim_and_the_pulse() -> None:
+    assert time_allowed(seconds=image_trial.WITHIN) <= LONGEST_CLAIM
+    assert image_trial.WITHIN < REPAIR
