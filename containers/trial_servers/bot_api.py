@@ -27,8 +27,10 @@ class Bot:
             return 401, _UNAUTHORIZED
         if method == "getupdates":
             return 200, {"ok": True, "result": self._poll(fields)}
-        if method in _SPEAKING and str(fields.get("chat_id")) == str(PERSON):
-            tell(ANSWERED, method=method, text=str(fields.get("text", fields.get("caption", "")))[:200])
+        said = str(fields.get("text", fields.get("caption", "")))
+        is_thinking = method == "sendmessagedraft" and not said  # Telegram shows "Thinking…"
+        if method in _SPEAKING and str(fields.get("chat_id")) == str(PERSON) and not is_thinking:
+            tell(ANSWERED, method=method, text=said[:200])
         return 200, {"ok": True, "result": self._result(method, fields)}
 
     def _poll(self, fields: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,0 +1,138 @@
+"""How an answer grows in its chat: as often as Telegram takes it, as a draft or as a message, and never twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from telegram import Bot
+from telegram.request import HTTPXRequest
+
+from tests.fakes.telegram import FakeTelegram
+from tests.fakes.telegram_errors import ApiError
+
+GROUP = -100
+Act = Callable[[Any], Awaitable[None]]
+TEXTS = ["One", "One **two", "One **two** three"]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    from assistant.previews import Draft, Edited
+
+    monkeypatch.setattr(Draft, "pause", 0.01)
+    monkeypatch.setattr(Edited, "pause", 0.01)
+
+
+def answer(telegram: FakeTelegram, token: str, chat: int, act: Act, drafts: Any = None) -> None:
+    """Has a reply grow as the test acts, in a chat where something was said."""
+    from assistant.memory import Place
+    from assistant.reply import Drafts, Reply
+
+    async def live() -> None:
+        bot = Bot(
+            token, f"{telegram.url}/bot", request=HTTPXRequest(httpx_kwargs={"trust_env": False}, read_timeout=60)
+        )
+        async with bot:
+            is_private, known = chat > 0, drafts or Drafts()
+            reply = Reply(bot, Place(chat), reply_to=None if is_private else 1, is_private=is_private, drafts=known)
+            await act(reply)
+
+    telegram.say(token, chat, "Hello?", user_id=7)
+    asyncio.run(live())
+
+
+def grow_until(seen: Callable[[], bool]) -> Act:
+    """Gives it the texts one by one, and the last one for good, and each time waits for what is to be seen then."""
+
+    async def act(reply: Any) -> None:
+        async with reply:
+            for text in TEXTS:
+                reply.grow(text)
+                await asyncio.sleep(0.05)
+            async with asyncio.timeout(60):
+                while not seen():
+                    await asyncio.sleep(0.01)
+        await reply.finish(TEXTS[-1] + "!")
+
+    return act
+
+
+def test_in_a_group_one_message_grows_and_answers_the_question(telegram: FakeTelegram, token: str) -> None:
+    def seen() -> bool:
+        return any(sent.text == "One two three" for sent in telegram.sent(token))
+
+    answer(telegram, token, GROUP, grow_until(seen))
+    sent = telegram.sent(token)
+    assert len({each.message_id for each in sent}) == 1
+    assert sent[-1].text == "One two three!"
+    assert "reply_parameters" in sent[0].fields
+    assert not telegram.calls(token, "sendMessageDraft")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "again"), [(ApiError(404, "Not Found"), 1), (ApiError(400, "Bad Request: TEXTDRAFT_PEER_INVALID"), 2)]
+)
+def test_where_drafts_are_refused_a_message_grows(
+    telegram: FakeTelegram, token: str, refusal: ApiError, again: int
+) -> None:
+    from assistant.reply import Drafts
+
+    def seen() -> bool:
+        return any(sent.text == "One two three" for sent in telegram.sent(token))
+
+    drafts = Drafts()
+    telegram._fault(token, refusal.answer, "sendMessageDraft", None)
+    answer(telegram, token, 5, grow_until(seen), drafts)
+    assert [sent.text for sent in telegram.sent(token)][-1] == "One two three!"
+    assert len({sent.message_id for sent in telegram.sent(token)}) == 1
+    assert drafts.are_known is (again == 2)
+
+
+@pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
+def test_a_wish_to_wait_is_respected_by_what_is_shown_and_does_not_hold_the_answer_up(
+    telegram: FakeTelegram, token: str
+) -> None:
+    def seen() -> bool:
+        return len(telegram.calls(token, "sendMessageDraft")) > 1
+
+    telegram.rate_limit(token, 1, "sendMessageDraft", times=1)
+    answer(telegram, token, 5, grow_until(seen))
+    first, second, *_ = telegram.calls(token, "sendMessageDraft")
+    assert second.at - first.at >= 0.9
+    telegram.rate_limit(token, 600, "sendMessageDraft")
+    answer(telegram, token, 5, grow_until(lambda: True))
+    assert telegram.sent(token)[-1].text == "One two three!"
+
+
+def test_a_message_that_somebody_has_deleted_meanwhile_is_sent_anew(telegram: FakeTelegram, token: str) -> None:
+    async def act(reply: Any) -> None:
+        async with reply:
+            reply.grow("One")
+            await asyncio.to_thread(telegram.wait_for_message, token, timeout=60)
+            telegram.forget_message(token, telegram.sent(token)[0].message_id)
+        await reply.finish("One two")
+
+    answer(telegram, token, GROUP, act)
+    assert [sent.text for sent in telegram.sent(token)] == ["One two"]
+
+
+def test_what_telegram_refuses_with_its_formatting_is_sent_without(telegram: FakeTelegram, token: str) -> None:
+    async def act(reply: Any) -> None:
+        await reply.finish("A **ship**")
+
+    telegram._fault(token, ApiError(400, "Bad Request: ENTITY_BOUNDS_INVALID").answer, "sendMessage", 1)
+    answer(telegram, token, 5, act)
+    [sent] = telegram.sent(token)
+    assert (sent.text, sent.fields.get("entities")) == ("A ship", "[]")
+
+
+def test_what_was_shown_can_be_taken_back(telegram: FakeTelegram, token: str) -> None:
+    async def act(reply: Any) -> None:
+        async with reply:
+            reply.grow("One")
+            await asyncio.to_thread(telegram.wait_for_message, token, timeout=60)
+        await reply.take_back()
+
+    answer(telegram, token, GROUP, act)
+    assert telegram.sent(token) == []
