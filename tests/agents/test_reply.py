@@ -110,7 +110,7 @@ def test_a_message_that_somebody_has_deleted_meanwhile_is_sent_anew(telegram: Fa
         async with reply:
             reply.grow("One")
             await asyncio.to_thread(telegram.wait_for_message, token, timeout=60)
-            telegram.forget_message(token, telegram.sent(token)[0].message_id)
+            telegram._bots[token].sent.clear()
         await reply.finish("One two")
 
     answer(telegram, token, GROUP, act)
@@ -136,3 +136,27 @@ def test_what_was_shown_can_be_taken_back(telegram: FakeTelegram, token: str) ->
 
     answer(telegram, token, GROUP, act)
     assert telegram.sent(token) == []
+
+
+def test_a_draft_is_shown_again_before_telegram_takes_it_away(
+    telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assistant.previews import Draft
+
+    monkeypatch.setattr(Draft, "renewed", 0.02)
+
+    def drafts() -> list[str]:
+        return [call.fields.get("text", "") for call in telegram.calls(token, "sendMessageDraft")]
+
+    async def act(reply: Any) -> None:
+        async with reply, asyncio.timeout(60):
+            while len(drafts()) < 2:  # nothing has come yet
+                await asyncio.sleep(0.01)
+            reply.grow("One")
+            while drafts().count("One") < 2:
+                await asyncio.sleep(0.01)
+        await reply.finish("One.")
+
+    answer(telegram, token, 5, act)
+    assert set(drafts()) == {"", "One"}
+    assert telegram.draft(token, 5) is None

@@ -62,12 +62,6 @@ class TelegramDials(FakeServer):
             message = bot.history[update_id] | {"text": text, "edit_date": int(time.time())}
             return self._update(bot, "edited_message", message)
 
-    def forget_message(self, token: str, number: int) -> None:
-        """Somebody deletes a message of the bot."""
-        with self.changed:
-            bot = self._bots[token]
-            bot.sent[:] = [sent for sent in bot.sent if sent.message_id != number]
-
     def press_stop(self, token: str, chat_id: int) -> int:
         """A user presses the button of the draft that the chat shows."""
         with self.changed:

@@ -90,8 +90,9 @@ class Reply:
 
     async def _show(self) -> None:
         async with typing(self._bot, self._place):
-            if isinstance(self._preview, Draft):
+            while isinstance(self._preview, Draft) and not self._news.is_set():
                 await self._try(Formatted(""))  # "Thinking…", and a button to stop
+                await self._wait_for_news(self._preview.renewed)
             await self._news.wait()
             if isinstance(self._preview, Edited):
                 await self._rest(self._preview.pause)  # most answers are there by then
@@ -109,8 +110,11 @@ class Reply:
                 await self._try(part)
                 shown = part
             await self._rest(max(self._preview.pause, cost * SHARE))
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), self._preview.renewed)
+            await self._wait_for_news(self._preview.renewed)
+
+    async def _wait_for_news(self, seconds: float | None) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), seconds)
 
     async def _try(self, part: Formatted) -> None:
         try:
