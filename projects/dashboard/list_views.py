@@ -1,5 +1,7 @@
 """The list of projects, what has changed of it, and commands to many of them."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -12,6 +14,7 @@ from projects.dashboard.bulk_form import BulkForm, ConfirmDeletionForm
 from projects.dashboard.list_query import ListQuery, Order
 from projects.dashboard.own_projects import own_projects
 from projects.dashboard.project_list import ProjectList, read_list
+from projects.dashboard.sparks import add_curves
 
 MOST_SEEN = 100
 """Marks of what a page shows that are read; it has one for each row and two more."""
@@ -21,11 +24,15 @@ def _read(request: SignedInRequest) -> ProjectList:
     return read_list(own_projects(request), ListQuery.read(request.GET))
 
 
+def _describe(shown: ProjectList) -> dict[str, Any]:
+    return {"list": shown, "rows": add_curves(shown.rows)}
+
+
 @login_required
 @require_safe
 def list_projects(request: SignedInRequest) -> HttpResponse:
     """The page, or only its list where that is to take the place of the one that the page shows."""
-    page = {"list": _read(request), "orders": Order}
+    page = _describe(_read(request)) | {"orders": Order}
     # htmx asks for the whole page where somebody goes back to it.
     is_part = bool(request.htmx) and not request.htmx.history_restore_request
     return render(request, "projects/list_part.html" if is_part else "projects/list.html", page)
@@ -38,12 +45,20 @@ def list_changes(request: SignedInRequest) -> HttpResponse:
     shown = _read(request)
     order, counts, *rows = [*request.GET.getlist("seen")[:MOST_SEEN], "", ""]
     if shown.seen_order != order:
-        return render(request, "projects/list_part.html", {"list": shown, "out_of_band": True})
+        return render(request, "projects/list_part.html", _describe(shown) | {"out_of_band": True})
     changed = [row for row, seen in zip(shown.rows, rows, strict=False) if row.seen != seen]
     counts_changed = shown.seen_counts != counts
     if not (changed or counts_changed):
         return HttpResponse(status=204)
-    return render(request, "projects/changes.html", {"list": shown, "changed": changed, "counts": counts_changed})
+    page = {"list": shown, "changed": add_curves(changed), "counts": counts_changed}
+    return render(request, "projects/changes.html", page)
+
+
+@login_required
+@require_safe
+def list_curves(request: SignedInRequest) -> HttpResponse:
+    """What the agents of the page use, each piece to be put into its row. To use more or less is no change."""
+    return render(request, "projects/curves.html", {"rows": add_curves(_read(request).rows)})
 
 
 @login_required

@@ -19,6 +19,7 @@ urlpatterns = [
     path("", list_views.list_projects, name="list"),
     path("projects", RedirectView.as_view(pattern_name="projects:list", query_string=True)),
     path("projects/changes", list_views.list_changes, name="changes"),
+    path("projects/curves", list_views.list_curves, name="curves"),
     path("projects/bulk", list_views.act_on_many, name="bulk"),
     path("projects/new", views.new_project, name="new"),
     path("projects/<uuid:project_id>", views.show_project, name="show"),

@@ -55,15 +55,18 @@ def round_up_bytes(size: float) -> int:
     return round(round_up(size / unit) * unit)
 
 
-def draw_line(values: Values, *, top: float) -> str:
-    """A path along the values, of which `top` is as high as the drawing. One value between gaps is a dot."""
+def draw_line(values: Values, *, top: float, digits: int = 1) -> str:
+    """A path along the values, of which `top` is as high as the drawing. One value between gaps is a dot.
+
+    `digits` are those of a height behind the point.
+    """
     pieces: list[str] = []
     is_down = False
     for place, value in enumerate(values):
         if value is None:
             is_down = False
             continue
-        pieces.append(f"{'L' if is_down else 'M'}{place} {_height(value, top)}")
+        pieces.append(f"{'L' if is_down else 'M'}{place} {_height(value, top, digits)}")
         if not is_down and (place + 1 == len(values) or values[place + 1] is None):
             pieces.append("h0")
         is_down = True
@@ -80,6 +83,6 @@ def place_of(moment: datetime, *, begin: datetime, step: timedelta, number: int)
     return round(min(max((moment - begin) / step, 0.0), float(number)), 2)
 
 
-def _height(value: float, top: float) -> str:
+def _height(value: float, top: float, digits: int = 1) -> str:
     share = min(max(value / top, 0.0), 1.0) if top > 0 else 0.0
-    return f"{round(HIGH * (1 - share), 1):g}"
+    return f"{round(HIGH * (1 - share), digits):g}"

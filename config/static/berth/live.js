@@ -1,10 +1,11 @@
 // Keeps the list of projects up to date: pauses in a hidden tab, says when it cannot, and leaves alone what is being
-// read. The element #live asks by itself, every few seconds and at the event `look` (htmx).
+// read. The element #live asks by itself, every few seconds and at the event `look` (htmx), and
+// #live-curves every minute.
 // Loaded after elsewhere.js.
 "use strict";
 
 const stale = document.querySelector("[data-stale]");
-const isLive = event => event.detail.elt?.id === "live";
+const isLive = event => ["live", "live-curves"].includes(event.detail.elt?.id);
 
 function reads(part) {
   const selection = getSelection();
