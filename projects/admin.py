@@ -21,7 +21,7 @@ from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
 from projects.services import clear_memory, control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
-from projects.status_admin import ReasonFilter, StatusFilter, TellsStatus
+from projects.status_admin import ReasonFilter, ReasonForm, StatusFilter, TellsStatus
 
 
 class FreshChangeList(ChangeList):
@@ -44,10 +44,19 @@ class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, Sho
     )
     list_select_related = ("owner", "plan", "agent_type")
     search_fields = ("id", "name", "owner__email", "bot_username")
+    action_form = ReasonForm
     actions = ("start", "stop", "restart", "suspend", "lift", *CONFINING, "clear_memories", "delete_projects")
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
-        *("status_and_reason", "log_tail", "desired", "suspended_at", "operation", "operation_deadline"),
+        *(
+            "status_and_reason",
+            "log_tail",
+            "desired",
+            "suspended_at",
+            "suspended_because",
+            "operation",
+            "operation_deadline",
+        ),
         *("container_name", "container_id", "uid", "container_state", "health", "exit_code", "oom_killed"),
         *(
             "restart_count",
@@ -114,7 +123,10 @@ class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, Sho
 
     @admin.action(description="Suspend: stop, and keep the owner from starting")
     def suspend(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: suspend_project(project=project, actor=actor_of(request)))
+        because = self.read_reason(request)
+        if because is not None:
+            by = actor_of(request)
+            self._each(request, chosen, lambda project: suspend_project(project=project, actor=by, because=because))
 
     @admin.action(description="Lift the suspension")
     def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:

@@ -4,14 +4,21 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ActionForm
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from accounts.text import check_hides_nothing
 from projects.models import Project
 from projects.rules.statuses import Status
 from projects.services.overview import Known, know_all
+
+LONGEST_REASON = 200
 
 _KNOWN = "_berth_known_projects"
 
@@ -67,6 +74,16 @@ class ReasonFilter(_DerivedFilter):
         return value.replace("_", " ")
 
 
+class ReasonForm(ActionForm):
+    """The form beside the actions, with what the owner is told of a suspension."""
+
+    reason = forms.CharField(
+        required=False,
+        label="Why, for the owner",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "size": 28, "maxlength": LONGEST_REASON}),
+    )
+
+
 class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the columns of the list that tell how a project is."""
 
@@ -79,3 +96,14 @@ class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
     def why(self, project: Project) -> str:
         reason = project.reason
         return reason.message if reason else ""
+
+    def read_reason(self, request: HttpRequest) -> str | None:
+        """What was typed beside the actions; None, and a message, where it cannot be told."""
+        reason = request.POST.get("reason", "").strip()
+        try:
+            check_hides_nothing(reason)
+            MaxLengthValidator(LONGEST_REASON)(reason)
+        except ValidationError as error:
+            self.message_user(request, f"Why, for the owner: {error.messages[0]} Nothing was done.", messages.ERROR)
+            return None
+        return reason

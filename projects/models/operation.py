@@ -36,6 +36,7 @@ class Claimable(models.Model):
     generation = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     suspended_at = models.DateTimeField(null=True, editable=False)
+    suspended_because = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
     operation = models.CharField(max_length=10, choices=Operation, blank=True, editable=False)
     operation_id = models.UUIDField(null=True, editable=False)
     operation_deadline = models.DateTimeField(null=True, editable=False)

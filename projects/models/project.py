@@ -182,6 +182,7 @@ class Project(
             oom_killed=self.oom_killed,
             crash_count=self.crash_count,
             disk=self.disk_share.describe() if self.failure_code == DISK_FULL else "",
+            suspended_because=self.suspended_because,
         )
 
     def event(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> Event:

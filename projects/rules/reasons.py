@@ -94,10 +94,11 @@ def explain(
     oom_killed: bool,
     crash_count: int,
     disk: str = "",
+    suspended_because: str = "",
 ) -> Reason | None:
     """The reason for the status, or None where there is nothing to explain.
 
-    `disk` is how much of it the agent takes, and of how much, in words.
+    `disk` is how much of it the agent takes, and of how much, in words; `suspended_because` what its owner is told.
     """
     code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
     if code is None:
@@ -105,9 +106,16 @@ def explain(
     sentences = SENTENCES | RETRYING if status == Status.RESTARTING else SENTENCES
     resets = name_day(facts.budget_until) if facts.budget_until else ""
     message = sentences[code].format(exit_code=facts.exit_code, disk=disk, resets=resets)
+    if status == Status.SUSPENDED and suspended_because:
+        message = f"The staff suspended this project: {_end(suspended_because)} Ask them to lift the suspension."
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)
+
+
+def _end(text: str) -> str:
+    """A sentence with its full stop."""
+    return text if text[-1] in ".!?" else f"{text}."
 
 
 def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool) -> str | None:

@@ -16,31 +16,34 @@ from projects.services.places import COMMANDS
 from projects.services.start_and_stop import take_down
 
 
-def suspend_project(*, project: Project, actor: Actor) -> Project:
+def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Project:
     """Stops the container and keeps it down. What the owner wants is kept for when the suspension is lifted.
+
+    `because` is a sentence for the owner, of at most 200 characters.
 
     Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
     """
-    suspended = {"suspended_at": clock.now(), **NO_TROUBLE}
+    suspended = {"suspended_at": clock.now(), "suspended_because": because, **NO_TROUBLE}
     try:
         with COMMANDS.take(actor.label):
             return _stop_suspended(project, actor, **suspended)
     except NoPlaceError:
         want_stopped(project, **suspended)
-        project.event(actor, "suspend", "recorded").save()
+        project.event(actor, "suspend", "recorded", detail=because).save()
         return project
 
 
 def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project:
     claim = claim_stop(project, **suspended)
     if claim is None:
-        project.event(actor, "suspend", "recorded").save()
+        project.event(actor, "suspend", "recorded", detail=suspended["suspended_because"]).save()
         return project
     with command_deadline():
         outcome = take_down(project, claim)
     is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
     word = "recorded" if is_silent else "failed" if outcome.error else "done"
-    record_outcome(project, claim, outcome, events=[project.event(actor, "suspend", word)])
+    event = project.event(actor, "suspend", word, detail=suspended["suspended_because"])
+    record_outcome(project, claim, outcome, events=[event])
     if outcome.error is not None and not is_silent:
         raise outcome.error
     return project
@@ -49,7 +52,7 @@ def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project
 def lift_suspension(*, project: Project, actor: Actor) -> Project:
     """Gives the project back to its owner, and starts it where it was wanted running."""
     with transaction.atomic():
-        Project.objects.filter(pk=project.pk).update(suspended_at=None, updated_at=clock.now())
+        Project.objects.filter(pk=project.pk).update(suspended_at=None, suspended_because="", updated_at=clock.now())
         project.event(actor, "lift suspension", "done").save()
     project.refresh_from_db()
     if project.desired == Desired.RUNNING and not project.is_suspended:

@@ -1,0 +1,37 @@
+"""Staff say why they suspend a project, and its owner reads it."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from projects.models import Event, Project
+from tests.clients import browser_of
+from tests.projects.test_admin import act
+
+
+@pytest.fixture
+def admin(sam: User) -> Client:
+    return browser_of(sam)
+
+
+WHY = "Its bot sends advertisements to strangers"
+
+
+def test_the_owner_reads_why_the_staff_suspended_a_project(admin: Client, project: Project, api: Any) -> None:
+    act(admin, "suspend", project, reason=f"  {WHY} ")
+    told = api.get(f"/api/projects/{project.pk}").json()["status_reason"]["message"]
+    assert told == f"The staff suspended this project: {WHY}. Ask them to lift the suspension."
+    assert WHY in browser_of(project.owner).get(f"/projects/{project.pk}").content.decode()
+    assert Event.objects.filter(action="suspend", detail=WHY).count() == 1
+    act(admin, "lift", project)
+    assert Project.objects.get().suspended_because == ""
+    act(admin, "suspend", project)
+    assert api.get(f"/api/projects/{project.pk}").json()["status_reason"]["message"].startswith("The staff suspended")
+
+
+@pytest.mark.parametrize("reason", ["x" * 201, "it\u202eis", "it\x00is", "a\nb"])
+def test_a_reason_that_cannot_be_told_suspends_nothing(admin: Client, project: Project, reason: str) -> None:
+    assert "Done: 1" not in act(admin, "suspend", project, reason=reason)
+    assert Project.objects.get().suspended_at is None
