@@ -19,9 +19,10 @@ ALONGSIDE = ("", "&_facets=True", "&e=1", "&_popup=1", "&o=1.-2", "&q=a", "&all=
 def declared_paths(model_admin: AnyAdmin) -> set[str]:
     """The columns that the lists may be filtered by, from the declarations themselves."""
     paths = {model_admin.date_hierarchy or ""}
+    columns = {field.name for field in model_admin.opts.get_fields()}
     for declared in model_admin.list_filter:
         if isinstance(declared, type) and issubclass(declared, SimpleListFilter):
-            paths.add(str(declared.parameter_name))
+            paths |= {str(declared.parameter_name)} & columns  # what is derived is no column
         else:
             paths.add(str(declared[0] if isinstance(declared, tuple) else declared))
     return paths - {""}
