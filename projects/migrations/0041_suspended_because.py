@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0039_nanobot_and_hermes'),
+        ('projects', '0040_image_updates'),
     ]
 
     operations = [
