@@ -50,12 +50,13 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
     older = memory.find_older(place)
     assert older.messages[0].content == "question 0"
     assert len(older.messages) == FULL_MESSAGES - WHOLE_MESSAGES
-    memory.summarise(place, "They asked.", older.last)
+    memory.summarise(place, "They asked.", older)
     assert memory.find_older(place) is None
     assert (memory.summary(place), len(memory.recall(place))) == ("They asked.", WHOLE_MESSAGES)
     memory.forget(place)
-    memory.summarise(place, "Too late.", older.last)  # it was forgotten while it was summed up
-    assert (memory.summary(place), memory.recall(place)) == ("", [])
+    memory.remember(place, "anew", "yes", 1)
+    memory.summarise(place, "Too late.", older)  # it was forgotten while it was summed up
+    assert (memory.summary(place), len(memory.recall(place))) == ("", 2)
     assert len(memory.recall(Place(2))) == 2
 
 

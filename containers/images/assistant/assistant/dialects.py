@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from assistant.memory import Message
 from berth_agent.providers import Provider
 
-LONGEST_ANSWER = 8192  # tokens; Anthropic wants a bound
+LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound, and refuses more than a model can
 LONGEST_TEXT = 100_000  # characters; more than is ever sent to a chat
 
 STATUSES = {

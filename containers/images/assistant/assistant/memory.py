@@ -34,11 +34,14 @@ class Older(NamedTuple):
     summary: str
     messages: list[Message]
     last: int
+    forgotten: int
+    """How often the place was forgotten before: rows get the numbers of others that are gone."""
 
 
 class Memory:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._forgotten: dict[Place, int] = {}
 
     def recall(self, place: Place, room: int = MOST_CHARACTERS) -> list[Message]:
         """The last messages, oldest first. The first one is a question, as the providers demand."""
@@ -99,18 +102,22 @@ class Memory:
         older = newest[max(kept, 2) :]
         if not older:
             return None
-        return Older(self.summary(place), [message for _, message in reversed(older)], older[0][0])
+        messages = [message for _, message in reversed(older)]
+        return Older(self.summary(place), messages, older[0][0], self._forgotten.get(place, 0))
 
-    def summarise(self, place: Place, summary: str, last: int) -> None:
-        """Keeps the summary in the place of the messages up to this one, where these are still there."""
+    def summarise(self, place: Place, summary: str, older: Older) -> None:
+        """Keeps the summary in the place of what it sums up, unless that was forgotten meanwhile."""
+        if self._forgotten.get(place, 0) != older.forgotten:
+            return
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            older = "DELETE FROM message WHERE chat_id = ? AND topic = ? AND id <= ?"
-            if self._db.execute(older, (*place, last)).rowcount:
-                kept = "INSERT OR REPLACE INTO summary VALUES (?, ?, ?)"
-                self._db.execute(kept, (*place, summary[:LONGEST_SUMMARY]))
+            older_rows = "DELETE FROM message WHERE chat_id = ? AND topic = ? AND id <= ?"
+            self._db.execute(older_rows, (*place, older.last))
+            kept = "INSERT OR REPLACE INTO summary VALUES (?, ?, ?)"
+            self._db.execute(kept, (*place, summary[:LONGEST_SUMMARY]))
 
     def forget(self, place: Place) -> None:
+        self._forgotten[place] = self._forgotten.get(place, 0) + 1
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)

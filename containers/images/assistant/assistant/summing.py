@@ -45,7 +45,7 @@ class Summing:
         heard = await self._brain.answer([Message("user", _write_down(older))], instructions=INSTRUCTIONS)
         self._spending.note_memory(place.chat, heard.tokens_in + heard.tokens_out)
         if summary := heard.text.strip()[:LONGEST_SUMMARY]:
-            self._memory.summarise(place, summary, older.last)
+            self._memory.summarise(place, summary, older)
 
 
 def _write_down(older: Older) -> str:

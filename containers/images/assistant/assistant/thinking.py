@@ -49,9 +49,13 @@ class Thinking:
         if is_blank(answer):
             return
         self._memory.remember(place, question, answer, asked_by)
-        task = asyncio.create_task(self._summing.sum_up(place))
+        task = asyncio.create_task(self._sum_up(place))
         self._afterwards.add(task)
         task.add_done_callback(self._afterwards.discard)
+
+    async def _sum_up(self, place: Place) -> None:
+        async with self._questions:
+            await self._summing.sum_up(place)
 
     def find_question(self, place: Place, asked_by: int) -> str | None:
         return self._memory.find_question(place, asked_by)
