@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from gateway.budgets.advance import Advance
 from gateway.budgets.ledger import Ledger
 from gateway.budgets.rows import Reservation
 from gateway.budgets.totals import Total
@@ -20,6 +21,7 @@ from tests.gateway.test_ledger import Clock, run
 pytestmark = pytest.mark.one_database
 
 LARGE = Entry("p", budget=Budget(day_tokens=1000))
+MUCH = Entry("p", budget=Budget(day_tokens=10**6))
 
 
 async def have_grown(ledger: Ledger) -> None:
@@ -46,6 +48,31 @@ def test_the_second_call_of_a_large_budget_does_not_wait(tmp_path: Path) -> None
 
     busy = threading.Event()
     run(tmp_path, Clock(2026, 11, 22), test)
+
+
+def test_as_many_calls_as_come_in_a_second_need_not_wait_for_a_disk_that_is_busy(tmp_path: Path) -> None:
+    async def test(ledger: Ledger) -> None:
+        for _ in range(10):
+            await call(ledger, MUCH, 2, 3)
+            await have_grown(ledger)
+        ledger._disk.begin(lambda connection: busy.wait(60))
+        try:
+            for _ in range(5):
+                await asyncio.wait_for(call(ledger, MUCH, 2, 3), 30)
+        finally:
+            busy.set()
+
+    busy = threading.Event()
+    run(tmp_path, Clock(2026, 11, 22), test)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [([1] * 5, 5), ([1] * 5 + [2], 5), ([1] * 5 + [2] * 7, 7), ([1] * 5 + [3], 2), ([1] * 5 + [2, 3], 2), ([9], 2)],
+)
+def test_an_advance_is_for_as_many_calls_as_come_in_a_second(seconds: list[int], expected: int) -> None:
+    advance = Advance(hour=1)
+    assert [advance.count(second) for second in seconds][-1] == expected
 
 
 def test_the_whole_budget_can_be_spent(tmp_path: Path) -> None:

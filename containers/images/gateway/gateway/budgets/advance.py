@@ -19,7 +19,8 @@ from gateway.entries.entry import Entry
 SHARE = 50
 """An advance is at the most a fiftieth of the budget: that much the loss of the process can cost the owner."""
 CALLS = 2
-"""How many calls like the last one an advance is for."""
+"""For how many calls like the last one an advance is at least: otherwise for as many as have come in a second. A disk
+that has other things to do takes less, and the loss of the process costs no more."""
 
 
 @dataclass(slots=True)
@@ -28,6 +29,18 @@ class Advance:
     tokens: int = 0
     money: int = 0
     is_growing: bool = False
+    second: int = 0
+    calls: int = 0
+    calls_before: int = 0
+    """Those that came in this second, and in the one before it."""
+
+    def count(self, second: int) -> int:
+        """Counts a call. Returns for how many the advance is to be."""
+        if second != self.second:
+            self.calls_before = self.calls if second == self.second + 1 else 0
+            self.second, self.calls = second, 0
+        self.calls += 1
+        return max(CALLS, self.calls, self.calls_before)
 
 
 class Advances:
@@ -61,15 +74,16 @@ class Advances:
         for project in self._advances:
             self.take_back(project)
 
-    def grow(self, reservation: Reservation, entry: Entry) -> None:
+    def grow(self, reservation: Reservation, entry: Entry, *, second: int) -> None:
         """Reserves for the next calls what this one has needed, in the background and where the budget is large."""
         project, hour, budget = reservation.project, reservation.hour, entry.budget
-        advance = self._of(project, hour)
+        advance, loop = self._of(project, hour), asyncio.get_running_loop()
+        calls = advance.count(second)
         if advance.is_growing or not reservation.tokens:
             return
         most = _share(budget.day_tokens, budget.month_tokens), _share(budget.day_money, budget.month_money)
         wanted = reservation.tokens, reservation.money
-        target = [min(CALLS * want, each) for want, each in zip(wanted, most, strict=True)]
+        target = [min(calls * want, each) for want, each in zip(wanted, most, strict=True)]
         if target[0] < wanted[0] or target[1] < wanted[1]:
             return  # it would be too small for such a call
         tokens, money = max(0, target[0] - advance.tokens), max(0, target[1] - advance.money)
@@ -78,7 +92,6 @@ class Advances:
         advance.is_growing = True
         self._totals.reserve(project, hour, tokens=tokens, money=money)
         written = self._disk.begin(rows.change_advance(project, hour, tokens=tokens, money=money))
-        loop = asyncio.get_running_loop()
 
         def tell(done: Future[Any]) -> None:
             if not loop.is_closed():

@@ -74,7 +74,7 @@ class Ledger:
             return reservation
         if not self._advances.draw(reservation):
             await self._be_sure(self._disk.begin(rows.insert(reservation)), reservation)
-        self._advances.grow(reservation, entry)
+        self._advances.grow(reservation, entry, second=int(self._now()))
         return reservation
 
     def settle(
