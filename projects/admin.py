@@ -14,6 +14,7 @@ from projects.budget_admin import GrantsBudget
 from projects.catalogue_admin import ShowsCapacity
 from projects.confinement_admin import CONFINING, ConfinesAgents
 from projects.growth_admin import ShowsGrowth
+from projects.image_admin import IMAGES, UpdatesImages
 from projects.models import Event, Project, Quarantined
 from projects.models.snapshot import take_snapshot
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
@@ -34,7 +35,9 @@ class FreshChangeList(ChangeList):
 
 
 @admin.register(Project)
-class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents):
+class ProjectAdmin(
+    ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents, UpdatesImages
+):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "why", "memory_on_disk", "created_at")
@@ -45,7 +48,7 @@ class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, Sho
     list_select_related = ("owner", "plan", "agent_type")
     search_fields = ("id", "name", "owner__email", "bot_username")
     action_form = ReasonForm
-    actions = ("start", "stop", "restart", "suspend", "lift", *CONFINING, "clear_memories", "delete_projects")
+    actions = ("start", "stop", "restart", "suspend", "lift", *CONFINING, *IMAGES, "clear_memories", "delete_projects")
     fields = (
         *("id", "name", "owner", "agent_type", "plan", "settings", "bot_username", "provider"),
         *(
@@ -63,6 +66,7 @@ class ProjectAdmin(ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, Sho
             "memory_on_disk",
             "budget_in_force",
             "egress_in_force",
+            "image_in_force",
             "address",
             "is_behind_gateway",
             "polled_at",

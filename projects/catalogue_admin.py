@@ -22,6 +22,7 @@ from projects.rules.lifecycle import Desired
 from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
+from projects.services.image_update import count_old_images
 from projects.services.permissions import pass_on_permissions
 from projects.services.type_trial import try_in_request
 
@@ -92,7 +93,7 @@ class AgentTypeAdmin(CatalogueAdmin):
         return TemplateResponse(request, "admin/projects/agenttype/trial.html", context)
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
-        return (*super().get_readonly_fields(request, obj), *(("base_image", "declared") if obj else ()))
+        return (*super().get_readonly_fields(request, obj), *(("base_image", "declared", "old_images") if obj else ()))
 
     def save_model(self, request: HttpRequest, obj: AgentType, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -107,6 +108,12 @@ class AgentTypeAdmin(CatalogueAdmin):
         if not agent_type.image_id:
             return "The image is not on the engine, or nobody has asked yet."
         return ", ".join(agent_type.capability_names) or "The image declares none."
+
+    @admin.display(description="agents")
+    def old_images(self, agent_type: AgentType) -> str:
+        """Start and restart keep an agent's image; an update takes the newest."""
+        old = count_old_images(agent_type)
+        return f"{old} run the old image." if agent_type.image_id else "The image is not on the engine."
 
     @admin.display(description="base image")
     def base_image(self, agent_type: AgentType) -> str:

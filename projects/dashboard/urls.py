@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from projects.dashboard import (
     chart_views,
     event_views,
+    image_views,
     list_views,
     log_views,
     memory_views,
@@ -34,5 +35,6 @@ urlpatterns = [
     path("projects/<uuid:project_id>/budget", usage_views.change_budget, name="budget"),
     path("projects/<uuid:project_id>/people", pairing_views.pair, name="pairing"),
     path("projects/<uuid:project_id>/memory", memory_views.clear_project_memory, name="memory"),
+    path("projects/<uuid:project_id>/update", image_views.update_image, name="update"),
     path("projects/<uuid:project_id>/delete", views.remove_project, name="delete"),
 ]

@@ -5,7 +5,7 @@ from typing import Any
 from containers.errors import EngineError, ImageMissingError
 from containers.get_engine import get_engine
 from projects.errors import ImagePinnedError, ProjectSuspendedError
-from projects.models import Actor, Project
+from projects.models import Actor, AgentType, Project
 from projects.rules.control import Verdict, judge_action
 from projects.rules.image_update import Step
 from projects.rules.lifecycle import Action, Desired
@@ -73,6 +73,12 @@ def find_newest(project: Project) -> str:
     if found is None:
         raise ImageMissingError(f"The image {name} is not on the engine. Ask the staff to build it.")
     return found.image_id
+
+
+def count_old_images(agent_type: AgentType) -> int:
+    """How many projects have another image than the one that the engine had under the type's name at the last look."""
+    rows = Project.objects.live().filter(agent_type=agent_type)
+    return rows.exclude(image_id__in=["", agent_type.image_id]).count()
 
 
 def pin_image(*, project: Project, actor: Actor, keep: bool) -> None:

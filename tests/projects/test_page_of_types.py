@@ -33,7 +33,7 @@ def fields_of_the_row() -> dict[str, Any]:
     return {
         "slug": "stub", "title": "Stub", "image": rows["Image"], "description": rows["Description"],
         "needs_telegram_token": "on", "available": "on", "egress": "internet",
-        "min_memory_mb": rows["Minimum memory (MB)"], "stop_timeout": rows["Stop timeout"],
+        "min_memory_mb": rows["Minimum memory (MB)"], "stop_timeout": rows["Stop timeout"], "ready_timeout": "90",
         "settings_schema": block("json"), "variables": block("text", VARIABLES),
     }  # fmt: skip
 

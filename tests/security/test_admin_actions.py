@@ -24,8 +24,8 @@ pytestmark = pytest.mark.one_database
 UNDONE_BY = {
     ("project", "start"): "stop",
     ("project", "stop"): "start",
-    ("project", "restart"): "nothing is lost: the agent comes back with its memory",
-    **dict.fromkeys([("project", "confine"), ("project", "let_out")], "the other of the two"),
+    **{("project", name): "nothing is lost: it keeps its memory" for name in ("restart", "update_images")},
+    **{("project", name): "the other of the two" for name in ("confine", "let_out", "pin_images", "release_images")},
     ("project", "suspend"): "lift",
     ("project", "lift"): "suspend",
     ("outgoingmail", "send_again"): "nothing is lost: what was sent is not sent again",
@@ -73,7 +73,7 @@ def everything(service: PopulatedService) -> list[Any]:
 
 def phrase_of(answer: Any) -> str:
     [found] = re.findall(r'name="confirm" value="([^"]+)"|Type “([^”]+)” to confirm', answer.content.decode())
-    return found[0] or found[1]
+    return str(found[0] or found[1])
 
 
 def test_there_are_actions_that_ask_and_actions_that_do_not() -> None:
