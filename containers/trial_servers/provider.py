@@ -60,7 +60,7 @@ def _openai(model: str, *, stream: bool) -> Any:
 
 def _anthropic(model: str, *, stream: bool) -> Any:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    facts = {"id": "msg_trial", "type": "message", "role": "assistant", "model": model, "usage": usage}
+    facts: dict[str, Any] = {"id": "msg_trial", "type": "message", "role": "assistant", "model": model, "usage": usage}
     facts |= {"stop_reason": None, "stop_sequence": None}
     if not stream:
         return {**facts, "content": [{"type": "text", "text": REPLY}], "stop_reason": "end_turn"}

@@ -45,7 +45,12 @@ def test_a_broken_promise_is_its_exit_code(db: None, engine: MemoryEngine) -> No
 
 def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: None, engine: MemoryEngine) -> None:
     seen: list[tuple[ContainerSpec, str, str]] = []
-    engine.trial = lambda *given: (seen.append(given), try_well(*given))[1]
+
+    def see(spec: ContainerSpec, token: str, key: str) -> TrialRun:
+        seen.append((spec, token, key))
+        return try_well(spec, token, key)
+
+    engine.trial = see
     AgentType.objects.filter(pk="assistant").update(variables="WHERE={telegram_api}\nTOKEN={telegram_token}")
     run("assistant", "--project-settings", '{"model": "some-model"}')
     spec, token, key = seen[0]
