@@ -20,6 +20,7 @@ from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staf
 from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyError
 from accounts.models import ApiKey, OutgoingMail, Role, User
 from accounts.outbox_admin import OutgoingMailAdmin
+from accounts.people_admin import KnowsPeople
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
@@ -34,7 +35,7 @@ _ROLE_FIELDS = ("is_staff", "is_superuser")
 class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only, as are the next two
     class Meta:
         model = User
-        fields = ["email", "is_active", "is_staff", "is_superuser"]
+        fields = ["email", "is_active", "is_staff", "is_superuser", "notes"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -44,14 +45,17 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the ty
 
 
 @admin.register(User)
-class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Staff add and change ordinary users; only admins change roles, staff and admins. Nobody locks themselves out."""
 
     form = UserForm
-    list_display = ("email", "role", "is_active", "second_factor_on", "date_joined", "last_login")
+    list_display = (
+        *("email", "role", "is_active", "second_factor_on", "held", "used", "last_seen"),
+        *("date_joined", "notes"),
+    )
     list_select_related = ("second_factor",)
     list_filter = ("is_active", "is_staff", "is_superuser", ("second_factor", admin.EmptyFieldListFilter))
-    search_fields = ("email",)
+    search_fields = ("email", "notes")
     ordering = ("email",)
     readonly_fields = ("second_factor_on", "last_login", "date_joined")
 
@@ -73,7 +77,7 @@ class UserAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  #
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
         if obj is None:
             return ["email", *(_ROLE_FIELDS if is_admin(request) else ())]
-        return ["email", "is_active", *_ROLE_FIELDS, *self.readonly_fields]
+        return ["email", "is_active", *_ROLE_FIELDS, "notes", *self.readonly_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         if not is_admin(request):

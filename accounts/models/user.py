@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from accounts.emails import LONGEST_EMAIL, clean_email, normalise_email
+from accounts.text import check_hides_nothing
 
 
 class Role(models.TextChoices):
@@ -78,6 +79,14 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": "This email is taken."})
     is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
+    notes = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[check_hides_nothing],
+        help_text="For the staff; the user does not see them.",
+    )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     # Sessions and set-password links carry the version under which they were made; raising it ends them all. It is not
     # a time, because two events may fall into one second, and not the password hash, because Django rehashes that at

@@ -1,0 +1,92 @@
+"""What the list of users tells of each, and the page on which staff invite many."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from accounts.admin_permissions import is_staff, staff_user
+from accounts.errors import InvalidTokenError
+from accounts.models import ApiKey, User
+from accounts.services.invitations import MOST, invite
+from accounts.services.still_signed_in import lock_if_still_signed_in
+
+
+class InvitationForm(forms.Form):
+    emails = forms.CharField(
+        label="Emails",
+        widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField", "spellcheck": "false"}),
+        help_text=f"One on each line, at most {MOST}.",
+    )
+
+    def clean_emails(self) -> list[str]:
+        lines = [line.strip() for line in self.cleaned_data["emails"].splitlines() if line.strip()]
+        if len(lines) > MOST:
+            raise forms.ValidationError(f"These are {len(lines)}. Invite at most {MOST} at a time.")
+        return lines
+
+
+class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """For the admin of users."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        now = clock.now()
+        used = ApiKey.objects.filter(user=OuterRef("pk")).order_by().values("user").annotate(at=Max("last_used_at"))
+        found: QuerySet[User] = (
+            super()
+            .get_queryset(request)
+            .annotate(
+                projects_held=Count("projects", filter=~Q(projects__desired="deleted")),
+                month_tokens=Sum(
+                    "projects__spending__month_tokens",
+                    filter=Q(projects__spending__month=now.date().replace(day=1)),
+                    default=0,
+                ),
+                key_used_at=Subquery(used.values("at")),
+            )
+        )
+        return found
+
+    @admin.display(description="projects", ordering="projects_held")
+    def held(self, user: Any) -> int:
+        return int(user.projects_held)
+
+    @admin.display(description="tokens this month", ordering="month_tokens")
+    def used(self, user: Any) -> int:
+        return int(user.month_tokens)
+
+    @admin.display(description="last seen")
+    def last_seen(self, user: Any) -> Any:
+        """When they last signed in, or one of their keys was used."""
+        return max(filter(None, (user.last_login, user.key_used_at)), default=None)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.invite_view)
+        return [path("invite/", view, name="accounts_user_invite"), *super().get_urls()]
+
+    @sensitive_variables()
+    def invite_view(self, request: HttpRequest) -> HttpResponse:
+        """Shows the links this once. They are stored nowhere."""
+        if not is_staff(request):
+            raise PermissionDenied("The admin is for staff.")
+        form = InvitationForm(request.POST or None)
+        made = []
+        if request.method == "POST" and form.is_valid():
+            staff = staff_user(request)
+            try:
+                with transaction.atomic():
+                    lock_if_still_signed_in(staff, request.session)
+                    made = invite(form.cleaned_data["emails"], by=staff)
+            except InvalidTokenError:
+                return redirect("admin:login")
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": "Invite people"}
+        return TemplateResponse(request, "admin/accounts/user/invite.html", {**frame, "form": form, "made": made})
