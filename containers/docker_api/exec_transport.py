@@ -87,7 +87,8 @@ def open_line(connection: Connection, container: str, until: float) -> ExecLine:
     """Runs the program. Raises `EngineError`."""
     with connection.call(until - time.monotonic(), about_one=True) as client:
         with understand_answer():
-            created = client.exec_create(container, list(TALK), stdin=True, stdout=True, stderr=False)
+            # Not in the image's own directory: that is a volume, and nothing runs in one that somebody has removed.
+            created = client.exec_create(container, list(TALK), stdin=True, stdout=True, stderr=False, workdir="/")
             exec_id = str(created["Id"])
         line = ExecLine(client.open_socket(), container)
     try:

@@ -1,12 +1,13 @@
 """The containers of the gateway on Docker, of which there are two while one takes the place of another."""
 
+import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
 
 from django.conf import settings
 
-from containers.agent_contract import SECRETS_PATH
+from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.call_limits import seconds_left
 from containers.docker.gateway.payload import (
     KEY_FILE,
@@ -20,7 +21,13 @@ from containers.docker.gateway.payload import (
 from containers.docker.gateway.rows import Row, read_row
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, understand_answer
+from containers.docker_api.errors import (
+    STATE_MISSING,
+    ConflictError,
+    EngineFailedError,
+    MissingError,
+    understand_answer,
+)
 from containers.docker_api.exec_transport import ExecTransport
 from containers.docker_api.image_build import inspect_image
 from containers.errors import (
@@ -31,8 +38,8 @@ from containers.errors import (
     NameTakenError,
 )
 from containers.gateway.protocol import GatewayClient
-from containers.hardening import secrets_volume
-from containers.identity import gateway_network_name, is_our_helper
+from containers.hardening import data_volume, secrets_volume
+from containers.identity import gateway_name, gateway_network_name, is_our_helper
 
 ANSWERS_WITHIN = 20.0
 """Seconds that a gateway may take to start."""
@@ -41,6 +48,8 @@ LOOK = 2.0
 """Seconds for the engine to say whether it runs."""
 
 _ASK_EVERY = 0.05
+
+logger = logging.getLogger(__name__)
 
 
 class GatewayContainers:
@@ -89,9 +98,32 @@ class GatewayContainers:
             if found is None:
                 raise
             container = found.container_id
-        with self._connection.call() as client:
-            client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: plan.spec.key}, group=USER))
+        try:
+            with self._connection.call() as client:
+                client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: plan.spec.key}, group=USER))
+        except EngineRefusedError as error:
+            if str(error) != STATE_MISSING:
+                raise
+            self._give_up_without_volumes(container, name)
+            raise MissingError("It had lost its volumes, and is made anew.") from error
         return container
+
+    def has_volumes(self, container: str) -> bool:
+        """Not where somebody has removed them from the engine's disk: then it keeps nothing any more."""
+        try:
+            with self._connection.call(about_one=True) as client:
+                client.put_archive(container, DATA_PATH, pack_secrets({}, group=USER))
+        except EngineRefusedError as error:
+            if isinstance(error, MissingError) or str(error) == STATE_MISSING:
+                return False
+            raise
+        return True
+
+    def _give_up_without_volumes(self, container: str, name: str) -> None:
+        """It never starts again. Another one gets new volumes; what this one had kept is lost."""
+        logger.warning("What the gateway keeps was removed from the engine's disk. It is made anew.")
+        self._remove(container, name)
+        self.remove_volume(data_volume(gateway_name()))
 
     def join(self, container: str, plan: Plan) -> None:
         """Puts it on the agents' network, at the gateway's address, unless it is there."""
@@ -148,9 +180,12 @@ class GatewayContainers:
 
     def discard(self, row: Row) -> None:
         self.stop(row.container_id)
+        self._remove(row.container_id, row.name)
+
+    def _remove(self, container: str, name: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client:
-            client.remove_container(row.container_id, force=True)
-        self.remove_volume(secrets_volume(row.name))
+            client.remove_container(container, force=True)
+        self.remove_volume(secrets_volume(name))
 
     def remove_volume(self, volume: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client, understand_answer():

@@ -33,6 +33,9 @@ from containers.vocabulary import Observation
 ENSURE_LIMIT = 90.0
 """Seconds for making or replacing it."""
 
+VOLUMES_EVERY = 20.0
+"""Seconds between two looks whether its volumes are on the engine's disk."""
+
 TRY_AGAIN_AFTER = 300.0
 """Seconds until one that did not start is tried again in the place of one that works."""
 
@@ -50,6 +53,7 @@ class Gateway:
         self._image = GATEWAY.image  # of the files that this process was started with
         self._lines = ExecLines(connection)
         self._known_id = ""
+        self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         self._failed: dict[str, tuple[float, str]] = {}
         """By what a container is made from: when it is tried again, and what was wrong."""
 
@@ -91,7 +95,9 @@ class Gateway:
             return way, ""
         plan = make_plan(spec, image_id=image_id, network=network, way=way, name_servers=settings.BERTH_DNS)
         if len(rows) == 1 and rows[0].is_as_wanted(plan.made):
-            return way, ""
+            if self._keeps_its_volumes(rows[0]):
+                return way, ""
+            self._containers.stop(rows[0].container_id)  # so that another one is made
         return way, self._try_to_replace(plan, rows, is_last=is_last)
 
     def _try_to_replace(self, plan: Plan, rows: list[Row], *, is_last: bool) -> str:
@@ -113,6 +119,14 @@ class Gateway:
             self._failed = {plan.made: (time.monotonic() + TRY_AGAIN_AFTER, warning)}
             return warning
         return ""
+
+    def _keeps_its_volumes(self, row: Row) -> bool:
+        """Asks now and then."""
+        now = time.monotonic()
+        if now < self._volumes_again_at:
+            return True
+        self._volumes_again_at = now + VOLUMES_EVERY
+        return self._containers.has_volumes(row.container_id)
 
     def inspect(self) -> Observation | None:
         row = next(iter(self._containers.list()), None)

@@ -38,7 +38,7 @@ class Installation:
 
     def __init__(self, home: Path, started: ExitStack, kind: str) -> None:
         """What it starts is ended by `started`, the latest first."""
-        self._kind = kind
+        self.kind = kind
         started.enter_context(patch.dict(os.environ))  # the next one finds the usual engine and database again
         packed = read_gateway_image() if kind == "gateway" else b""  # while `DOCKER_HOST` is that of the usual engine
         self.names: NameServer | None = None
@@ -107,10 +107,10 @@ class Installation:
         }
         if self.redis:
             site.environment["BERTH_CACHE_URL"] = f"redis://{self._address('redis')}"
-        if self._kind == "gateway":
+        if self.kind == "gateway":
             site.environment["BERTH_GATEWAY"] = "on"
         self.clock = home / "clock"
-        if self._kind == "clock":
+        if self.kind == "clock":
             assert LIBRARY
             set_clock(self.clock)
             site.environment |= faked_clock(self.clock)

@@ -102,6 +102,8 @@ def _is_right(installation: Installation, problems: list[str]) -> bool:
     """Rows, engine and API say the same, nothing is held, and the service calls itself well."""
     try:
         assert installation.service.is_well(), "/readyz"
+        if installation.kind == "gateway":
+            installation.gateway_container()
         assert_server_consistent(installation.service, installation.instance)
     except Exception as error:  # noqa: BLE001 - whatever is not there yet: it is shown where it stays
         problems.append(f"{error!r:.2000}")

@@ -29,7 +29,8 @@ class WholeService(Server):
         wait_until(self.is_well, within=PATIENCE, what=self.log.read_text, every=0.2)
 
     def is_well(self) -> bool:
-        return self.call("GET", "/readyz").status == 200
+        answer = self.call("GET", "/readyz")
+        return answer.status == 200 and "gateway" not in answer.json  # which it names where it does not work
 
     def pids(self, process: str) -> set[int]:
         """The ids of the processes: "serve", "watcher", or "web worker"."""

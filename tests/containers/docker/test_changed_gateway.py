@@ -1,5 +1,10 @@
 """What somebody does to the gateway's container past Berth: the next look mends it, or lives with it."""
 
+import os
+import shutil
+import signal
+from pathlib import Path
+
 import pytest
 from cryptography.fernet import Fernet
 from django.conf import settings
@@ -8,6 +13,7 @@ from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.words import GatewaySpec
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.gateway.image import ensure_gateway_image
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.django_db]
 
@@ -29,5 +35,34 @@ def test_one_that_was_paused_or_renamed_goes_on_with_what_it_knows(docker_under_
             engine.ensure_gateway(spec)
             assert told.versions() == {"one": Standing(3, is_void=True)}
             assert len(docker_under_test.gateways()) == 1
+    finally:
+        engine.remove_gateway(state=True)
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ended", "at work"])
+def test_one_without_its_volumes_is_made_anew(docker_under_test: DockerUnderTest, *, ends: bool) -> None:
+    """Somebody has removed them from the engine's disk, which no engine allows: no start of it succeeds any more."""
+    engine, client = docker_under_test.engine, docker_under_test.client
+    ensure_gateway_image(client)
+    spec = GatewaySpec(key=Fernet.generate_key().decode())
+    try:
+        engine.ensure_gateway(spec)
+        [container] = docker_under_test.gateways()
+        found = client.inspect_container(container)
+        paths = [Path(each["Source"]) for each in found["Mounts"] if each["Type"] == "volume"]
+        if not all(path.is_dir() for path in paths):
+            pytest.skip("The engine's disk is elsewhere.")
+        for path in paths:
+            shutil.rmtree(path)
+        assert GatewayClient(engine.gateway(), within=100.0).ping()
+        if ends:
+            os.kill(found["State"]["Pid"], signal.SIGKILL)
+            wait_until(lambda: client.inspect_container(container)["State"]["Status"] == "exited", within=100)
+        engine._gateway._volumes_again_at = 0.0  # it is time to look
+        engine.ensure_gateway(spec)
+        told = GatewayClient(engine.gateway(), within=100.0)
+        told.apply(version=3, void=["one"])
+        assert told.versions() == {"one": Standing(3, is_void=True)}
+        assert len(docker_under_test.gateways()) == 1
     finally:
         engine.remove_gateway(state=True)
