@@ -104,6 +104,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-database", action="store_true", help="Leave out the tests that touch no database: once is enough."
     )
+    parser.addoption("--agents", default="assistant", help="Types for tests/agents/long/table.py; all: each.")
     parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
     parser.addoption("--sample-seed", type=int, default=0, help="Another number takes other cases of those families.")
 

@@ -50,6 +50,13 @@ def child(bot_base: str, token: str, provider: str, key: str) -> None:
     bot = f"{bot_base}{token}"
     post(f"{bot}/deleteWebhook", {"drop_pending_updates": True})
     next_update = 0
+
+    def end(*_: object) -> None:
+        """Asks once more, which would confirm what came last."""
+        post(f"{bot}/getUpdates", {"offset": next_update, "timeout": 0})
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
     while True:
         polled = post(f"{bot}/getUpdates", {"offset": next_update, "timeout": 10})
         for update in polled.get("result", []):

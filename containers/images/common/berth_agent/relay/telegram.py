@@ -38,7 +38,7 @@ class Telegram:
         self._closing = Event()
         self._lock = Lock()
         self._taken = 0  # the newest update that the child has got
-        self._next = 0  # the number with which the child asked last
+        self._next = 0  # the number with which Telegram was asked last: it has forgotten all before
         self._has_polled = False
 
     def serve(self, exchange: Exchange) -> None:
@@ -70,7 +70,7 @@ class Telegram:
             pass
 
     def _poll(self, url: str, exchange: Exchange) -> list[Any]:
-        body = self._poll_body(exchange)
+        offset, body = self._poll_body(exchange)
         if self._closing.is_set():
             return []
         try:
@@ -83,8 +83,10 @@ class Telegram:
             updates, wait = [], self._suffer()
         if wait:
             self._closing.wait(wait)
+        if wait or self._closing.is_set():  # what comes now is for the next start
+            return []
         with self._lock:
-            self._taken = max(self._taken, newest(updates))
+            self._next, self._taken = offset, max(self._taken, newest(updates))
         return admit(updates, self._facts.allowed_users)
 
     def _suffer(self) -> float:
@@ -95,8 +97,10 @@ class Telegram:
             return HOLD
 
     def _judge(self, answer: HTTPResponse) -> tuple[list[Any], float]:
-        """The updates, and how long to wait before they are handed over."""
+        """The updates, and how long to wait before the child is told that there are none."""
         said = read_json(answer.read(LONGEST_UPDATES))
+        if self._closing.is_set():  # by the question that confirms, which ends this one
+            return [], 0
         if answer.status == 200 and said.get("ok") is True and isinstance(said.get("result"), list):
             self._patience.succeeded(polled=True)
             self._has_polled = True
@@ -107,13 +111,11 @@ class Telegram:
             return [], self._patience.suffer_conflict()
         return [], self._patience.suffer(retry_after=retry_after(said))
 
-    def _poll_body(self, exchange: Exchange) -> bytes:
-        """What the child asks for. The first poll does not wait, so that `running` is reported at once."""
+    def _poll_body(self, exchange: Exchange) -> tuple[int, bytes]:
+        """From which update on the child asks, and all it asks. The first poll does not wait, as `running` does not."""
         fields = read_fields(exchange)
-        with self._lock:
-            self._next = int(fields.get("offset") or 0)
         hold = min(int(fields.get("timeout") or 0), HOLD) if self._has_polled else 0
-        return urlencode(fields | {"timeout": str(hold)}).encode()
+        return int(fields.get("offset") or 0), urlencode(fields | {"timeout": str(hold)}).encode()
 
     def _pass_on(self, url: str, exchange: Exchange) -> None:
         body, headers = exchange.body()
