@@ -8,12 +8,12 @@ import base64
 import hashlib
 import re
 import secrets
-from io import BytesIO
 from urllib.parse import quote, urlencode
 
-import segno
 from django.views.decorators.debug import sensitive_variables
 from django_otp.oath import TOTP  # type: ignore[import-untyped]  # has no stubs
+
+from accounts.qr_code import draw_qr_code
 
 ISSUER = "Berth"
 DIGITS = 6
@@ -49,14 +49,10 @@ def enrolment_url(*, email: str, secret: str) -> str:
     return f"otpauth://totp/{ISSUER}:{quote(email, safe='@')}?{query}"
 
 
-@sensitive_variables("url", "secret")
+@sensitive_variables("secret")
 def draw_enrolment(*, email: str, secret: str) -> bytes:
-    """Returns the QR code as an SVG without style or script. It is black on white: cameras need the contrast."""
-    url = enrolment_url(email=email, secret=secret)
-    picture = BytesIO()
-    code = segno.make(url, error="m", micro=False)
-    code.save(picture, kind="svg", scale=4, border=4, light="#fff", xmldecl=False, svgclass=None, lineclass=None)
-    return picture.getvalue()
+    """Returns the QR code as an SVG."""
+    return draw_qr_code(enrolment_url(email=email, secret=secret))
 
 
 @sensitive_variables("secret", "code")

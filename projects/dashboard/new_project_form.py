@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from projects.api.serializers import NewProjectSerializer
+from projects.api.serializers import TOKEN_LENGTH, NewProjectSerializer
 from projects.dashboard.cards import PlanCard, TypeCard, describe_plans, describe_types
 from projects.dashboard.form_fields import choices_of
 from projects.dashboard.project_form import SECRETS, ProjectForm
@@ -27,6 +28,21 @@ COPY, LONGEST_NAME = " copy", 64
 NOT_COPIED = "What the original has here is not copied: this field cannot hold it."
 
 OTHER_TYPE = "You have chosen another type. The form shows its settings now: look at them, then deploy."
+
+
+WHILE_TYPING = {
+    "telegram_token": {
+        "hx-trigger": "input changed delay:700ms",
+        "hx-target": "#bot-hint",
+        "hx-params": "csrfmiddlewaretoken,telegram_token",
+    },
+    "api_key": {"hx-trigger": "input changed delay:300ms", "hx-target": "#key-hint", "hx-params": "not telegram_token"},
+}
+"""By their fields, when the page asks what can be said of what stands there, and with what (htmx)."""
+
+
+class TokenForm(forms.Form):
+    telegram_token = forms.CharField(required=False, max_length=TOKEN_LENGTH)
 
 
 def _as_dict(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,6 +81,20 @@ class NewProjectForm(ProjectForm):
         needed = types.values_list("needs_telegram_token", "needs_api_key")
         for secret, by_all in zip(SECRETS.values(), map(all, zip(*needed, strict=True)), strict=False):
             self.fields[secret].widget.attrs["required"] = by_all
+        for secret, address in (("telegram_token", "projects:new-bot"), ("api_key", "projects:new-provider")):
+            shared = {"hx-post": reverse(address), "hx-swap": "innerHTML", "hx-sync": "this:replace"}
+            self.fields[secret].widget.attrs |= shared | WHILE_TYPING[secret]
+
+    def ask_settings(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
+        super().ask_settings(agent_type, stored)
+        model = self.settings.find_field("model")
+        if model and isinstance(self.fields[model].widget, forms.TextInput):
+            self.fields[model].widget.attrs["list"] = "models"
+
+    def keep_typed(self, typed: Mapping[str, Any]) -> None:
+        """Fills in again what was typed for another type, where this one has the same settings."""
+        names = {"plan", *self.settings.by_field} & set(typed)
+        self.initial = {**self.initial, **{name: typed[name] for name in names}}
 
     def _first_plan(self) -> str:
         """The default where it has room, else the smallest that has."""

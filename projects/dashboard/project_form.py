@@ -35,6 +35,8 @@ class ProjectForm(forms.Form):
     """
 
     serializer: ProjectFieldsSerializer
+    loses_secrets = True
+    """Whether the page is made anew after an error, and with it empty fields for the credentials."""
 
     name = text_field("What you call it. Chats never see it.", autocomplete="off", required=True)
     plan = forms.ChoiceField(help_text="Ask the staff for more projects or another plan.")
@@ -100,13 +102,14 @@ class ProjectForm(forms.Form):
         """Adds the error, and asks for the credentials again: a page never repeats one."""
         super().add_error(field, error)
         for secret in SECRETS.values():
-            if self.data.get(secret):
+            if self.loses_secrets and self.data.get(secret):
                 self[secret].help_text = PASTE_AGAIN
 
     @property
     def lost_secrets(self) -> list[str]:
         """The labels of the credentials that were sent and have to be pasted again."""
-        return [str(self[secret].label) for secret in SECRETS.values() if self.errors and self.data.get(secret)]
+        sent = [secret for secret in SECRETS.values() if self.data.get(secret)]
+        return [str(self[secret].label) for secret in sent] if self.errors and self.loses_secrets else []
 
     def refuse(self, error: Exception) -> None:
         """Shows why a service refused, beside its field or above all fields."""

@@ -7,6 +7,7 @@ from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.charts import describe_charts, read_span
 from projects.dashboard.event_views import read_events
+from projects.dashboard.steps import describe_steps, is_new
 from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
 from projects.models import Project, Run
@@ -61,7 +62,7 @@ def describe_project(
         tail = read_lines(reason["log_tail"])  # no line stands twice on the page
     charts = describe_charts(project, read_span(span)) if has_log else {}
     return charts | {
-        "project": project,
+        **_describe_deploy(snapshot),
         "snapshot": snapshot,
         "is_unknown": traits.condition == Condition.UNKNOWN,
         "may_be_changed": not snapshot.facts.suspended,
@@ -78,6 +79,11 @@ def describe_project(
         "silence": silence,
         "events": read_events(project, event),
     }
+
+
+def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
+    is_shown = is_new(snapshot.project, snapshot.facts.now)
+    return {"project": snapshot.project, "steps": describe_steps(snapshot) if is_shown else None}
 
 
 def _describe_disk(project: Project) -> dict[str, Any]:

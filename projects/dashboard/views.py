@@ -1,4 +1,4 @@
-"""The pages of one project, and of a new one."""
+"""The pages of one project."""
 
 from uuid import UUID
 
@@ -9,19 +9,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
-from projects.api.idempotency import answer_once
+from accounts.qr_code import draw_qr_code
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm
-from projects.dashboard.new_project_form import NewProjectForm
-from projects.dashboard.own_projects import actor, find_project, own_project, own_projects
+from projects.dashboard.own_projects import actor, find_project, own_project
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
+from projects.dashboard.steps import describe_steps
 from projects.errors import UnknownRunError
-from projects.models import Event, Project
+from projects.models import Project
+from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.traits import Condition
-from projects.services import control_project, create_project, delete_project, update_project
+from projects.services import control_project, delete_project, update_project
 from projects.services.deletion import check_may_be_deleted
 from projects.services.update import check_may_be_changed
 
@@ -30,26 +30,6 @@ LONG = 10
 """Digits of a number that is no run's."""
 
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
-
-
-@counts_as("deploys")
-@login_required
-@pages_and_forms
-@sensitive_post_parameters("telegram_token", "api_key")
-def new_project(request: SignedInRequest) -> HttpResponse:
-    sent = request.POST if request.method == "POST" else None
-    form = NewProjectForm(request.user, sent, type_slug=request.GET.get("type", ""))
-    if request.method != "POST":
-        form.begin_with(_find_original(request))
-        return render(request, "projects/new.html", {"form": form})
-    if not form.is_valid():
-        return render(request, "projects/new.html", {"form": form}, status=400)
-    try:
-        project_id = _deploy_once(request, form)
-    except REFUSALS as error:
-        form.refuse(error)
-        return refused(request, "projects/new.html", {"form": form}, error)
-    return redirect("projects:show", project_id)
 
 
 @login_required
@@ -68,6 +48,26 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     except UnknownRunError as error:
         raise Http404(str(error)) from None
     return render(request, "projects/show.html", page)
+
+
+@login_required
+@require_safe
+def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """How far its first deploy has come."""
+    snapshot = take_snapshot(own_project(request, project_id))
+    return render(
+        request, "projects/first_steps.html", {"project": snapshot.project, "steps": describe_steps(snapshot)}
+    )
+
+
+@login_required
+@require_safe
+def draw_link(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """The address of its bot for a telephone's camera."""
+    bot = find_project(request, project_id).bot
+    if not (bot and bot["url"]):
+        raise Http404("Its bot has no address.")
+    return HttpResponse(draw_qr_code(bot["url"]), content_type="image/svg+xml")
 
 
 @login_required
@@ -125,30 +125,6 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         return redirect("projects:list")
 
     return act_on_form(request, "projects/delete.html", project, form, check=check_may_be_deleted, act=delete)
-
-
-def _find_original(request: SignedInRequest) -> Project | None:
-    """The project of the owner that the new one is to be like, if the address names one."""
-    try:
-        return own_projects(request).filter(pk=UUID(request.GET.get("from", ""))).first()  # type: ignore[no-any-return]  # a queryset of projects
-    except ValueError:
-        return None
-
-
-def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
-    """Returns the id of the project of this form, and deploys it only the first time that the form comes."""
-
-    def deploy(project_id: UUID) -> dict[str, str]:
-        if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():
-            project = create_project(owner=request.user, wanted=form.build(project_id), actor=actor(request))
-            messages.success(request, f"“{project.name}” is deployed.")
-            for event in Event.objects.filter(project_id=project_id, outcome="warning").order_by("pk"):
-                messages.warning(request, event.detail.partition(": ")[2])
-        return {"id": str(project_id)}
-
-    key = f"page {form.cleaned_data['id']}"
-    answer = answer_once(owner=request.user, key=key, body=form.serializer.initial_data, make=deploy)
-    return UUID(answer.body["id"])
 
 
 def _after_change(request: SignedInRequest, project: Project, form: ChangeProjectForm) -> HttpResponse:

@@ -12,7 +12,7 @@ from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
 from projects.rules.permissions import Egress
-from tests.browser.project_pages import deploy_by_form, fill_in, let_pass
+from tests.browser.project_pages import deploy_by_form, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
@@ -129,26 +129,6 @@ def test_the_keyboard_is_enough_to_choose_what_an_agent_reaches(home: Page, engi
         assert Project.objects.get().own_egress == egress
         told = home.get_by_text("Reaches", exact=True).locator("xpath=following-sibling::dd")
         expect(told).to_have_text(egress.label)
-
-
-def test_a_refused_form_says_so_keeps_all_but_the_credentials_and_leads_to_the_field(home: Page) -> None:
-    fill_in(home, name="x" * 65)
-    home.get_by_role("radio", name="pro").check()
-    home.get_by_label("Instructions").fill("Two\nlines")
-    home.get_by_role("button", name="Deploy").click()
-
-    expect(home).to_have_title(re.compile("^Error: "))
-    summary = home.get_by_role("alert")
-    expect(summary).to_be_focused()
-    expect(summary).to_contain_text("Paste again: Bot token and API key.")
-    expect(home.get_by_label("Instructions")).to_have_value("Two\nlines")
-    expect(home.get_by_role("radio", name="pro")).to_be_checked()
-    expect(home.get_by_label("Bot token")).to_have_value("")
-    expect(home.get_by_label("API key")).to_have_value("")
-    expect(home.get_by_label("Name")).to_have_accessible_description(re.compile("no more than 64 characters"))
-    home.keyboard.press("Tab")
-    home.keyboard.press("Enter")
-    expect(home.get_by_label("Name")).to_be_focused()
 
 
 def test_everything_works_without_scripts(

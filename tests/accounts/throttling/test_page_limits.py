@@ -82,8 +82,8 @@ def test_every_form_is_counted(db: None, settings: Any, method: str) -> None:
     answers = {path: client.generic(method, path) for path in forms}
     assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(forms, 429)
     scopes = {path: answer["RateLimit"].split('"')[1] for path, answer in answers.items()}
-    assert {path for path, scope in scopes.items() if scope != "commands"} == {"/projects/new"}
-    assert scopes["/projects/new"] == "deploys"
+    assert {path for path, scope in scopes.items() if scope != "commands"} == {"/projects/new", "/projects/new/check"}
+    assert scopes["/projects/new"] == scopes["/projects/new/check"] == "deploys"
 
 
 @pytest.mark.parametrize("path", sorted(ALWAYS))

@@ -1,0 +1,48 @@
+// The form of a new project: a deploy that is refused brings the form anew, with what is wrong, and the credentials
+// that stand in it are carried over, so that nothing has to be typed again.
+"use strict";
+
+const SECRETS = ["id_telegram_token", "id_api_key"];
+let typed = [];
+
+const field = id => document.getElementById(id);
+// The form has a field called `id`, which hides that of the form itself.
+const isDeploy = event => event.detail.requestConfig?.elt.getAttribute("id") === "new-form";
+const isElsewhere = ({ xhr, pathInfo }) => new URL(xhr.responseURL).pathname !== pathInfo.requestPath.split("?")[0];
+const isForm = xhr => xhr.responseText.includes('id="new-project"');
+
+function show() {
+  for (const button of document.querySelectorAll("[data-scripted]")) button.hidden = false;
+}
+
+document.addEventListener("htmx:beforeRequest", event => {
+  const progress = field("progress");
+  if (event.detail.requestConfig.elt === progress && progress.hidden) event.preventDefault();
+  if (!isDeploy(event)) return;
+  progress.hidden = false;
+  htmx.trigger(progress, "deploying");
+});
+
+document.addEventListener("htmx:beforeSwap", event => {
+  const { detail } = event;
+  if (isElsewhere(detail)) detail.shouldSwap = false;
+  else if (isDeploy(event) && isForm(detail.xhr)) Object.assign(detail, { shouldSwap: true, isError: false });
+  if (isDeploy(event)) typed = SECRETS.map(id => field(id).value);
+});
+
+document.addEventListener("htmx:afterSwap", event => {
+  if (!isDeploy(event)) return;
+  SECRETS.forEach((id, index) => { field(id).value = typed[index]; });
+  show();
+});
+
+document.addEventListener("htmx:afterRequest", event => {
+  const { xhr, successful, requestConfig } = event.detail;
+  if (requestConfig.elt === field("progress")) return;
+  const isAnswer = xhr.status && !isElsewhere(event.detail) && (successful || isForm(xhr));
+  const trouble = document.querySelector("[data-trouble]");
+  trouble.hidden = Boolean(isAnswer);
+  if (isDeploy(event) && !isAnswer) field("progress").hidden = true;
+});
+
+show();

@@ -1,0 +1,106 @@
+"""How far a deploy has come, as steps with times. All of it stands in the row and the record of its form."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from accounts.models import User
+from accounts.moments import is_recent
+from projects.models import IdempotencyRecord, Project
+from projects.models.snapshot import Snapshot
+from projects.rules.lifecycle import Operation
+from projects.rules.statuses import Status
+from projects.rules.traits import Condition
+
+SHOWN_FOR = timedelta(minutes=15)
+"""How long a page shows the steps of a deploy."""
+
+
+class State(Enum):
+    """The words of a step, which its look goes by too."""
+
+    DONE = "done"
+    NOW = "under way"
+    AHEAD = "not yet"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """`seconds` is how long it took, and `at` when it was done, where that is known."""
+
+    title: str
+    state: State
+    at: datetime | None = None
+    seconds: float | None = None
+
+    @property
+    def took(self) -> str:
+        return "" if self.seconds is None or self.seconds < 0 else f"{self.seconds:.1f} s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """`goes_on`: something may still change, so that it is worth asking again."""
+
+    steps: list[Step]
+    goes_on: bool
+
+    @property
+    def is_done(self) -> bool:
+        return all(step.state is State.DONE for step in self.steps)
+
+
+TITLES = ("Checked", "Container made", "Started", "Polling Telegram")
+
+
+def is_new(project: Project, now: datetime) -> bool:
+    """Whether this is its first deploy, a short while ago."""
+    return project.generation == 1 and is_recent(project.created_at, within=SHOWN_FOR, now=now)
+
+
+def find_of_form(owner: User, key: str) -> Project | None:
+    """The project that the form with this key makes, as soon as there is one."""
+    record = IdempotencyRecord.objects.filter(owner=owner, key=key).first()
+    rows = Project.objects.owned_by(owner).live().with_heartbeat().select_related("owner", "plan", "agent_type")
+    return rows.filter(pk=record.project_id).first() if record else None
+
+
+def before_there_is_a_row() -> Steps:
+    states = (State.NOW, State.AHEAD, State.AHEAD, State.AHEAD)
+    return Steps(
+        steps=[Step(title=title, state=state) for title, state in zip(TITLES, states, strict=True)], goes_on=True
+    )
+
+
+def describe_steps(snapshot: Snapshot) -> Steps:
+    """The steps of a project that there is: so its credentials were checked."""
+    project, facts = snapshot.project, snapshot.facts
+    sent = IdempotencyRecord.objects.filter(owner=project.owner_id, project_id=project.pk).first()
+    has_started = bool(project.container_id and project.started_at) and facts.operation != Operation.DEPLOY
+    polls = has_started and snapshot.status == Status.RUNNING
+    ended = snapshot.status.traits.condition in {Condition.ENDED, Condition.DOWN}
+    polled_at = project.polled_at if polls and _after(project.polled_at, project.started_at) else None
+    reached = 1 + 2 * has_started + polls
+    later = State.FAILED if ended else State.NOW
+    states = [State.DONE] * reached + [later] * (reached < len(TITLES)) + [State.AHEAD] * (len(TITLES) - reached - 1)
+    started_at = project.started_at if has_started else None
+    times = [
+        (project.created_at, _seconds(sent.created_at if sent else None, project.created_at)),
+        (None, _seconds(project.created_at, started_at)),
+        (started_at, None),
+        (polled_at, _seconds(started_at, polled_at)),
+    ]
+    steps = [
+        Step(title=title, state=state, at=at, seconds=seconds)
+        for title, state, (at, seconds) in zip(TITLES, states, times, strict=True)
+    ]
+    return Steps(steps=steps, goes_on=not ended and reached < len(TITLES))
+
+
+def _after(moment: datetime | None, other: datetime | None) -> bool:
+    return moment is not None and other is not None and moment >= other
+
+
+def _seconds(since: datetime | None, until: datetime | None) -> float | None:
+    return (until - since).total_seconds() if since and until else None

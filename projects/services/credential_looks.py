@@ -1,0 +1,44 @@
+"""What can be said of a credential while somebody still fills in the form. Nothing is made or stored."""
+
+from uuid import uuid4
+
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+from projects.credentials.verification import CredentialCheck, parse_bot_id, recognise_provider, verify_credentials
+from projects.models import AgentType, Plan
+from projects.rules.own_settings import PROVIDERS
+from projects.rules.permissions import models_in_force
+from projects.rules.schema_settings import defaults_of
+from projects.rules.type_facts import default_model
+from projects.services.admission import check_bot, check_own_bots
+from projects.services.places import COMMANDS
+
+
+@sensitive_variables("telegram_token")
+def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck:
+    """Asks Telegram whose token it is. Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`."""
+    new = uuid4()
+    check_own_bots(owner=owner, bot_id=parse_bot_id(telegram_token), project_id=new)
+    with COMMANDS.take(owner.email):
+        check = verify_credentials(telegram_token=telegram_token, api_key="")
+    check_bot(owner=owner, check=check, project_id=new)
+    return check
+
+
+@sensitive_variables("api_key")
+def tell_provider(*, api_key: str, chosen: str) -> str:
+    """The provider that the settings name, else the one whose keys look like this; empty for no key."""
+    if chosen in PROVIDERS:
+        return chosen
+    return recognise_provider(api_key) if api_key else ""
+
+
+def offer_models(*, agent_type: AgentType, plan: Plan | None, provider: str) -> tuple[str, list[str]]:
+    """The model of an agent whose settings name none, empty where the image chooses, and the names to choose from."""
+    allowed = models_in_force((agent_type.allowed_models, plan.allowed_models if plan else ""))
+    named = defaults_of(agent_type.settings_schema).get("model")
+    default = named if isinstance(named, str) else default_model(agent_type.default_models, provider)
+    if allowed is None:
+        return default, [default] if default else []
+    return default if default in allowed else "", sorted(allowed)

@@ -1,0 +1,69 @@
+"""The form of a new project in a real browser: what it says while it is filled in, and that it loses nothing."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from containers.vocabulary import Health
+from projects.models import Project
+from tests.browser.project_pages import fill_in, let_pass
+from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+
+
+def test_a_refused_form_says_so_keeps_all_and_leads_to_the_field(home: Page) -> None:
+    fill_in(home, name="x" * 65)
+    home.get_by_role("radio", name="pro").check()
+    home.get_by_label("Instructions").fill("Two\nlines")
+    home.get_by_role("button", name="Deploy").click()
+
+    expect(home).to_have_title(re.compile("^Error: "))
+    summary = home.get_by_role("alert")
+    expect(summary).to_be_focused()
+    expect(summary).not_to_contain_text("Paste again")
+    expect(home.get_by_label("Instructions")).to_have_value("Two\nlines")
+    expect(home.get_by_role("radio", name="pro")).to_be_checked()
+    expect(home.get_by_label("Bot token")).to_have_value(CANARY_TELEGRAM_TOKEN)
+    expect(home.get_by_label("API key")).to_have_value(CANARY_API_KEY)
+    expect(home.get_by_label("Name")).to_have_accessible_description(re.compile("no more than 64 characters"))
+    home.keyboard.press("Tab")
+    home.keyboard.press("Enter")
+    expect(home.get_by_label("Name")).to_be_focused()
+
+
+def test_the_form_tells_the_bot_and_the_provider_checks_and_leads_to_the_ready_bot(
+    home: Page, engine: MemoryEngine
+) -> None:
+    engine.ready_after_deploy = False
+    fill_in(home, name="x" * 65)
+    home.clock.run_for(1000)
+    expect(home.locator("#bot-hint")).to_contain_text("✓ bot")
+    expect(home.locator("#key-hint")).to_contain_text("A key of openai")
+    expect(home.locator("#models option")).to_have_attribute("value", "gpt-5.4-mini")
+    home.get_by_role("button", name="Check").click()
+    expect(home.locator("#check-result")).to_contain_text("no more than 64 characters")
+    home.get_by_label("Name").fill("Harbour pilot")
+    home.get_by_role("button", name="Check").click()
+    expect(home.locator("#check-result")).to_contain_text("All is well")
+
+    home.get_by_role("button", name="Deploy").click()
+    steps = home.get_by_role("region", name="Getting ready").get_by_role("listitem")
+    expect(steps.last).to_contain_text("under way")
+    Project.objects.update(bot_username="harbour_pilot_bot")
+    engine.set_health(Project.objects.get().container_name, Health.HEALTHY)
+    let_pass(home)
+    ready = home.get_by_role("region", name="Ready")
+    expect(ready.get_by_role("link", name="Open in Telegram")).to_be_visible()
+    expect(ready.get_by_role("img", name="QR code")).to_be_visible()
+
+
+def test_a_deploy_that_nobody_answers_loses_nothing(home: Page, complaints: list[str]) -> None:
+    fill_in(home)
+    home.route("**/projects/new", lambda route: route.abort())
+    home.get_by_role("button", name="Deploy").click()
+    expect(home.get_by_role("alert")).to_contain_text("Nothing that you typed is lost")
+    expect(home.get_by_label("Bot token")).to_have_value(CANARY_TELEGRAM_TOKEN)
+    home.unroute("**/projects/new")
+    complaints.clear()
+    home.get_by_role("button", name="Deploy").click()
+    expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()

@@ -1,0 +1,190 @@
+"""What the form of a new project says while it is filled in, and while its deploy is under way."""
+
+import re
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from containers.vocabulary import Health
+from projects.credentials import verification
+from projects.credentials.outside import Answer
+from projects.models import AgentType, Event, IdempotencyRecord, Plan, Project
+from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
+from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.pages import Fields, path_of, text_of
+
+PIECES = ("bot", "provider", "settings", "check")
+
+
+@pytest.fixture
+def telegram(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """The answers that Telegram gives, the first one first; then none."""
+    settings.BERTH_VERIFY_CREDENTIALS = True
+    answers: list[Answer] = []
+    monkeypatch.setattr(verification, "ask", lambda *_asked, **_how: answers.pop(0) if answers else Answer())
+    return answers
+
+
+def ask_about(dashboard: Client, token: str) -> str:
+    return text_of(dashboard.post("/projects/new/bot", {"telegram_token": token}))
+
+
+def test_the_bot_is_named_and_a_token_that_does_not_do_is_told(
+    dashboard: Client, telegram: list[Answer], deploy: Any
+) -> None:
+    me = Answer(status=200, body={"result": {"id": 1, "username": "harbour_pilot_bot"}})
+    telegram += [me, Answer(status=200, body={"result": {"url": ""}})]
+    assert ask_about(dashboard, CANARY_TELEGRAM_TOKEN) == "✓ @harbour_pilot_bot"
+    telegram += [Answer(status=401)]
+    assert "Telegram refused the bot token." in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
+    assert "could not be checked" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
+    assert "This is not a bot token." in ask_about(dashboard, "nonsense")
+    assert ask_about(dashboard, "") == ask_about(dashboard, "1" * 300) == ""
+    deploy()
+    assert "Another project already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
+
+
+def test_a_strangers_bot_is_told_only_to_whom_telegram_confirms_the_token(
+    bob: User, project: Project, telegram: list[Answer]
+) -> None:
+    client = Client()
+    client.force_login(bob)
+    assert "Another project" not in ask_about(client, CANARY_TELEGRAM_TOKEN)
+    telegram += [Answer(status=200, body={"result": {"id": 1, "username": "a_bot"}}), Answer()]
+    assert "Another project" in ask_about(client, CANARY_TELEGRAM_TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("sent", "provider", "default"),
+    [
+        ({"api_key": "sk-ant-x"}, "anthropic", "claude-haiku-5-5"),
+        ({"api_key": "sk-or-x"}, "openrouter", "openrouter/auto"),
+        ({"api_key": "sk-x"}, "openai", "gpt-5.4-mini"),
+        ({"api_key": "sk-x", "provider": '"anthropic"'}, "anthropic", "claude-haiku-5-5"),
+        ({"api_key": "sk-ant-x", "provider": "\0"}, "anthropic", "claude-haiku-5-5"),
+    ],
+)
+def test_the_provider_is_told_from_the_key_and_its_default_model_is_offered(
+    dashboard: Client, sent: Fields, provider: str, default: str
+) -> None:
+    answer = dashboard.post("/projects/new/provider", {"type": "assistant", **sent})
+    assert f"A key of {provider} . Without a model named, the agent takes {default} ." in text_of(answer)
+    assert f'<option value="{default}">' in answer.content.decode()
+
+
+def test_of_models_only_the_allowed_are_offered(dashboard: Client) -> None:
+    Plan.objects.filter(slug="pro").update(allowed_models="b-model\na-model")
+    answer = dashboard.post("/projects/new/provider", {"type": "assistant", "plan": "pro", "api_key": "sk-x"})
+    assert re.findall(r'<option value="([^"]+)">', answer.content.decode()) == ["a-model", "b-model"]
+    assert "Without a model" not in text_of(answer)
+    empty = dashboard.post("/projects/new/provider", {"plan": "nothing", "type": "\0"})
+    assert text_of(empty) == ""
+
+
+def test_another_type_brings_its_settings_and_keeps_what_fits(dashboard: Client) -> None:
+    texts = {"instructions": {"type": "string"}, "mood": {"type": "string"}}
+    schema = {"properties": texts, "additionalProperties": False}
+    AgentType.objects.create(
+        slug="own", title="Own", image="own", settings_schema=schema, min_memory_mb=600, needs_api_key=False
+    )
+    typed = {"type": "own", "plan": "pro", "instructions": "Kept", "model": "gone", "api_key": CANARY_API_KEY}
+    content = dashboard.post("/projects/new/settings", typed).content.decode()
+    assert 'name="shown_type" value="own"' in content
+    assert "Kept</textarea>" in content or 'value="Kept"' in content
+    assert 'name="mood"' in content
+    assert 'name="model"' not in content
+    assert content.count("Too small: this type needs 600 MB.") == 2
+    assert re.search(r'value="pro"[^>]* checked', content)
+
+
+def test_the_check_says_what_a_deploy_would_and_makes_nothing(
+    dashboard: Client, fields: Fields, engine: MemoryEngine
+) -> None:
+    assert "All is well" in text_of(dashboard.post("/projects/new/check", fields))
+    wrong = dashboard.post("/projects/new/check", {**fields, "name": "", "telegram_token": "nonsense"})
+    assert "may not be blank" in text_of(wrong)
+    assert "BotFather" in text_of(wrong)
+    engine.images.clear()
+    assert "is not on the engine" in text_of(dashboard.post("/projects/new/check", fields))
+    assert not Project.objects.exists()
+    assert not Event.objects.exists()
+
+
+def test_the_page_in_place_keeps_the_credentials_and_leads_to_the_project(dashboard: Client, fields: Fields) -> None:
+    htmx = {"HX-Request": "true"}
+    refused = dashboard.post("/projects/new", {**fields, "name": ""}, headers=htmx)
+    assert refused.status_code == 400
+    assert b"<html" not in refused.content
+    assert b"<title>Error: New project" in refused.content
+    assert "Paste" not in text_of(refused)
+    done = dashboard.post("/projects/new", fields, headers=htmx)
+    assert (done.status_code, done["HX-Redirect"]) == (200, path_of(Project.objects.get()))
+
+
+@pytest.mark.parametrize("path", PIECES)
+def test_a_piece_is_no_page_to_read(dashboard: Client, path: str) -> None:
+    assert dashboard.get(f"/projects/new/{path}").headers["Location"] == "/projects/new"
+
+
+def states(answer: Any) -> list[str]:
+    return [step.state.value for step in answer.context["steps"].steps]
+
+
+def test_the_steps_follow_the_row(
+    dashboard: Client, fields: Fields, engine: MemoryEngine, bob: User, settings: Any
+) -> None:
+    form = f"/projects/new/steps?form={fields['id']}"
+    assert states(dashboard.get(form)) == ["under way", "not yet", "not yet", "not yet"]
+    engine.ready_after_deploy = False
+    dashboard.post("/projects/new", fields)
+    project = Project.objects.get()
+    row = Project.objects.filter(pk=project.pk)
+    steps = path_of(project, "/steps")
+    assert states(dashboard.get(form)) == states(dashboard.get(steps)) == ["done", "done", "done", "under way"]
+    assert "Open in Telegram" not in text_of(dashboard.get(steps))
+    row.update(operation="deploy", operation_id=project.pk, operation_deadline=timezone.now() + timedelta(minutes=1))
+    assert states(dashboard.get(form)) == ["done", "under way", "not yet", "not yet"]
+    row.update(operation="", operation_id=None, operation_deadline=None, observed_at=None)
+    engine.set_health(project.container_name, Health.HEALTHY)
+    assert states(dashboard.get(steps)) == ["done"] * 4
+    engine.crash(project.container_name, exit_code=20)
+    row.update(observed_at=None)
+    assert states(dashboard.get(steps)) == ["done", "done", "done", "failed"]
+    assert "hx-get" not in dashboard.get(steps).content.decode()
+
+    stranger = Client()
+    stranger.force_login(bob)
+    assert states(stranger.get(form)) == ["under way", "not yet", "not yet", "not yet"]
+    assert stranger.get(steps).status_code == 404
+
+
+def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashboard: Client, project: Project) -> None:
+    sent, started = timezone.now() - timedelta(seconds=9), timezone.now() - timedelta(seconds=6)
+    row = Project.objects.filter(pk=project.pk)
+    row.update(created_at=sent + timedelta(seconds=1), started_at=started, polled_at=started + timedelta(seconds=2))
+    row.update(bot_username="harbour_pilot_bot")
+    IdempotencyRecord.objects.create(
+        owner=project.owner, key="page x", digest="x", project_id=project.pk, created_at=sent
+    )
+    page = dashboard.get(path_of(project))
+    took = [step.took for step in page.context["steps"].steps]
+    assert took == ["1.0 s", "2.0 s", "", "2.0 s"]
+    assert text_of(page).count("Open in Telegram") == 1
+    picture = dashboard.get(path_of(project, "/telegram.svg"))
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert b"<svg" in picture.content
+    assert not re.search(rb"style|script", picture.content)
+    row.update(bot_username="")
+    assert dashboard.get(path_of(project, "/telegram.svg")).status_code == 404
+    row.update(created_at=timezone.now() - timedelta(hours=1))
+    assert dashboard.get(path_of(project)).context["steps"] is None
+
+
+def test_what_nobody_has_sent_has_no_steps(dashboard: Client) -> None:
+    assert dashboard.get(f"/projects/{uuid.uuid4()}/steps").status_code == 404
+    assert CANARY_OTHER_TELEGRAM_TOKEN not in ask_about(dashboard, CANARY_OTHER_TELEGRAM_TOKEN)
