@@ -1,5 +1,6 @@
 """What Berth asks of a container engine about images and about its machine: a part of `containers.engine.Engine`."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -52,3 +53,9 @@ class KnowsImages(Protocol):
 
     def describe_image(self, image: str) -> ImageFacts | None:
         """None where the image is missing. What its labels say is its author's word, and nothing depends on it."""
+
+    def remove_unused_images(self, *, keep: Collection[str]) -> int:
+        """Removes some of the images of agent types that Berth built a week ago or earlier, and returns how many.
+
+        Those stay that a container was made from, that are the latest of their type, or whose id is one of `keep`.
+        """

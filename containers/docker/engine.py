@@ -33,6 +33,7 @@ from containers.docker.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.events import follow_events
 from containers.docker_api.report_streams import ReportStreams
+from containers.docker_api.unused_images import remove_unused
 from containers.engine_images import HostFacts, ImageFacts
 from containers.engine_lists import Keys
 from containers.engine_trials import TrialRun
@@ -89,6 +90,9 @@ class DockerEngine(GatewayVerbs, StateVerbs):
 
     def describe_image(self, image: str) -> ImageFacts | None:
         return describe_image(self._connection, image)
+
+    def remove_unused_images(self, *, keep: Collection[str]) -> int:
+        return remove_unused(self._connection, keep=keep)
 
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
         return Trial(self._connection, spec).run(token=token, key=key, within=within, grace=grace)

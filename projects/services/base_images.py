@@ -5,7 +5,7 @@ from contextlib import suppress
 from containers.engine_images import ImageFacts
 from containers.errors import EngineError, EngineRefusedError
 from containers.get_engine import get_engine
-from projects.models import AgentType
+from projects.models import AgentType, Project
 
 
 def describe_base(*, image: str) -> str:
@@ -48,3 +48,13 @@ def note_image(row: AgentType, found: ImageFacts | None) -> None:
     image_id, capabilities = (found.image_id, ",".join(found.capabilities)) if found else ("", "")
     if (row.image_id, row.capabilities) != (image_id, capabilities):
         AgentType.objects.filter(pk=row.pk, image=row.image).update(image_id=image_id, capabilities=capabilities)
+
+
+def remove_unused_images() -> int:
+    """Removes images that no project runs or has to be able to go back to, and returns how many. Raises `EngineError`.
+
+    Projects of other installations on the engine are known by their containers only.
+    """
+    columns = ("image_id", "next_image_id", "former_image_id")
+    keep = {image_id for row in Project.objects.values_list(*columns).distinct() for image_id in row if image_id}
+    return get_engine().remove_unused_images(keep=keep)

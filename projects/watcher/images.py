@@ -2,18 +2,22 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from django.db import DatabaseError, close_old_connections, connections
 
 from containers.errors import EngineError
-from projects.services.base_images import note_images
+from projects.services.base_images import note_images, remove_unused_images
 from projects.services.capacity import learn_host_memory
 
 log = logging.getLogger(__name__)
 
 FIRST, EVERY = 5.0, 60.0
 """Seconds until the first look, and between the end of one and the next."""
+
+REMOVE_EVERY = 3600.0
+"""Seconds between two removals of images that nobody uses, and until the first."""
 
 END_WITHIN = 2.0
 """Seconds that one under way gets when the watcher ends. Nothing depends on its end."""
@@ -25,6 +29,7 @@ class Images:
     def __init__(self, leads: Callable[[], bool]) -> None:
         self._leads = leads
         self._stopped = threading.Event()
+        self._remove_again_at = time.monotonic() + REMOVE_EVERY
         self._thread = threading.Thread(target=self._run, name="images", daemon=True)
 
     def start(self) -> None:
@@ -41,11 +46,18 @@ class Images:
             pause = EVERY
             self._try()
 
+    def _remove_unused(self) -> None:
+        if time.monotonic() >= self._remove_again_at:
+            self._remove_again_at = time.monotonic() + REMOVE_EVERY
+            if removed := remove_unused_images():
+                log.info("%d images that no project uses were removed.", removed)
+
     def _try(self) -> None:
         try:
             close_old_connections()
             if self._leads():
                 note_images()
+                self._remove_unused()
                 learn_host_memory()
         except (EngineError, DatabaseError) as error:
             log.info("What the images of agent types are could not be noted: %s", error)

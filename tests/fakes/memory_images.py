@@ -1,6 +1,6 @@
 """The images of the engine in memory: their names in `images`, and what is said of them in `described`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from containers.engine_images import ImageFacts
 from containers.engine_trials import TrialRun
@@ -49,3 +49,10 @@ class MemoryImages(MemoryStreams):
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
         self._enter("try_image", spec.image)
         return self.trial(spec, token, key)
+
+    def remove_unused_images(self, *, keep: Collection[str]) -> int:
+        self._enter("remove_unused_images")
+        with self._changed:
+            unused = self.former_images - {*keep}
+            self.former_images -= unused
+        return len(unused)

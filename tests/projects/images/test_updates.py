@@ -9,6 +9,7 @@ from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
 from projects.rules.lifecycle import LONGEST_CLAIM
 from projects.services import image_trial
+from projects.services.base_images import remove_unused_images
 from projects.services.image_update import pin_image
 from projects.services.operations import time_allowed
 from projects.watcher.pulse import REPAIR
@@ -177,3 +178,19 @@ def test_the_stranger_finds_nothing(bob: User, outdated: Project) -> None:
 def test_the_time_for_a_step_fits_the_claim_and_the_pulse() -> None:
     assert time_allowed(seconds=image_trial.WITHIN) <= LONGEST_CLAIM
     assert image_trial.WITHIN < REPAIR
+
+
+def test_images_go_that_no_project_runs_or_may_go_back_to(
+    api: APIClient, engine: MemoryEngine, outdated: Project
+) -> None:
+    engine.former_images |= {"sha256:unused"}
+    assert remove_unused_images() == 1
+    assert engine.former_images == {OLD}
+    api.post(f"{path_of(outdated)}/update")
+    engine.ready_after_deploy = False
+    reconcile()
+    assert (image_of(engine, outdated), remove_unused_images()) == (NEW, 0)
+    engine.ready_after_deploy = True
+    api.post(f"{path_of(outdated)}/control", {"action": "restart"})
+    reconcile()
+    assert (told(outdated)[-1], remove_unused_images()) == ("done", 1)
