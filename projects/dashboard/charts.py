@@ -115,7 +115,7 @@ def _draw_hours(hours: list[Hour], begin: datetime, span: Span) -> list[Chart]:
     charts = []
     for title, values in (("Messages", [hour.messages for hour in hours]), ("Tokens", [hour.tokens for hour in hours])):
         top = round_up(max(values, default=0))
-        place = {"begin": begin, "step": span.step, "number": span.number}
+        place: Any = {"begin": begin, "step": span.step, "number": span.number}
         bars = [
             (place_of(hour.at, **place), place_of(hour.at + HOUR, **place), value)
             for hour, value in zip(hours, values, strict=True)

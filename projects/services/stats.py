@@ -60,5 +60,5 @@ def _read_hours(project: Project, *, since: datetime, now: datetime) -> list[Hou
     begin = floor(since, timedelta(hours=1))
     rows = HourlyUsage.objects.filter(project_id=project.pk, hour__gte=begin, hour__lte=now).order_by()
     sums: dict[str, Any] = {"count": Sum("messages"), "sum": Sum(F("input") + F("output"))}
-    found: Any = rows.values("hour").annotate(**sums).order_by("hour").values_list("hour", "count", "sum")
-    return [Hour(*row) for row in found]
+    found: Any = rows.values("hour").annotate(**sums).order_by("hour")
+    return [Hour(row["hour"], row["count"], row["sum"]) for row in found]

@@ -65,7 +65,7 @@ def _press_by_wrk(port: int, path: str, headers: Mapping[str, str], seconds: flo
 
 
 def _latency(said: str, share: str) -> float:
-    found = re.search(rf"^\s+{share}\s+([\d.]+)(us|ms|s|m)$", said, re.MULTILINE)
+    found = re.search(rf"^\s+{share}\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
     assert found, said
     return float(found[1]) * _UNITS[found[2]]
 

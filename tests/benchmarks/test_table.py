@@ -33,5 +33,5 @@ def test_the_table_has_every_row() -> None:
 
 
 def test_what_wrk_says_is_understood() -> None:
-    said = "     50%    1.50ms\n     75%   10.00ms\n     99%  250.00us\n"
-    assert (load._latency(said, "50%"), load._latency(said, "99%")) == (1.5, 0.25)
+    said = "     50%    1.50ms\n     75%   10.00ms\n     99%    1.46s \n"
+    assert (load._latency(said, "50%"), load._latency(said, "99%")) == (1.5, 1460.0)

@@ -1,6 +1,7 @@
 """Curves of what was measured."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_line_has_a_gap_where_nothing_was_measured(values: list[float | None],
 
 def test_bars_stand_where_their_hours_are_and_nothing_is_no_bar() -> None:
     begin = NOON - timedelta(minutes=30)
-    place = {"begin": begin, "step": Span.HOUR.step, "number": Span.HOUR.number}
+    place: Any = {"begin": begin, "step": Span.HOUR.step, "number": Span.HOUR.number}
     hours = [(NOON + timedelta(hours=number), value) for number, value in ((-1, 5), (0, 10), (1, 0))]
     bars = [(place_of(at, **place), place_of(at + timedelta(hours=1), **place), value) for at, value in hours]
     assert draw_bars(bars, top=10) == "M0 100V50H30V100zM30 100V0H60V100z"
