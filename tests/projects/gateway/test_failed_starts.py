@@ -11,7 +11,7 @@ from containers.gateway.words import Reach
 from projects.errors import UnusableSettingsError
 from projects.models import Project
 from projects.rules.permissions import Egress
-from projects.services import start_and_stop
+from projects.services.container_spec import build_spec
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY
@@ -36,14 +36,14 @@ def name_taken(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
 
 
 def unusable(_: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    build, faults = start_and_stop.build_spec, [UnusableSettingsError("They do not fit.")]
+    faults = [UnusableSettingsError("They do not fit.")]
 
     def refuse_once(*given: Any) -> Any:
         if faults:
             raise faults.pop()
-        return build(*given)
+        return build_spec(*given)
 
-    monkeypatch.setattr(start_and_stop, "build_spec", refuse_once)
+    monkeypatch.setattr("projects.services.start_and_stop.build_spec", refuse_once)
 
 
 FAULTS = [refused, without_image, name_taken, unusable]

@@ -11,8 +11,8 @@ LARGEST = 1024 * 1024
 """Bytes of an event. An image can be large; what is larger is passed on and not read."""
 
 _BLANKS = b" \t\r\n"
-_scan = json.JSONDecoder().scan_once
-"""`json.loads` without its guess at an encoding, which the format settles."""
+_decoder = json.JSONDecoder()
+"""What `json.loads` has, without its guess at an encoding, which the format settles."""
 
 _END = re.compile(rb"\r?\n\r?\n|\r\r")
 
@@ -53,8 +53,8 @@ def read_event(event: bytes) -> dict[str, Any]:
     if not data.startswith(b"{"):
         return {}
     try:
-        document, end = _scan(text := data.decode(errors="surrogatepass"), 0)
-    except (ValueError, RecursionError, StopIteration):
+        document, end = _decoder.raw_decode(text := data.decode(errors="surrogatepass"))
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) and end == len(text) else {}
 
