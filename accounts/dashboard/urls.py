@@ -20,6 +20,7 @@ urlpatterns = [
     path("settings/password", views.change_own_password, name="change-password"),
     path("settings/keys", views.make_key, name="make-key"),
     path("settings/keys/<uuid:key_id>/revoke", views.revoke_key, name="revoke-key"),
+    path("settings/keys/<uuid:key_id>/rotate", views.rotate_key, name="rotate-key"),
     path("settings/token-for-docs", token_for_docs, name="token-for-docs"),
     path("settings/second-factor", second_factor.begin_second_factor, name="second-factor"),
     path("settings/second-factor/confirm", second_factor.confirm_second_factor, name="second-factor-confirm"),

@@ -23,7 +23,7 @@ from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeF
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, Scope, SecondFactor, User
-from accounts.services.api_keys import issue_api_key, revoke_api_key
+from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api_key
 from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import has_second_factor
 from accounts.services.sign_in import sign_out_everywhere
@@ -147,6 +147,24 @@ def revoke_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
         raise Http404(str(error)) from None
     messages.success(request, f"The key “{key.name}” is revoked.")
     return redirect("accounts:settings")
+
+
+@for_signed_in
+@sensitive_variables("key")
+def rotate_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
+    """Asks first, and then shows the new key as `make_key` does."""
+    old = ApiKey.objects.live().lasting().filter(user=request.user, pk=key_id).first()
+    if old is None:
+        raise Http404("There is no such API key.")
+    if request.method != "POST":
+        return render(request, "accounts/rotate_key.html", {"key": old})
+    try:
+        row, key = rotate_api_key(user=request.user, session=request.session, key_id=old.pk)
+    except UnknownKeyError as error:  # revoked since it was looked up
+        raise Http404(str(error)) from None
+    except KeyLimitReachedError as error:
+        return render(request, "accounts/rotate_key.html", {"key": old, "error": error}, status=403)
+    return _settings_page(request, new_key=key, new_row=row)
 
 
 @settings_form

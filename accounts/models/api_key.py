@@ -1,6 +1,7 @@
 """API keys, which authenticate a user's programs."""
 
 import uuid
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
@@ -11,6 +12,9 @@ from django.utils import timezone
 
 from accounts.models.user import User
 from accounts.text import check_hides_nothing
+
+WARNED_BEFORE = timedelta(days=7)
+"""How long before its end the settings page warns of that of a key."""
 
 
 class Scope(models.TextChoices):
@@ -69,6 +73,12 @@ class ApiKey(models.Model):
     @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def expires_soon(self) -> bool:
+        """Whether somebody should make another one now: it lasts, and has less than `WARNED_BEFORE` left."""
+        soon = timezone.now() + WARNED_BEFORE
+        return self.session_version is None and self.is_live and self.expires_at is not None and self.expires_at <= soon
 
     @property
     def is_live(self) -> bool:

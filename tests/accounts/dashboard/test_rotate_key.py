@@ -1,0 +1,37 @@
+"""A key is rotated on the settings page, which warns of the end of one."""
+
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import ApiKey, User
+from tests.clients import browser_of
+from tests.factories import ApiKeyFactory
+
+CONFIRM = "works for another day at most"
+
+
+def test_a_rotated_key_is_shown_once_and_the_old_one_ends_within_a_day(alice: User) -> None:
+    client, old = browser_of(alice), ApiKeyFactory.create(user=alice)
+    address = f"/settings/keys/{old.pk}/rotate"
+    assert CONFIRM in client.get(address).content.decode()
+    assert ApiKey.objects.count() == 1
+    page = client.post(address)
+    new = ApiKey.objects.exclude(pk=old.pk).get()
+    assert (new.name, new.scope) == (old.name, old.scope)
+    assert "berth_" in page.context["new_key"]
+    old.refresh_from_db()
+    assert old.expires_at is not None
+    assert old.expires_at <= timezone.now() + timedelta(days=1)
+    assert page.content.decode().count("Expires soon") == 1
+
+
+def test_nobody_rotates_a_strangers_key_or_one_that_is_over(alice: User, bob: User, client: Client) -> None:
+    key = ApiKeyFactory.create(user=alice)
+    address = f"/settings/keys/{key.pk}/rotate"
+    assert browser_of(bob).post(address).status_code == 404
+    assert client.post(address).headers["Location"].startswith("/sign-in")
+    ApiKey.objects.update(revoked_at=timezone.now())
+    assert browser_of(alice).post(address).status_code == 404
+    assert ApiKey.objects.count() == 1
