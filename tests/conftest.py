@@ -20,7 +20,7 @@ from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import AgentType, Plan
 from tests import canaries
-from tests.committing import commits
+from tests.databases import commits, is_for_postgresql, touches_database
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
@@ -105,6 +105,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--only-database", action="store_true", help="Leave out the tests that touch no database: once is enough."
     )
     parser.addoption("--agents", default="assistant", help="Types for tests/agents/long/table.py; all: each.")
+    parser.addoption(
+        "--beside", action="store_true", help="Leave out the cases that `--only-database` takes on the second database."
+    )
     parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
     parser.addoption("--sample-seed", type=int, default=0, help="Another number takes other cases of those families.")
 
@@ -114,8 +117,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unwanted = [
         item
         for item in items
-        if (on_sqlite and (item.get_closest_marker("postgres_only") or _is_for_postgresql(item)))
-        or (config.getoption("--only-database") and not _touches_database(item))
+        if (on_sqlite and (item.get_closest_marker("postgres_only") or is_for_postgresql(item)))
+        or (config.getoption("--only-database") and not touches_database(item))
     ]
     if unwanted:
         config.hook.pytest_deselected(items=unwanted)
@@ -131,23 +134,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def _touches_database(item: pytest.Item) -> bool:
-    """More than a page does, which looks the same over any database; its views are tested without a browser, too.
-
-    `one_database` marks tests that store something on their way to what they are about: SQLite is enough for them, or,
-    where they take long and PostgreSQL is the stricter one, that.
-    """
-    if "browser" in item.path.parts:
-        return False
-    fixtures = set(getattr(item, "fixturenames", ()))
-    if item.get_closest_marker("one_database"):
-        return _is_for_postgresql(item)
-    marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
-    return marked or bool(fixtures & {"db", "transactional_db", "live_server", "upgrade", "older_tables"})
-
-
-def _is_for_postgresql(item: pytest.Item) -> bool:
-    marker = item.get_closest_marker("one_database")
-    return marker is not None and marker.args == ("postgresql",)

@@ -4,9 +4,9 @@
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample.
 
-On the second database (`--only-database`) a third of the cases is run of every family that the first one runs whole.
-All are run of those that commit, and of those of which `@pytest.mark.every_case` says that its cases differ by what a
-database does with them.
+On the second database (`--only-database`) a third is run of what the first one runs of every family. All are run of
+those that commit, and of those of which `@pytest.mark.every_case` says that its cases differ by what a database does
+with them. Where both databases are tested side by side, the first one leaves that third to the second (`--beside`).
 """
 
 import math
@@ -18,7 +18,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.committing import commits
+from tests.databases import commits, touches_database
 
 Case = TypeVar("Case")
 
@@ -36,9 +36,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     families: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if one_in := _one_in(item, config):
-            families[item.parent, getattr(item, "originalname", item.name), one_in].append(item)
-    left_out = {id(item) for (*_, one_in), family in families.items() for item in _rest(family, one_in, _seed(config))}
+        families[item.parent, getattr(item, "originalname", item.name)].append(item)
+    taken = {id(item) for family in families.values() for item in _choose(family, config)}
+    left_out = {id(item) for item in items} - taken
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
         items[:] = [item for item in items if id(item) not in left_out]
@@ -71,17 +71,27 @@ def _seed(config: pytest.Config) -> int:
     return int(config.getoption("--sample-seed"))
 
 
-def _one_in(item: pytest.Item, config: pytest.Config) -> int:
-    """One in how many of the cases of its family is run, or 0 where all are."""
-    if marker := item.get_closest_marker("sampled"):
-        return int(marker.args[0])
+def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Item]:
+    """The cases of the family that are run here."""
+    marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
+    chosen = _sample(family, int(marker.args[0]), seed) if marker else family
+    is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
+    if not (is_second or is_beside) or not _is_for_both(family[0]):
+        return chosen
+    on_second = _sample(chosen, ON_THE_SECOND_DATABASE, seed)
+    if is_second:
+        return on_second
+    elsewhere = set(map(id, on_second))
+    return [item for item in chosen if id(item) not in elsewhere]
+
+
+def _is_for_both(item: pytest.Item) -> bool:
+    """Whether a part of its family is enough for each database."""
     is_left_whole = any(map(item.get_closest_marker, ("every_case", "one_database", "postgres_only"))) or commits(item)
-    is_family = config.getoption("--only-database") and hasattr(item, "callspec")
-    return ON_THE_SECOND_DATABASE if is_family and not is_left_whole else 0
+    return hasattr(item, "callspec") and not is_left_whole and touches_database(item)
 
 
-def _rest(family: Sequence[pytest.Item], one_in: int, seed: int) -> list[pytest.Item]:
-    """What the sample leaves out."""
+def _sample(family: Sequence[pytest.Item], one_in: int, seed: int) -> list[pytest.Item]:
     wanted = math.ceil(len(family) / one_in)
     # A value that one case alone has is that case's name, and no kind of cases.
     often = {value for value, count in Counter(chain.from_iterable(map(_values, family))).items() if count > 1}
@@ -92,7 +102,7 @@ def _rest(family: Sequence[pytest.Item], one_in: int, seed: int) -> list[pytest.
         kinds = _values(item) & often
         (taken if kinds - seen else rest).append(item)
         seen |= kinds
-    return rest[max(0, wanted - len(taken)) :]
+    return taken + rest[: max(0, wanted - len(taken))]
 
 
 def _values(item: pytest.Item) -> set[tuple[str, int]]:

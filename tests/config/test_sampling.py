@@ -1,22 +1,26 @@
 """A sample of a family is the same everywhere, has its size, and holds each value of each parameter."""
 
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tests.sampling import Some, pytest_collection_modifyitems
 
-MARKS: dict[str, tuple[str, SimpleNamespace]] = {
-    "left whole": ("every_case", SimpleNamespace(args=())),
-    "committing": ("django_db", SimpleNamespace(kwargs={"transaction": True})),
-    "rolled back": ("django_db", SimpleNamespace(kwargs={})),
+ROLLED_BACK = SimpleNamespace(kwargs={})
+MARKS: dict[str, dict[str, SimpleNamespace]] = {
+    "no database": {},
+    "left whole": {"every_case": SimpleNamespace(args=()), "django_db": ROLLED_BACK},
+    "committing": {"django_db": SimpleNamespace(kwargs={"transaction": True})},
+    "rolled back": {"django_db": ROLLED_BACK},
+    "sampled": {"django_db": ROLLED_BACK, "sampled": SimpleNamespace(args=(2,))},
 }
 VERBS, STATES = [f"verb {index}" for index in range(10)], [f"state {index}" for index in range(8)]
 
 
 def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
     """The cases that pytest makes of a test with these parameters."""
-    marks = dict([MARKS[name]]) if name in MARKS else {}
+    marks = dict(MARKS.get(name, {}))
     if one_in:
         marks["sampled"] = SimpleNamespace(args=(one_in,))
     return [
@@ -24,6 +28,7 @@ def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
             name=f"{name}[{'-'.join(values)}]",
             originalname=name,
             parent=None,
+            path=Path("tests/test_families.py"),
             callspec=SimpleNamespace(params=dict(zip(parameters, values, strict=True))),
             get_closest_marker=marks.get,
         )
@@ -37,7 +42,7 @@ def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, 
         *family("two", 4, verb=VERBS, state=STATES),
         *family("one", 5, state=[*VERBS, *STATES]),
         *family("rare", 100, verb=VERBS, state=STATES),
-        *(case for name in ("all", *MARKS) for case in family(name, None, verb=VERBS)),
+        *(case for name in MARKS for case in family(name, None, verb=VERBS)),
     ]
     for number, case in enumerate(cases := family("beside its name", 5, verb=VERBS)):
         case.callspec.params["what"] = f"what is number {number}"
@@ -45,7 +50,7 @@ def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, 
     names = list(dict.fromkeys(each.originalname for each in items))
     left_out: list[Any] = []
     hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
-    options = {"whole": False, "lf": False, "sample_seed": 0, "only_database": False} | given
+    options = {"whole": False, "lf": False, "sample_seed": 0, "only_database": False, "beside": False} | given
     config: Any = SimpleNamespace(
         args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-").replace("-", "_")]
     )
@@ -61,7 +66,7 @@ def sizes(found: dict[str, list[str]]) -> list[int]:
 
 def test_a_sample_has_its_size_and_each_value() -> None:
     taken = collected()
-    assert sizes(taken) == [20, 4, 10, 10, 10, 10, 2]
+    assert sizes(taken) == [20, 4, 10, 10, 10, 10, 5, 2]
     for name in ("two", "rare"):
         assert {case.partition("[")[2].partition("-")[0] for case in taken[name]} == set(VERBS)
         assert {case.rstrip("]").partition("-")[2] for case in taken[name]} == set(STATES)
@@ -77,18 +82,27 @@ def test_another_seed_takes_other_cases_and_as_many() -> None:
 
 def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
     second = collected(only_database=True)
-    assert {name: len(second[name]) for name in ("all", *MARKS)} == {
-        "all": 4,
+    assert {name: len(second[name]) for name in MARKS} == {
+        "no database": 10,
         "left whole": 10,
         "committing": 10,
         "rolled back": 4,
+        "sampled": 2,
     }
     assert len(second["two"]) == 20
 
 
+def test_side_by_side_each_case_is_run_on_one_database() -> None:
+    alone, first, second = collected(), collected(beside=True), collected(only_database=True)
+    for name in ("rolled back", "sampled"):
+        assert sorted(first[name] + second[name]) == sorted(alone[name])
+    for name in ("no database", "left whole", "committing", "two"):
+        assert first[name] == alone[name]
+
+
 def test_the_whole_is_run_and_so_is_what_is_asked_for_by_name() -> None:
     whole = collected(whole=True, only_database=True)
-    assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10, 10, 10, 10, 10]
+    assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10, 10, 10, 10, 10, 10]
     assert whole == collected(args=("tests/x.py::two[verb 1-state 1]",)) == collected(lf=True)
 
 
