@@ -1,6 +1,7 @@
 """The first page of the admin says how the installation is, and asks no engine for it."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -111,8 +112,8 @@ def test_who_crashes_again_and_again_is_named_though_it_runs(fleet: list[Project
 def test_of_many_in_trouble_the_first_are_named(fleet: list[Project], alice: User) -> None:
     rows = [Project.objects.get(pk=fleet[1].pk) for _ in range(MOST_SHOWN + 3)]
     for number, row in enumerate(rows):
-        row.pk, row.bot_id, row.uid, row.address = None, number + 1, None, None  # type: ignore[misc]  # a new one
-        row.id = __import__("uuid").uuid4()
+        row.pk, row.bot_id, row.uid, row.address = None, number + 1, None, None
+        row.id = uuid4()
     Project.objects.bulk_create(rows)
     now = read_overview()
     assert (len(now.broken), now.broken_number) == (MOST_SHOWN, MOST_SHOWN + 4)

@@ -54,6 +54,7 @@ TABLE = {
     "/api/projects/<str:id>/pairing": Route({"POST": 201}, others=404, body={"mode": "add"}),
     "/api/projects/<str:id>/runs": Route({"GET": 200}, others=404),
     "/api/projects/<str:id>/stats": Route({"GET": 200}, others=404),
+    "/api/projects/<str:id>/update": Route({"POST": 200}, others=404),
     "/api/projects/<str:id>/usage": Route({"GET": 200}, others=404),
     "/api/events": Route({"GET": 200}),
     "/api/me": Route({"GET": 200}),
