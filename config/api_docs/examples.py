@@ -141,6 +141,11 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 
+def make_request(name: str) -> dict[str, Any]:
+    """The example of the request with the schema of this name."""
+    return _REQUESTS[name]
+
+
 def add_examples(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
     """Adds a summary to each operation, and examples to its ids, its body and what it answers where all went well."""
     schemas = result["components"]["schemas"]
