@@ -13,7 +13,7 @@ register = template.Library()
 _PROJECT = "/api/projects/{project_id}"
 CALLS: dict[str, tuple[str, str, Any]] = {
     "projects:list": ("GET", "/api/projects?sort=status", None),
-    "projects:new": ("POST", "/api/projects", make_request("NewProjectRequest")),
+    "projects:new": ("POST", "/api/projects", make_request("NewProjectRequest") | {"name": "My agent"}),
     "projects:show": ("GET", _PROJECT, None),
     "projects:change": ("PATCH", _PROJECT, {"name": "Another name"}),
     "projects:usage": ("GET", f"{_PROJECT}/usage", None),
