@@ -132,7 +132,7 @@ def _write_json(value: Any) -> SafeString:
 
 def _as_text(text: str) -> SafeString:
     """For the text of an element, never for an attribute."""
-    return mark_safe(text.translate(_AS_TEXT))  # noqa: S308 - what ends a text is escaped
+    return mark_safe(text.translate(_AS_TEXT))  # noqa: S308  # nosec B308 B703 - what ends a text is escaped
 
 
 def _parameter(told: dict[str, Any]) -> Field:

@@ -45,8 +45,8 @@ class Spending:
         today = datetime.now(UTC).date()
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            for table in ("spent", "spent_on_memory"):
-                self._db.execute(f"DELETE FROM {table} WHERE day < ?", ((today - KEPT).isoformat(),))  # noqa: S608 - ours
+            for clean in ("DELETE FROM spent WHERE day < ?", "DELETE FROM spent_on_memory WHERE day < ?"):
+                self._db.execute(clean, ((today - KEPT).isoformat(),))
             self._db.execute(statement, (chat, today.isoformat(), *tokens))
 
     def _since(self, chat: int, day: str) -> Spent:
