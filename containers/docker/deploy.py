@@ -56,9 +56,9 @@ class Deployment:
         self._is_ours_to_undo = False
         self._is_new = False
 
-    def run(self, confirm: Callable[[], bool]) -> Observation:
+    def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
         try:
-            kept = self._make_room()
+            kept = self._make_room(has_rules)
             with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name(kept)
                 if container.has_drifted:
@@ -70,12 +70,14 @@ class Deployment:
             self._undo()
             raise
 
-    def _make_room(self) -> Observation | None:
+    def _make_room(self, has_rules: Callable[[], bool]) -> Observation | None:
         """Replaces an older container before the time limit begins: its stop may take as long as its type allows.
 
         Of several of this generation the first stays: they would poll one bot. Returns what stays.
         """
         there = self._lookup.inspect_all(self._key)  # what a list lacks shows when the name is taken
+        if there:
+            has_rules()  # raises before an agent that runs is touched
         for index, found in enumerate(there):
             if self._must_go(found):
                 self._replace(found)
@@ -155,10 +157,8 @@ class Deployment:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
         volumes = self._lookup.find_volumes_for(self._key, name)
-        self._new_volumes = [secrets_volume(name)]
         self._state = volumes.state or data_volume(name)
-        if not volumes.state:
-            self._new_volumes.append(self._state)
+        self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
         for volume in volumes.secrets:
             self._containers.remove_known_volume(volume)
 

@@ -105,22 +105,25 @@ class DockerEngine(GatewayVerbs, StateVerbs):
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
         has_rules = self._admit(spec)
-        run = partial(self._run, spec, retire, lambda: has_rules() and confirm())
+        run = partial(self._run, spec, retire, has_rules, confirm)
         try:
-            seen = run()
+            return run()
         except MissingError:
             if not self._restore_network(spec):
                 raise
             # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
-            seen = run()
-        has_rules()  # also where it was up already
-        return seen
+            return run()
 
     def _run(
-        self, spec: ContainerSpec, retire: Callable[[Observation], None], confirm: Callable[[], bool]
+        self,
+        spec: ContainerSpec,
+        retire: Callable[[Observation], None],
+        has_rules: Callable[[], bool],
+        confirm: Callable[[], bool],
     ) -> Observation:
         shared = self._connection, self._lookup, self._containers
-        return Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover).run(confirm)
+        deployment = Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover)
+        return deployment.run(lambda: has_rules() and confirm(), has_rules)
 
     def stop(self, key: str, *, timeout: int) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout)

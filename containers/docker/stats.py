@@ -1,5 +1,6 @@
 """Computes the usage of a container from Docker's counters."""
 
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -9,8 +10,8 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.vocabulary import Usage
 
-_MOST_READINGS = 1000
-"""Containers whose last reading is remembered."""
+_MOST_READINGS = 20_000
+"""Containers whose last reading is remembered, many more than one engine runs."""
 
 
 class Meter:
@@ -22,6 +23,7 @@ class Meter:
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
+        self._lock = threading.Lock()
 
     def read(self, container_id: str, counters: Mapping[str, Any], *, started_at: datetime | None) -> Usage | None:
         """The usage, from the answer of GET /containers/{id}/stats. None where the container was not running."""
@@ -43,6 +45,10 @@ class Meter:
     def _cpu_percent(self, container_id: str, counters: Mapping[str, Any], started_at: datetime | None) -> float:
         """Processor time per time passed, in per cent of one core."""
         at, used = parse_time(counters["read"]), _count(counters["cpu_stats"]["cpu_usage"]["total_usage"])
+        with self._lock:
+            return self._since_last(container_id, at, used, started_at)
+
+    def _since_last(self, container_id: str, at: datetime | None, used: int, started_at: datetime | None) -> float:
         since, used_before = self._last.get(container_id, (started_at, 0))
         if started_at and since and since < started_at:
             since, used_before = started_at, 0  # a new start resets the counters
@@ -51,7 +57,7 @@ class Meter:
         self._last.pop(container_id, None)
         self._last[container_id] = at, used
         while len(self._last) > _MOST_READINGS:
-            self._last.pop(next(iter(self._last)), None)
+            del self._last[next(iter(self._last))]
         # Over less than a second, the work of the start itself would look like a very busy processor.
         seconds = max((at - since).total_seconds(), 1.0)
         return max(0.0, round((used - used_before) / 1e9 / seconds * 100, 2))

@@ -31,6 +31,9 @@ WAIT = 1.0
 WITHIN = 0.5
 """Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
 
+MOST = 200
+"""Agents of one step. More at once than that are the next round's, which asks the engine for a list."""
+
 
 class PromptLooks(LastingThread):
     """It writes down what agents report that go on running, while `leads` says so, and nothing else. `leave` gets the
@@ -73,20 +76,23 @@ class PromptLooks(LastingThread):
     def step(self) -> None:
         """Looks at all that have reported something."""
         with self._reported.taking() as keys:
-            left = keys & self._ends.keys_of_ended()
-        self._leave(*left)
-        prompt = keys - left
+            ended = keys & self._ends.keys_of_ended()
+        self._leave(*ended)
+        left = keys - ended
+        prompt = sorted(left)[:MOST]
         try:
-            for key in list(self._take_over(prompt)):
-                prompt.discard(key)
+            for first in range(0, len(prompt), AT_ONCE):
+                left.difference_update(self._take_over(prompt[first : first + AT_ONCE]))
         except DatabaseError:  # the rounds say so
-            log.info("What %d agents have reported is left to the next round.", len(prompt))
-        self._leave(*prompt)
+            log.info("What %d agents have reported is left to the next round.", len(left))
+        finally:
+            self._leave(*left)
 
     def _take_over(self, keys: Collection[str]) -> Iterator[str]:
         """Yields the keys of those with which it is done."""
         if not keys or not self._leads():
             return
+        self._beat.expect(STEP)
         at = clock.now()
         seen = dict(zip(keys, self._pool.map(_look, keys), strict=True))
         rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)

@@ -8,8 +8,9 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.drift import wanted_policy
+from containers.docker.egress import Egress
 from containers.docker.engine import DockerEngine
-from containers.errors import EngineRefusedError
+from containers.errors import EngineRefusedError, FirewallMissingError
 from containers.firewall.bridge import bridge_name
 from containers.gateway.words import Reach
 from containers.hardening import container_payload
@@ -167,3 +168,23 @@ def test_an_agent_is_given_back_the_address_by_which_the_gateway_knows_it(
     found = engine.inspect(docker_under_test.key)
     assert found
     assert not found.has_drifted
+
+
+@pytest.mark.parametrize("runs_already", [True, False])
+def test_without_rules_nothing_starts_and_nothing_that_runs_is_touched(
+    runs_already: bool, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody takes the rules away while the engine makes the container."""
+    deploy(docker_under_test)
+    if not runs_already:
+        docker_under_test.engine.remove(docker_under_test.key, volumes=True)
+    before = docker_under_test.id_of(docker_under_test.name)
+
+    def refuse(_: object) -> None:
+        raise FirewallMissingError
+
+    monkeypatch.setattr(Egress, "require", refuse)
+    with pytest.raises(FirewallMissingError):
+        deploy(docker_under_test, generation=2)
+    assert docker_under_test.id_of(docker_under_test.name) == before
+    assert before is None or docker_under_test.is_running(before)

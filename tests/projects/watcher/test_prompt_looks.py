@@ -95,6 +95,34 @@ def test_what_the_database_does_not_take_is_left_to_them_too(
 
 
 @pytest.mark.django_db
+def test_nothing_is_lost_where_a_look_breaks(
+    looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(prompt_looks, "record_observation", fail)
+    with pytest.raises(RuntimeError):
+        report(looks, engine, victim)
+    assert left == [victim.container_key]
+
+
+@pytest.mark.django_db
+def test_more_than_a_step_takes_are_left_to_them(
+    looks: PromptLooks,
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    left: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prompt_looks, "MOST", 1)
+    report(looks, engine, victim, others[0])
+    assert len(left) == 1
+    assert sorted(map(status_of, (victim, others[0]))) == ["degraded", "running"]
+
+
+@pytest.mark.django_db
 def test_a_watcher_that_does_not_lead_writes_nothing(
     looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
