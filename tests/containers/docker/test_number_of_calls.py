@@ -11,14 +11,19 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.django_d
 
 LOOK = ["GET containers json"]
 INSPECTION = ["GET containers json"]
-FIREWALL = ["GET networks bridge"]
-"""The engine may have been restarted, which takes the rules away."""
 
 VOLUMES = ["GET volumes", "GET volumes"]
 """Those with the agent's labels, and those with its name."""
 
 MAKE = ["POST containers create", "GET containers archive", "PUT containers archive", "POST containers start"]
 """Whose the directory of the state is; the credentials."""
+
+
+def in_order(made: list[str]) -> list[str]:
+    """All but what a thread beside asks about the networks: once whether the engine has started anew, which takes the
+    rules away, and more where somebody has changed them."""
+    assert "GET networks bridge" in made
+    return [call for call in made if "networks" not in call]
 
 
 def test_a_deploy(
@@ -29,7 +34,7 @@ def test_a_deploy(
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     calls.clear()  # the first one of a process makes the network
     deploy(docker_under_test)
-    assert calls == [*FIREWALL, *LOOK, *VOLUMES, *MAKE, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, *MAKE, *INSPECTION]
 
 
 def test_a_deploy_of_an_image_that_is_known(
@@ -43,7 +48,7 @@ def test_a_deploy_of_an_image_that_is_known(
         calls.clear()
         deploy(docker_under_test, user=USER, generation=generation)
     create, _, *rest = MAKE
-    assert calls == [*FIREWALL, *LOOK, *VOLUMES, create, *rest, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, create, *rest, *INSPECTION]
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
 
 
@@ -58,7 +63,7 @@ def test_a_deploy_of_an_image_whose_directory_is_its_own(
     calls.clear()  # the first one of a process makes the network, and looks whether the engine has done it
     deploy(docker_under_test, user=USER, image=closed_image)
     look, *rest = MAKE[1:]
-    assert calls == [*FIREWALL, *LOOK, *VOLUMES, MAKE[0], look, rest[0], *rest, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, MAKE[0], look, rest[0], *rest, *INSPECTION]
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{USER} {USER} 700\n")
 
 
@@ -72,7 +77,7 @@ def test_a_volume_that_is_empty_stays_its_users(
     docker_under_test.vanish(docker_under_test.name)
     calls.clear()
     deploy(docker_under_test, generation=2, user=USER, image=closed_image)
-    assert calls == [*FIREWALL, *LOOK, *VOLUMES, "DELETE volumes", *MAKE, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, "DELETE volumes", *MAKE, *INSPECTION]
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
 
 
@@ -86,8 +91,8 @@ def test_another_generation(
     deploy(docker_under_test, generation=2)
     away = ["GET images json", "DELETE containers"]
     of_before = ["DELETE volumes"]
-    expected = [*FIREWALL, *LOOK, *INSPECTION, *away, *VOLUMES, *of_before, *MAKE, *INSPECTION]
-    assert calls == expected
+    expected = [*LOOK, *INSPECTION, *away, *VOLUMES, *of_before, *MAKE, *INSPECTION]
+    assert in_order(calls) == expected
 
 
 def test_the_same_again(
@@ -97,7 +102,7 @@ def test_the_same_again(
     deploy(docker_under_test)
     calls.clear()
     deploy(docker_under_test)
-    assert calls == [*FIREWALL, *LOOK, *INSPECTION, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *INSPECTION, *INSPECTION]
 
 
 def test_a_stop(
