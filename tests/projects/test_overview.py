@@ -95,7 +95,7 @@ def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
     assert "29.1.0" in page
     assert "0.50 cores in use of 8" in page
     assert "100.0 MB in use of 1.0 TB" in page
-    assert AgentType.objects.get().image in page
+    assert AgentType.objects.get(slug="assistant").image in page
     assert "2 of 2 users" in page
     assert f"of the staff {sam.email}" in page
 

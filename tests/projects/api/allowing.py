@@ -87,5 +87,5 @@ def changed_by_dashboard(user: User, number: int) -> int:
 def _on_free(user: User, number: int) -> Project:
     return Project.objects.create(
         owner=user, instance="berth", name="Pilot", bot_id=number, desired="stopped",
-        agent_type=AgentType.objects.get(), plan=Plan.objects.get(slug="free"),
+        agent_type=AgentType.objects.get(slug="assistant"), plan=Plan.objects.get(slug="free"),
     )  # fmt: skip

@@ -21,7 +21,7 @@ def test_what_staff_take_back_meanwhile_is_refused_by_the_service_as_well(newcom
     own = deploy_project(api_of(newcomer), plan="pro", telegramToken="1:token")
     other = deploy_project(api_of(newcomer), plan="free", telegramToken="2:token")
     wanted = NewProject(
-        name="Late", agent_type=AgentType.objects.get(), plan=Plan.objects.get(slug="pro"),
+        name="Late", agent_type=AgentType.objects.get(slug="assistant"), plan=Plan.objects.get(slug="pro"),
         telegram_token="3:token", api_key="sk-late-0123456789",
     )  # fmt: skip
     allowance.max_projects = limit

@@ -78,8 +78,8 @@ def test_a_thousand_mistakes_in_the_settings_make_a_short_answer(send: Sender, r
 
 @pytest.mark.parametrize("route", CREATING)
 def test_settings_that_any_schema_takes_are_stillas_json(send: Sender, route: str) -> None:
-    before = AgentType.objects.get().settings_schema
-    AgentType.objects.update(settings_schema={})
+    before = AgentType.objects.get(slug="assistant").settings_schema
+    AgentType.objects.filter(slug="assistant").update(settings_schema={})
     answer = send.raw(route, as_json(send.good(route)).replace(b'"name"', b'"settings": {"x": 1e400}, "name"'))
     assert_problem(answer, 400, "invalid")
-    AgentType.objects.update(settings_schema=before)
+    AgentType.objects.filter(slug="assistant").update(settings_schema=before)

@@ -15,7 +15,7 @@ from tests.projects.given_credentials import credentials_of
 DETAIL = {
     "id", "name", "status", "plan", "created_at", "type", "settings", "bot", "provider", "telegram_token_hint",
     "api_key_hint", "status_reason", "status_checked_at", "last_known_status", "restarts", "started_at", "updated_at",
-    "disk", "usage", "egress", "models",
+    "disk", "usage", "egress", "models", "image",
 }  # fmt: skip
 
 

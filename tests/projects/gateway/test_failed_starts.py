@@ -28,7 +28,7 @@ def refused(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
 
 
 def without_image(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
-    engine.fail("deploy", ImageMissingError)
+    engine.fail("deploy", ImageMissingError, times=2)  # the image that it ran, and that of its type
 
 
 def name_taken(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def create(project: Project) -> None:
     wanted = NewProject(
         project_id=project.pk,
         name="Pilot",
-        agent_type=AgentType.objects.get(),
+        agent_type=AgentType.objects.get(slug="assistant"),
         plan=Plan.objects.get(slug="free"),
         telegram_token="123:abc",
         api_key=CANARY_API_KEY,

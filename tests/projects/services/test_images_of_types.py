@@ -36,11 +36,11 @@ def test_the_catalogue_tells_what_the_image_declares_as_of_the_last_look(api: AP
     engine.images.clear()
     note_images()
     assert told(api) == []
-    assert AgentType.objects.get().image_id == ""
+    assert AgentType.objects.get(slug="assistant").image_id == ""
 
 
 def test_a_name_that_the_engine_refuses_is_nothing_and_the_others_are_noted(engine: MemoryEngine, db: None) -> None:
-    before = AgentType.objects.get()
+    before = AgentType.objects.get(slug="assistant")
     before.pk, before.image, before.is_default = "second", "berth/second:latest", False
     before.save(force_insert=True)
     for name in (IMAGE, before.image):
@@ -54,10 +54,10 @@ def test_a_name_that_the_engine_refuses_is_nothing_and_the_others_are_noted(engi
 
 
 def test_a_look_at_the_former_image_is_not_written_to_the_new_one(engine: MemoryEngine, db: None) -> None:
-    row = AgentType.objects.get()
+    row = AgentType.objects.get(slug="assistant")
     AgentType.objects.update(image="berth/other:latest")
     note_image(row, ImageFacts(image_id="sha256:1", capabilities=("chat",)))
-    assert AgentType.objects.get().capabilities == ""
+    assert AgentType.objects.get(slug="assistant").capabilities == ""
 
 
 def test_a_look_that_finds_nothing_new_writes_nothing(
@@ -73,7 +73,7 @@ def test_staff_see_it_as_soon_as_they_have_saved_another_image(ada: User, engine
     engine.images.add("my/agent:1")
     engine.described["my/agent:1"] = ImageFacts(image_id="sha256:2", capabilities=("chat", "voice"))
     row = {"slug": "mine", "title": "Mine", "image": "my/agent:1", "settings_schema": "{}", "min_memory_mb": 64}
-    sent = {**row, "stop_timeout": 10, "egress": "internet", "available": "on"}
+    sent = {**row, "stop_timeout": 10, "ready_timeout": 90, "egress": "internet", "available": "on"}
     assert page.post("/admin/projects/agenttype/add/", sent).status_code == 302
     assert "chat, voice" in page.get("/admin/projects/agenttype/mine/change/").content.decode()
     engine.unavailable = True

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def project(alice: User, engine: MemoryEngine) -> Project:
     wanted = NewProject(
         name="Pilot",
-        agent_type=AgentType.objects.get(),
+        agent_type=AgentType.objects.get(slug="assistant"),
         plan=Plan.objects.get(slug="free"),
         telegram_token="1:token",
     )
