@@ -14,7 +14,7 @@ from tests.security.routes import address_of, every_route
 pytestmark = pytest.mark.one_database
 
 SECRET = "canary-of-an-exception-4711"
-PUBLIC = {"/api/schema"}
+PUBLIC = {"/api/schema", "/api/docs"}
 """The same for everybody."""
 
 
