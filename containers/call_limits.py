@@ -45,6 +45,11 @@ def time_limit(seconds: float) -> AbstractContextManager[None]:
     return _limits.within(seconds)
 
 
+def time_of_its_own(seconds: float) -> AbstractContextManager[None]:
+    """Gives all calls of this thread inside `seconds` together, though its time limit may be over: to clean up."""
+    return _limits.anew(seconds)
+
+
 @contextmanager
 def size_limit(size: int) -> Iterator[None]:
     """Limits what all calls of this thread inside receive to `size` bytes together: heads, bodies and framing.

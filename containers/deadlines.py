@@ -20,3 +20,12 @@ class Deadline(threading.local):
             yield
         finally:
             self.until = outer
+
+    @contextmanager
+    def anew(self, seconds: float) -> Iterator[None]:
+        """Gives all waits inside `seconds` together, also where the limit outside is over."""
+        outer, self.until = self.until, time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self.until = outer

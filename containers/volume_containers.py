@@ -17,6 +17,9 @@ HANDOVER_LABEL = "berth.handover"
 CARRIER = ":memory"
 """How that label ends for a container through which a volume is read or filled."""
 
+COPY_READER, COPY_WRITER = "-source", "-former"
+"""How the names end of the two through which a state is copied. A backup reads through one without such an end."""
+
 _HANDOVER = (
     'cd "$1" && chmod go= . && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" .'
 )
@@ -32,6 +35,11 @@ _NOBODY = 65534
 def handover_name(name: str) -> str:
     """The container that hands over the volume of the agent of this name."""
     return f"{name}-handover"
+
+
+def carrier_names(name: str) -> list[str]:
+    """All through which the volumes of the agent of this name are read and filled. Each holds on to its volume."""
+    return [f"{handover_name(name)}{end}" for end in ("", COPY_READER, COPY_WRITER)]
 
 
 def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: str = "") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from containers.errors import EngineRefusedError, EngineUnavailableError, NameTa
 from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.vocabulary import ContainerSpec, Observation
-from containers.volume_containers import HANDOVER_LABEL, handover_name, handover_payload
+from containers.volume_containers import CARRIER, HANDOVER_LABEL, handover_name, handover_payload
 
 WAIT_LIMIT = 8.0
 """Seconds that a deploy waits. What takes longer goes on without it, and a later deploy finds it done or goes on."""
@@ -135,11 +135,13 @@ class Handover:
 
 
 def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:
-    """Ends a handover of the state of this key and removes its container, where there is one."""
+    """Ends a handover and a copy of the state of this key, and removes their containers, where there are any."""
     name = container_name(key)
     found = lookup.look_up(handover_name(name))
     if found is not None and _is_of(found, name):
         containers.remove_found(found)
+    for carrier in lookup.list_labels({HANDOVER_LABEL: f"{name}{CARRIER}"}):
+        containers.remove_found(carrier)
 
 
 def _is_of(found: Observation, name: str) -> bool:

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
+from containers.call_limits import time_of_its_own
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, translate_errors, understand_answer
@@ -14,13 +15,27 @@ from containers.errors import EngineRefusedError, NameTakenError
 from containers.hardening import COPY, data_volume
 from containers.identity import container_name, is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Volume
-from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
+from containers.volume_containers import (
+    CARRIER,
+    COPY_READER,
+    COPY_WRITER,
+    HANDOVER_LABEL,
+    carrier_names,
+    carrier_payload,
+    handover_name,
+)
 
 SILENCE = 60.0
 """Seconds without a piece after which the engine is taken for silent. A busy disk may take some."""
 
 WRITE_LIMIT = 6 * 3600.0
 """Seconds for filling a volume, however large it is."""
+
+
+CLEANING = 5.0
+"""Seconds for removing a container through which a volume was read or filled, also where all other time is over."""
+
+NOTHING_CAME = "What the agent keeps could not be read."
 
 
 class State:
@@ -34,7 +49,7 @@ class State:
             yield from self._read_from(containers[0].container_id)
         elif volume := self._lookup.find_data_volume(key):
             with self._carrier(key, image=image, volume=volume) as carrier:
-                yield from self._read_from(carrier)
+                yield from self._read_whole(carrier)
 
     def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
         if self._lookup.has_volume(volume):
@@ -46,7 +61,7 @@ class State:
             client.put_pieces(carrier, "/", pieces, silence=SILENCE)
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
-        self.drop_copy(key)
+        self.drop_copy(key)  # and what a killed process has left
         if state := self._lookup.find_data_volume(key):
             self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels)
 
@@ -54,11 +69,13 @@ class State:
         copy = self._find_copy(key)
         if copy is None:
             return
+        self._remove_carriers(key)
         state = self._lookup.find_data_volume(key) or data_volume(container_name(key))
         self._remove_volume(state)
         self._copy(key, image=image, source=copy.name, target=state, labels=copy.labels)
 
     def drop_copy(self, key: str) -> None:
+        self._remove_carriers(key)
         if self._find_copy(key) is not None:
             self._remove_volume(_copy_of(key))
 
@@ -73,15 +90,24 @@ class State:
         Through two containers: an engine that writes to one reads nothing of it meanwhile.
         """
         with (
-            self._carrier(key, image=image, volume=source) as reader,
-            self._carrier(key, image=image, volume=target, labels=labels, suffix=COPY) as writer,
+            self._carrier(key, image=image, volume=source, end=COPY_READER) as reader,
+            self._carrier(key, image=image, volume=target, labels=labels, end=COPY_WRITER) as writer,
             self._connection.call(WRITE_LIMIT, about_one=True) as client,
         ):
-            client.put_pieces(writer, "/", self._read_from(reader), silence=SILENCE)
+            client.put_pieces(writer, "/", self._read_whole(reader), silence=SILENCE)
 
     def _remove_volume(self, volume: str) -> None:
         with suppress(MissingError), self._connection.call() as client:
             client.remove_volume(volume)
+
+    def _read_whole(self, container_id: str) -> Iterator[bytes]:
+        """At least the directory itself, which is never missing. Raises `EngineRefusedError` where it did not come."""
+        pieces = self._read_from(container_id)
+        first = next(pieces, b"")
+        if not first.strip(b"\0"):
+            raise EngineRefusedError(NOTHING_CAME)
+        yield first
+        yield from pieces
 
     def _read_from(self, container_id: str) -> Iterator[bytes]:
         """Nothing where the container is gone."""
@@ -97,13 +123,11 @@ class State:
 
     @contextmanager
     def _carrier(
-        self, key: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, suffix: str = ""
+        self, key: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, end: str = ""
     ) -> Iterator[str]:
         """A container to which the volume belongs, for as long as the block lasts."""
-        own = f"{handover_name(container_name(key))}{suffix}"
-        left = self._lookup.look_up(own)
-        if left is not None and left.labels.get(HANDOVER_LABEL, "").endswith(CARRIER):
-            self._remove(left.container_id)  # of a process that was killed
+        own = f"{handover_name(container_name(key))}{end}"
+        self._remove_carrier(own)  # of a process that was killed
         payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels)
         try:
             with self._connection.call() as client, understand_answer():
@@ -113,7 +137,18 @@ class State:
         try:
             yield carrier
         finally:
-            self._remove(carrier)
+            with time_of_its_own(CLEANING):  # or it would hold on to the volume where the time for the copy is over
+                self._remove(carrier)
+
+    def _remove_carriers(self, key: str) -> None:
+        """A volume that one holds on to cannot be removed."""
+        for own in carrier_names(container_name(key)):
+            self._remove_carrier(own)
+
+    def _remove_carrier(self, own: str) -> None:
+        left = self._lookup.look_up(own)
+        if left is not None and left.labels.get(HANDOVER_LABEL, "").endswith(CARRIER):
+            self._remove(left.container_id)
 
     def _remove(self, container_id: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client:

@@ -1,0 +1,133 @@
+"""A copy of what an agent keeps that is too slow, or whose process is killed, is in nobody's way, on a real engine."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from containers.call_limits import seconds_left, time_limit
+from containers.docker.state import State
+from containers.docker_api.client import DockerClient
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.identity import own_labels
+from containers.vocabulary import PROJECT_LABEL
+from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.fakes.states import pack_state, unpack_state
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.docker, pytest.mark.one_database]
+
+KEPT = {"memory": "what it knows"}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def kept(docker_under_test: DockerUnderTest) -> DockerUnderTest:  # noqa: F811 - the fixture
+    """It has a state and no container."""
+    docker_under_test.engine.write_state(
+        docker_under_test.key,
+        volume=f"{docker_under_test.name}-data",
+        labels=labels_of(docker_under_test),
+        image=docker_under_test.image,
+        pieces=[pack_state(KEPT)],
+    )
+    return docker_under_test
+
+
+def labels_of(under_test: DockerUnderTest) -> dict[str, str]:
+    return {**own_labels(), PROJECT_LABEL: under_test.key}
+
+
+def keep(under_test: DockerUnderTest) -> None:
+    under_test.engine.keep_copy(under_test.key, image=under_test.image, labels=labels_of(under_test))
+
+
+def give_back(under_test: DockerUnderTest) -> None:
+    under_test.engine.return_copy(under_test.key, image=under_test.image)
+
+
+def helpers(under_test: DockerUnderTest) -> list[Any]:
+    return list(under_test.client.containers(all=True, filters={"name": f"{under_test.name}-handover"}))
+
+
+def content(under_test: DockerUnderTest) -> dict[str, str]:
+    return unpack_state(under_test.engine.read_state(under_test.key, image=under_test.image))
+
+
+def kill_inside(under_test: DockerUnderTest, act: Callable[[DockerUnderTest], None]) -> None:
+    """Kills the process while the pieces are on their way: nothing that comes after is done."""
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DockerClient, "put_pieces", killed)
+        patch.setattr(State, "_remove", lambda *_: None)
+        with pytest.raises(Killed):
+            act(under_test)
+    assert len(helpers(under_test)) == 2
+
+
+@pytest.mark.parametrize("killed_in", [keep, give_back])
+def test_one_that_is_killed_is_repeated_and_dropped(
+    kept: DockerUnderTest, killed_in: Callable[[DockerUnderTest], None]
+) -> None:
+    keep(kept)
+    kill_inside(kept, killed_in)
+    if killed_in is keep:
+        keep(kept)
+        kill_inside(kept, keep)
+        kept.engine.drop_copy(kept.key)
+        assert kept.volumes(kept.name) == {f"{kept.name}-data"}
+    else:
+        give_back(kept)
+    assert (content(kept), helpers(kept)) == (KEPT, [])
+
+
+@pytest.mark.parametrize("killed_in", [keep, give_back])
+def test_after_one_that_is_killed_all_is_removed(
+    kept: DockerUnderTest, killed_in: Callable[[DockerUnderTest], None]
+) -> None:
+    keep(kept)
+    kill_inside(kept, killed_in)
+    kept.engine.remove(kept.key, volumes=True)
+    assert (kept.volumes(kept.name), helpers(kept)) == (set(), [])
+
+
+def test_one_that_is_too_slow_cleans_up_though_its_time_is_over(
+    kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def be_slow(*_: Any, **__: Any) -> None:
+        wait_until(lambda: (seconds_left() or 0) <= 0)
+        raise EngineUnavailableError("The container engine did not answer in time.")
+
+    monkeypatch.setattr(DockerClient, "put_pieces", be_slow)
+    with time_limit(3.0), pytest.raises(EngineUnavailableError):
+        keep(kept)
+    assert helpers(kept) == []
+
+
+@pytest.mark.parametrize("pieces", [[], [bytes(1024)]], ids=["nothing", "an empty archive"])
+def test_nothing_is_not_taken_for_a_copy(
+    kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]
+) -> None:
+    def read(*_: Any) -> Iterator[bytes]:
+        yield from pieces
+
+    monkeypatch.setattr(State, "_read_from", read)
+    with pytest.raises(EngineRefusedError, match="could not be read"):
+        keep(kept)
+    monkeypatch.undo()
+    assert content(kept) == KEPT
+
+
+def test_a_backup_under_way_and_a_copy_leave_each_other_alone(kept: DockerUnderTest) -> None:
+    pieces = kept.engine.read_state(kept.key, image=kept.image)
+    first = next(iter(pieces))
+    keep(kept)
+    assert unpack_state([first, *pieces]) == KEPT
+    assert len(kept.volumes(kept.name)) == 2
