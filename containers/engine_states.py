@@ -28,10 +28,10 @@ class KeepsStates(Protocol):
         which the next one replaces. `remove` with volumes removes the copy as well.
         """
 
-    def return_copy(self, key: str, *, image: str) -> None:
+    def return_copy(self, key: str, *, image: str) -> bool:
         """Puts the copy in the place of the state, and keeps it: a call that was cut off may be repeated.
 
-        For a key without a container. Does nothing where there is no copy.
+        For a key without a container. Does nothing where there is no copy, and returns whether there was one.
         """
 
     def drop_copy(self, key: str) -> None:

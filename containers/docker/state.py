@@ -65,14 +65,15 @@ class State:
         if state := self._lookup.find_data_volume(key):
             self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels)
 
-    def return_copy(self, key: str, *, image: str) -> None:
+    def return_copy(self, key: str, *, image: str) -> bool:
         copy = self._find_copy(key)
         if copy is None:
-            return
+            return False
         self._remove_carriers(key)
         state = self._lookup.find_data_volume(key) or data_volume(container_name(key))
         self._remove_volume(state)
         self._copy(key, image=image, source=copy.name, target=state, labels=copy.labels)
+        return True
 
     def drop_copy(self, key: str) -> None:
         self._remove_carriers(key)

@@ -19,8 +19,8 @@ class StateVerbs:
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
         self._state.keep_copy(key, image=image, labels=labels)
 
-    def return_copy(self, key: str, *, image: str) -> None:
-        self._state.return_copy(key, image=image)
+    def return_copy(self, key: str, *, image: str) -> bool:
+        return self._state.return_copy(key, image=image)
 
     def drop_copy(self, key: str) -> None:
         self._state.drop_copy(key)

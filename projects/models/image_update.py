@@ -31,9 +31,9 @@ class RunsImage(models.Model):
     next_image_id = _image_id()
     """Of the image that is to be tried."""
     former_image_id = _image_id()
-    """Of the one before it. While there is one, there is a whole copy of the state with which it ran."""
+    """Of the one before it. The step says whether there is a whole copy of the state with which it ran."""
     update_until = models.DateTimeField(null=True, editable=False)
-    """By when the new one must be ready."""
+    """By when the new one must be ready, if it was not started again since. In DROP: when to try that again."""
 
     _type_image_id: str | None = None
 
@@ -51,7 +51,7 @@ class RunsImage(models.Model):
     def image_facts(self) -> ImageFacts:
         newest = self.agent_type.image_id if self._type_image_id is None else self._type_image_id
         is_older = bool(self.image_id and newest) and self.image_id != newest
-        is_updating = self.update_step != Step.NONE
+        is_updating = self.update_step not in {Step.NONE, Step.DROP}
         return ImageFacts(
             update_available=is_older and not (is_updating or self.keeps_image),
             updating=is_updating,
@@ -60,3 +60,6 @@ class RunsImage(models.Model):
 
 
 NO_UPDATE: dict[str, Any] = {"update_step": Step.NONE, "next_image_id": "", "former_image_id": "", "update_until": None}
+
+ONLY_COPY_LEFT = NO_UPDATE | {"update_step": Step.DROP}
+"""The update is over, and never goes back."""

@@ -53,6 +53,7 @@ class Claimable(models.Model):
         unchanged: bool = False,
         unless_suspended: bool = False,
         renew: bool = True,
+        only: Q | None = None,
         **values: Any,
     ) -> "Claim | None":
         """Takes the project for an operation by one conditional UPDATE; returns None where another one holds it.
@@ -62,12 +63,12 @@ class Claimable(models.Model):
         `unchanged`: also None where another operation has begun since this object was read.
         `unless_suspended`: also None where staff have suspended the project.
         `renew`: begin a new generation, so that the container is replaced; without, the existing one may stay.
+        `only`: also None where the row does not fulfil it.
         `values`: further fields to set in the same statement.
 
         Raises `ProjectGoneError`.
         """
-        now = clock.now()
-        claim_id = uuid.uuid4()
+        now, claim_id = clock.now(), uuid.uuid4()
         values |= {
             "operation": operation,
             "operation_id": claim_id,
@@ -77,6 +78,7 @@ class Claimable(models.Model):
             "updated_at": now,
         }
         rows = self._claimable_row(operation, unchanged=unchanged, unless_suspended=unless_suspended)
+        rows = rows.filter(only or Q())
         contested = _seize(rows, values, over=_expired(now) | Q(operation__in=preempting))
         if contested is None:
             return None

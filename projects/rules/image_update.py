@@ -1,8 +1,11 @@
 """How an agent gets a new image, and its old one back where the new one does not get ready. Pure rules.
 
 COPY: the agent is stopped, what it keeps is copied, and the new image is started; then TRIAL: it must become ready in
-time; or BACK: the copy takes the place of what it keeps, and the old image is started. Each step may be repeated, and
-the row says which one is next, so that a watcher goes on where another one was killed.
+time; or BACK: the copy takes the place of what it keeps; then RETURNED: the old image is started. Each step may be
+repeated, and the row says which one is next, so that a watcher goes on where another one was killed.
+
+There is a whole copy in TRIAL, BACK, RETURNED and STUCK: BACK was tried too often. In UNTRIED there is none, because it
+could not be made: the old image is started. In DROP the update is over, whichever way, and the copy is to be removed.
 """
 
 from datetime import timedelta
@@ -23,7 +26,11 @@ class Step(TextChoices):
     NONE = "", "none"
     COPY = "copy"
     TRIAL = "trial"
+    UNTRIED = "untried"
     BACK = "back"
+    RETURNED = "returned"
+    STUCK = "stuck"
+    DROP = "drop"
 
 
 class Due(TextChoices):
@@ -32,18 +39,31 @@ class Due(TextChoices):
     TRY = "try"
     KEEP = "keep"
     GO_BACK = "go back"
+    DROP = "drop"
 
 
 def choose_due(facts: Facts) -> Due | None:
     """None where no update is under way, nobody wants the agent to run now, or the new image still has time."""
     step = facts.update_step
-    if not step or facts.operation or facts.desired != Desired.RUNNING or facts.suspended or facts.kept_down:
+    if not step or facts.operation or facts.desired == Desired.DELETED:
         return None
-    if step == Step.COPY:
-        return Due.TRY
-    if step == Step.BACK:
-        return Due.GO_BACK
-    return _judge_trial(facts)
+    if step == Step.DROP:
+        return None if lasts(facts.update_until, at_most=LONGEST_TRIAL, now=facts.now) else Due.DROP
+    if facts.desired != Desired.RUNNING or facts.suspended or facts.kept_down:
+        return None
+    return _choose_step(facts)
+
+
+def _choose_step(facts: Facts) -> Due | None:
+    match facts.update_step:
+        case Step.COPY:
+            return Due.TRY
+        case Step.TRIAL:
+            return _judge_trial(facts)
+        case Step.STUCK if facts.failed:
+            return None  # until its owner starts it again
+        case _:
+            return Due.GO_BACK
 
 
 def _judge_trial(facts: Facts) -> Due | None:

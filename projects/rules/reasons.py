@@ -38,6 +38,7 @@ SENTENCES = {
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
     "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
+    "copy_not_returned": "What the agent kept could not be put back, and a copy of it is kept. Start it to try again.",
     "engine_unavailable": "The container engine does not answer. Nothing is known about the agent until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",

@@ -35,6 +35,8 @@ def request_update(*, project: Project, actor: Actor) -> bool:
 
 def _request(project: Project, actor: Actor) -> bool:
     _check_may_update(project)
+    if project.update_step in {Step.DROP, Step.STUCK}:
+        raise operation_in_progress(project)  # the copy of the last one is still there
     if project.update_step:
         return True
     newest = find_newest(project)

@@ -38,19 +38,20 @@ ADDRESSES = 4
 """How many a start tries."""
 
 
-def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> Outcome:
+def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired, or_newest: bool = True) -> Outcome:
     """Starts a container of the claim's generation.
 
     Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
     is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
-    outcome holds the failure. Raises `OperationLostError` and `ProjectGoneError`.
+    outcome holds the failure. Where the engine has lost the image that the agent ran, it gets that of its type
+    `or_newest`, else that is a refusal. Raises `OperationLostError` and `ProjectGoneError`.
     """
     try:
         if agents_are_barred():
             raise FirewallMissingError
         _ensure_user(project)
         ensure_pairing_secret(project)
-        place, seen = _deploy_somewhere(project, claim)
+        place, seen = _deploy_somewhere(project, claim, or_newest=or_newest)
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
@@ -63,22 +64,22 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired) -> O
     return Outcome(values=_observed(project, _as_started(seen)) | {"image_id": seen.image_id or project.image_id})
 
 
-def _deploy_somewhere(project: Project, claim: Claim) -> tuple[Place | None, Observation]:
+def _deploy_somewhere(project: Project, claim: Claim, *, or_newest: bool) -> tuple[Place | None, Observation]:
     """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
     for attempt in range(ADDRESSES):
         place = prepare(project, elsewhere=attempt > 0)
         keep_commits()  # a database that knows less than the engine would have nothing mended
         with suppress(AddressUnusableError):
-            return place, _deploy_known_image(project, claim, place)
+            return place, _deploy_known_image(project, claim, place, or_newest=or_newest)
     raise AddressUnusableError
 
 
-def _deploy_known_image(project: Project, claim: Claim, place: Place | None) -> Observation:
-    """The image that it ran before or, where the engine has lost that, the one of its type."""
+def _deploy_known_image(project: Project, claim: Claim, place: Place | None, *, or_newest: bool) -> Observation:
+    """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
     try:
         return _deploy(project, claim, place)
     except ImageMissingError:
-        if not project.image_id:
+        if not (project.image_id and or_newest):
             raise
         project.image_id = ""
         return _deploy(project, claim, place)

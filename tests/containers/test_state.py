@@ -127,14 +127,14 @@ def test_a_copy_takes_the_place_of_a_state_and_stays_until_it_is_dropped(under_t
     engine.write_state(
         key, volume=f"{under_test.name}-data", labels=labels, image=under_test.image, pieces=[pack_state({"a": "old"})]
     )
-    engine.return_copy(key, image=under_test.image)  # there is none, and nothing happens
+    assert not engine.return_copy(key, image=under_test.image)  # there is none, and nothing happens
     for _ in range(2):
         engine.keep_copy(key, image=under_test.image, labels=labels)
     engine.remove(key)
     assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
     assert len(under_test.volumes(under_test.name)) == 2
     for _ in range(2):
-        engine.return_copy(key, image=under_test.image)
+        assert engine.return_copy(key, image=under_test.image)
     assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
     for _ in range(2):
         engine.drop_copy(key)

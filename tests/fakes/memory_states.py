@@ -39,26 +39,39 @@ class MemoryStates(MemoryLists):
         self._enter("keep_copy", key)
         with self._changed:
             self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})
-            for state in [volume for volume in self._volumes_of(key) if volume.endswith("-data")]:
+            states = [volume for volume in self._volumes_of(key) if volume.endswith("-data")]
+            if states:
+                self._make_volume(f"{container_name(key)}-former", labels)
+        self._step("keep_copy.fill")
+        with self._changed:
+            for state in states:
                 self._copy_volume(state, f"{container_name(key)}-former", labels)
         self._answer("keep_copy")
 
-    def return_copy(self, key: str, *, image: str) -> None:
+    def return_copy(self, key: str, *, image: str) -> bool:
         self._enter("return_copy", key)
         with self._changed:
             assert self._find(key) is None, "Its container has the state."
-            for copy in [volume for volume in self._volumes_of(key) if volume.endswith("-former")]:
+            copies = [volume for volume in self._volumes_of(key) if volume.endswith("-former")]
+            if copies:
                 self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-data")})
+        self._step("return_copy.fill")
+        with self._changed:
+            for copy in copies:
                 self._copy_volume(copy, f"{container_name(key)}-data", self.volume_labels[copy])
         self._answer("return_copy")
+        return bool(copies)
 
     def drop_copy(self, key: str) -> None:
         self._enter("drop_copy", key)
         with self._changed:
             self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})
 
+    def _make_volume(self, name: str, labels: Mapping[str, str]) -> None:
+        self.volumes.add(name)
+        self.volume_labels[name] = dict(labels)
+
     def _copy_volume(self, source: str, target: str, labels: Mapping[str, str]) -> None:
-        self.volumes.add(target)
-        self.volume_labels[target] = dict(labels)
+        self._make_volume(target, labels)
         if source in self.states:
             self.states[target] = self.states[source]

@@ -8,7 +8,7 @@ from accounts.models import User
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
 from projects.rules.lifecycle import LONGEST_CLAIM
-from projects.services import image_trial
+from projects.services import image_return
 from projects.services.base_images import remove_unused_images
 from projects.services.image_update import pin_image
 from projects.services.operations import time_allowed
@@ -176,8 +176,8 @@ def test_the_stranger_finds_nothing(bob: User, outdated: Project) -> None:
 
 
 def test_the_time_for_a_step_fits_the_claim_and_the_pulse() -> None:
-    assert time_allowed(seconds=image_trial.WITHIN) <= LONGEST_CLAIM
-    assert image_trial.WITHIN < REPAIR
+    assert time_allowed(seconds=image_return.WITHIN) <= LONGEST_CLAIM
+    assert image_return.WITHIN < REPAIR
 
 
 def test_images_go_that_no_project_runs_or_may_go_back_to(
