@@ -48,6 +48,11 @@ class RunsImage(models.Model):
         self._type_image_id = image_id
 
     @property
+    def ready_within(self) -> int:
+        """Seconds that the new image has from each start, where one is tried."""
+        return int(self.agent_type.ready_timeout) if self.update_step == Step.TRIAL else 0
+
+    @property
     def image_facts(self) -> ImageFacts:
         newest = self.agent_type.image_id if self._type_image_id is None else self._type_image_id
         is_older = bool(self.image_id and newest) and self.image_id != newest

@@ -109,8 +109,14 @@ class RowFacts:
             awaits_poll=self.awaits_poll,
             update_step=self.update_step,
             update_until=self.update_until,
+            ready_within=self.ready_within,
             is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
         )
+
+    @property
+    def ready_within(self) -> int:
+        """Seconds that a new image that is tried has from each start. Only a model instance knows it."""
+        return 0
 
     @property
     def awaits_poll(self) -> bool:

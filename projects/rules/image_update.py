@@ -8,7 +8,7 @@ There is a whole copy in TRIAL, BACK, RETURNED and STUCK: BACK was tried too oft
 could not be made: the old image is started. In DROP the update is over, whichever way, and the copy is to be removed.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import TextChoices
 
@@ -75,4 +75,10 @@ def _judge_trial(facts: Facts) -> Due | None:
     status = derive_status(facts._replace(checked_at=facts.now))
     if status == Status.RUNNING or (status == Status.DEGRADED and facts.has_reached_budget):
         return Due.KEEP
-    return None if lasts(facts.update_until, at_most=LONGEST_TRIAL, now=facts.now) else Due.GO_BACK
+    return None if any(lasts(until, at_most=LONGEST_TRIAL, now=facts.now) for until in _ends_of(facts)) else Due.GO_BACK
+
+
+def _ends_of(facts: Facts) -> list[datetime | None]:
+    """Of the trial. It may have been stopped meanwhile, and started again."""
+    since_start = facts.started_at and facts.started_at + timedelta(seconds=facts.ready_within)
+    return [facts.update_until, since_start]

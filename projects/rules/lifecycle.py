@@ -62,7 +62,8 @@ class Facts(NamedTuple):
     not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
     is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
     contrary of what the agent says is wrong. `awaits_poll`: it has not yet seen this run of the agent reach Telegram.
-    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.image_update`).
+    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.image_update`), `ready_within`
+    how many seconds it has from each start.
     """
 
     now: datetime
@@ -86,6 +87,7 @@ class Facts(NamedTuple):
     is_refuted: bool = False
     update_step: str = ""
     update_until: datetime | None = None
+    ready_within: int = 0
 
     @property
     def has_reached_budget(self) -> bool:

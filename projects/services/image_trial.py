@@ -12,6 +12,7 @@ from django.db.models import Q
 from accounts import clock
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.models.image_update import NO_UPDATE, ONLY_COPY_LEFT
@@ -42,6 +43,8 @@ def carry_on(project: Project) -> bool:
             return _try(project)
         case Due.KEEP:
             return _keep(project)
+        case Due.GO_BACK if project.update_step == Step.TRIAL and _has_ended_with_engine(project):
+            return _start_again(project)
         case Due.GO_BACK:
             return go_back(project)
         case Due.DROP:
@@ -66,6 +69,10 @@ def _try(project: Project) -> bool:
         if not note_step(project, claim, update_step=Step.TRIAL, **values):
             return False
         outcome = bring_up(project, claim, desired_if_silent=Desired.RUNNING)
+    return _record_start(project, claim, outcome)
+
+
+def _record_start(project: Project, claim: Claim, outcome: Outcome) -> bool:
     if outcome.error is not None:
         why = NOT_STARTED.format(describe_error(outcome.error))
         return _turn_back(project, claim, outcome, why, step=Step.BACK)
@@ -73,6 +80,23 @@ def _try(project: Project) -> bool:
     event = project.event(SYSTEM, NEW_IMAGE, "started")
     record_outcome(project, claim, outcome, events=[event], update_until=until)
     return True
+
+
+def _has_ended_with_engine(project: Project) -> bool:
+    """Whether the engine or the whole machine ended, and the agent with it: that says nothing of its image."""
+    if project.container_state != ContainerState.EXITED or project.finished_at is None:
+        return False
+    started_at = get_engine().started_at()
+    return started_at is not None and project.finished_at <= started_at
+
+
+def _start_again(project: Project) -> bool:
+    claim = claim_step(project)
+    if claim is None:
+        return False
+    with released_if_broken(project, claim), command_deadline(WITHIN):
+        outcome = bring_up(project, claim, desired_if_silent=Desired.RUNNING)
+    return _record_start(project, claim, outcome)
 
 
 def _find_image(project: Project) -> str:

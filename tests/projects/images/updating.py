@@ -1,7 +1,10 @@
 """An agent that runs an image which has lost its name to a newer one."""
 
+from datetime import timedelta
+
 from django.utils import timezone
 
+from containers.get_engine import get_engine
 from projects.models import Event, Project
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -34,4 +37,7 @@ def look(times: int) -> None:
 
 
 def late(project: Project) -> None:
+    """Its time for a new image is over."""
+    container = get_engine().containers[project.container_name]  # type: ignore[attr-defined]  # the one in memory
+    container.started_at -= timedelta(hours=1)
     Project.objects.filter(pk=project.pk).update(update_until=timezone.now())
