@@ -26,7 +26,7 @@ def remove_unused(connection: Connection, *, keep: Collection[str]) -> int:
     removed = 0
     for image in _find_unused(connection, keep)[:AT_ONCE]:
         with suppress(EngineRefusedError):
-            for name in _names_of(image) or [image["Id"]]:
+            for name in _names_of(image):
                 with connection.call() as client:
                     client.remove_image(name)
             removed += 1
@@ -40,10 +40,13 @@ def _find_unused(connection: Connection, keep: Collection[str]) -> list[Mapping[
 
 
 def _is_former(image: Mapping[str, Any]) -> bool:
-    """The gateway's and the firewall's have other names, and a care of their own."""
+    """The gateway's and the firewall's have other names, and a care of their own.
+
+    One without a name may be anybody's who has built on one of ours, and has its label from there.
+    """
     names = _names_of(image)
     others = (f"{GATEWAY.repository}:", f"{FIREWALL.repository}:")
-    is_former = all(name.startswith("berth/") and not name.endswith(":latest") for name in names)
+    is_former = bool(names) and all(name.startswith("berth/") and not name.endswith(":latest") for name in names)
     is_agents = not any(name.startswith(others) for name in names)
     return is_former and is_agents and image["Created"] < time.time() - KEPT_FOR
 

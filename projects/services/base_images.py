@@ -56,5 +56,6 @@ def remove_unused_images() -> int:
     Projects of other installations on the engine are known by their containers only.
     """
     columns = ("image_id", "next_image_id", "former_image_id")
-    keep = {image_id for row in Project.objects.values_list(*columns).distinct() for image_id in row if image_id}
-    return get_engine().remove_unused_images(keep=keep)
+    keep = {image_id for row in Project.objects.values_list(*columns).distinct() for image_id in row}
+    keep |= {*AgentType.objects.values_list("image_id", flat=True)}
+    return get_engine().remove_unused_images(keep=keep - {""})
