@@ -21,7 +21,7 @@ from projects.rules.image_update import Due, Step, choose_due
 from projects.rules.lifecycle import Desired
 from projects.services.container_spec import labels_of
 from projects.services.image_return import WITHIN, claim_step, drop_copy, go_back, note_step
-from projects.services.image_update import NEW_IMAGE, describe_error
+from projects.services.image_update import NEW_IMAGE, PINNED, describe_error
 from projects.services.operations import NO_FAILURES, Outcome, command_deadline, record_outcome, released_if_broken
 from projects.services.start_and_stop import bring_up
 
@@ -55,7 +55,7 @@ def carry_on(project: Project) -> bool:
 
 def _try(project: Project) -> bool:
     former = project.image_id or _find_image(project)
-    if former in {"", project.next_image_id}:
+    if project.keeps_image or former in {"", project.next_image_id}:
         return _call_off(project, former)
     claim = claim_step(project, only=Q(keeps_image=False), image_id=former)
     if claim is None:
@@ -106,8 +106,9 @@ def _find_image(project: Project) -> str:
 
 
 def _call_off(project: Project, former: str) -> bool:
-    """The agent runs the newest image already, or nobody knows which one."""
-    outcome, why = ("nothing to do", "") if former else ("failed", NOT_KNOWN)
+    """The staff have pinned the image meanwhile, it is the newest already, or nobody knows which one it is."""
+    why = PINNED.format(project.name) if project.keeps_image else "" if former else NOT_KNOWN
+    outcome = "failed" if why else "nothing to do"
     rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation, update_step=Step.COPY)
     with transaction.atomic():
         if not rows.update(**NO_UPDATE, image_id=former):

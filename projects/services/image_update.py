@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import Case, F, Q, Value, When
+
 from containers.errors import EngineError, ImageMissingError
 from containers.get_engine import get_engine
 from projects.errors import ImagePinnedError, ProjectSuspendedError
@@ -37,9 +39,12 @@ def _request(project: Project, actor: Actor) -> bool:
     _check_may_update(project)
     if project.update_step in {Step.DROP, Step.STUCK}:
         raise operation_in_progress(project)  # the copy of the last one is still there
-    if project.update_step:
+    if project.update_step not in {Step.NONE, Step.COPY}:
         return True
     newest = find_newest(project)
+    if project.update_step == Step.COPY:
+        _renew(project, newest)
+        return True
     if newest == project.image_id:
         return False
     values: dict[str, Any] = {"update_step": Step.COPY, "next_image_id": newest}
@@ -54,6 +59,13 @@ def _request(project: Project, actor: Actor) -> bool:
     project.refresh_from_db()
     project.event(actor, NEW_IMAGE, "recorded").save()
     return True
+
+
+def _renew(project: Project, newest: str) -> None:
+    """What was asked for and has not begun tries what is the newest now. One that has begun goes on."""
+    rows = Project.objects.filter(pk=project.pk, operation="", update_step=Step.COPY)
+    rows.update(next_image_id=newest)
+    project.refresh_from_db()
 
 
 def _check_may_update(project: Project) -> None:
@@ -83,12 +95,20 @@ def count_old_images(agent_type: AgentType) -> int:
     return rows.exclude(image_id__in=["", agent_type.image_id]).count()
 
 
+_NOT_BEGUN = Q(update_step=Step.COPY, operation="")
+_FORGOTTEN = {
+    name: Case(When(_NOT_BEGUN, then=Value("")), default=F(name)) for name in ("update_step", "next_image_id")
+}
+
+
 def pin_image(*, project: Project, actor: Actor, keep: bool) -> None:
-    """The staff have the project keep its image, or let go of it. An update under way goes on.
+    """The staff have the project keep its image, or let go of it.
+
+    One that keeps it forgets an update that has not begun; one that has goes on.
 
     Raises `ProjectGoneError`.
     """
-    if not project.want(keeps_image=keep):
+    if not project.want(keeps_image=keep, **(_FORGOTTEN if keep else {})):
         raise operation_in_progress(project)
     project.event(actor, NEW_IMAGE, "pinned" if keep else "released").save()
 

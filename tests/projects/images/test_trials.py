@@ -6,10 +6,13 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects.models import Project
+from containers.engine_images import ImageFacts
+from projects.models import Actor, AgentType, Project
+from projects.services.base_images import remove_unused_images
+from projects.services.image_update import pin_image
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
-from tests.projects.images.updating import NEW, OLD, image_of, late, path_of, told
+from tests.projects.images.updating import NAME, NEW, OLD, image_of, late, path_of, told
 
 pytestmark = pytest.mark.one_database
 
@@ -40,3 +43,39 @@ def test_an_end_with_the_whole_machine_says_nothing_of_the_new_image(
     reconcile()
     assert (image_of(engine, outdated), told(outdated)) == (NEW, ["recorded", "started", "started"])
     assert engine.containers[outdated.container_name].is_up
+
+
+def test_one_that_has_not_begun_is_forgotten_by_a_pin_and_renewed_by_a_second_request(
+    api: APIClient, engine: MemoryEngine, outdated: Project
+) -> None:
+    newer, actor = f"sha256:{'c' * 64}", Actor(label="ada", source="admin")
+    api.post(f"{path_of(outdated)}/control", {"action": "stop"})
+    api.post(f"{path_of(outdated)}/update")
+    outdated.refresh_from_db()
+    pin_image(project=outdated, actor=actor, keep=True)
+    pin_image(project=outdated, actor=actor, keep=False)
+    row = Project.objects.get(pk=outdated.pk)
+    assert (row.update_step, row.next_image_id) == ("", "")
+    api.post(f"{path_of(outdated)}/update")
+    engine.described[NAME] = ImageFacts(image_id=newer)
+    assert api.post(f"{path_of(outdated)}/update").status_code == 202
+    assert Project.objects.get(pk=outdated.pk).next_image_id == newer
+    api.post(f"{path_of(outdated)}/control", {"action": "start"})
+    reconcile()
+    assert image_of(engine, outdated) == newer
+
+
+def test_one_that_is_pinned_in_the_last_moment_is_not_tried(
+    api: APIClient, engine: MemoryEngine, outdated: Project
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    Project.objects.update(keeps_image=True)
+    reconcile()
+    assert (image_of(engine, outdated), told(outdated)) == (OLD, ["recorded", "failed"])
+    assert Project.objects.get(pk=outdated.pk).update_step == ""
+
+
+def test_the_image_of_a_type_stays_though_no_project_runs_it(engine: MemoryEngine, outdated: Project) -> None:
+    engine.former_images.add("sha256:of-a-type")
+    AgentType.objects.update(image_id="sha256:of-a-type")
+    assert remove_unused_images() == 0
