@@ -5,11 +5,12 @@ from typing import Protocol
 
 
 class KeepsStates(Protocol):
-    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
+    def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
         """What the agent keeps in `DATA_PATH`, as the pieces of a tar archive whose names begin with `data`.
 
         Nothing where there is no such volume. The agent may run, and write meanwhile. Where it has no container, one is
-        made of this image, which never runs. Closing the iterator ends it.
+        made of this image, which never runs. Closing the iterator ends it. `of_copy`: what `keep_copy` has kept is read
+        instead, where there is one.
         """
 
     def write_state(

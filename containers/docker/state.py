@@ -43,7 +43,11 @@ class State:
         self._connection = connection
         self._lookup = lookup
 
-    def read(self, key: str, image: str) -> Iterator[bytes]:
+    def read(self, key: str, image: str, *, of_copy: bool = False) -> Iterator[bytes]:
+        if of_copy and (copy := self._find_copy(key)):
+            with self._carrier(key, image=image, volume=copy.name) as carrier:
+                yield from self._read_whole(carrier)
+            return
         containers = [each for each in self._lookup.list_key(key) if is_ours(each.labels)]
         if containers:
             yield from self._read_from(containers[0].container_id)

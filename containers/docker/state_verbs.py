@@ -8,8 +8,8 @@ from containers.docker.state import State
 class StateVerbs:
     _state: State
 
-    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
-        return self._state.read(key, image)
+    def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
+        return self._state.read(key, image, of_copy=of_copy)
 
     def write_state(
         self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]

@@ -12,6 +12,7 @@ from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from projects.models import AgentType, Plan, Project
 from projects.models.catalogue import MIB
+from projects.rules.image_update import Step
 from projects.rules.lifecycle import Desired
 from projects.services.quarantine import as_uuid
 
@@ -52,8 +53,14 @@ def list_memories() -> list[KeptMemory]:
 
 
 def read_memory(memory: KeptMemory) -> Iterator[bytes]:
-    """A tar archive of the volume, piece by piece; nothing where there is none any more. Raises `EngineError`."""
-    return get_engine().read_state(memory.key, image=memory.image)
+    """A tar archive of the volume, piece by piece; nothing where there is none any more. Raises `EngineError`.
+
+    Of an agent on the way back from a new image it is the copy, which takes the volume's place.
+    """
+    project_id = as_uuid(memory.key)
+    rows = Project.objects.filter(update_step__in=[Step.BACK, Step.STUCK])
+    is_going_back = project_id is not None and rows.filter(pk=project_id).exists()
+    return get_engine().read_state(memory.key, image=memory.image, of_copy=is_going_back)
 
 
 def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:

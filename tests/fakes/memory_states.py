@@ -9,10 +9,12 @@ from tests.fakes.states import pack_state
 
 
 class MemoryStates(MemoryLists):
-    def read_state(self, key: str, *, image: str) -> Iterator[bytes]:
+    def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
         self._enter("read_state", key)
         with self._changed:
             volumes = sorted(volume for volume in self._volumes_of(key) if volume.endswith("-data"))
+            if of_copy:
+                volumes = [volume for volume in self._volumes_of(key) if volume.endswith("-former")] or volumes
             if not volumes or not is_ours(self.volume_labels[volumes[0]]):
                 return
             content = self.states.get(volumes[0]) or pack_state({})

@@ -12,6 +12,7 @@ from projects.models import Event, Project
 from projects.rules.image_update import Due
 from projects.services import image_trial
 from projects.services.image_return import TRIES
+from projects.services.memory import list_memories, read_memory
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state
 from tests.projects.images.updating import NEW, OLD, REMEMBERED, copies, image_of, late, look, path_of, told
@@ -173,3 +174,14 @@ def test_where_there_was_no_copy_the_event_says_so(engine: MemoryEngine, refused
     look(2)
     assert image_of(engine, refused) == OLD
     assert "no copy" in Event.objects.get(project_id=refused.pk, outcome="undone").detail
+
+
+def test_a_backup_on_the_way_back_reads_the_copy(
+    engine: MemoryEngine, refused: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (memory,) = list_memories()
+    assert b"".join(read_memory(memory)) == SPOILED
+    with monkeypatch.context() as patch:
+        refuse(engine, patch, "return_copy")
+        look(1)
+    assert b"".join(read_memory(memory)) == REMEMBERED
