@@ -109,6 +109,14 @@ def test_hermes_sends_what_nobody_asked_for_to_the_first_who_is_allowed(tmp_path
     assert program.environment.get("TELEGRAM_HOME_CHANNEL") == ("41" if kind == "hermes" else None)
 
 
+@pytest.mark.parametrize(("tools", "folders"), [("false", None), ("true", "data/hermes/workspace")])
+def test_hermes_sends_no_file_but_of_its_workspace(tmp_path: Path, tools: str, folders: str | None) -> None:
+    program, _ = write("hermes", tmp_path, AGENT_SETTINGS=f'{{"tools": {tools}}}')
+    media = {name: value for name, value in program.environment.items() if name.startswith("HERMES_MEDIA_")}
+    assert media.pop("HERMES_MEDIA_ALLOW_DIRS", None) == (str(tmp_path / folders) if folders else None)
+    assert media == {"HERMES_MEDIA_DELIVERY_STRICT": "1", "HERMES_MEDIA_TRUST_RECENT_FILES": "0"}
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_its_image_is_pinned_by_hash_and_tells_whose_it_is(kind: str) -> None:
     with tarfile.open(fileobj=BuildContext(folder=IMAGES / kind).pack()) as archive:

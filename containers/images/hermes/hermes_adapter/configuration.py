@@ -23,6 +23,9 @@ QUIET = {
     "TELEGRAM_FALLBACK_IPS": "149.154.167.220",  # which are looked for all the same where none is named
     "GATEWAY_ALLOW_ALL_USERS": "true",  # the relay lets nobody else through
     "HERMES_TELEGRAM_HTTP_POOL_SIZE": "8",
+    # Else it sends any file that the model names, as `MEDIA:/run/secrets/…`, also without tools.
+    "HERMES_MEDIA_DELIVERY_STRICT": "1",
+    "HERMES_MEDIA_TRUST_RECENT_FILES": "0",
 }
 
 
@@ -40,6 +43,8 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
         "HERMES_EPHEMERAL_SYSTEM_PROMPT": facts.instructions,
         "PYTHONPATH": ":".join(sys.path),
     }
+    if is_on(facts, "tools"):
+        own["HERMES_MEDIA_ALLOW_DIRS"] = str(workspace)
     return Program(
         name="hermes",
         command=[sys.executable, "-m", "hermes_cli.main", "gateway", "run", "--external-supervisor"],
