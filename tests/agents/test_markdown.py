@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.telegram_texts import check_text
@@ -70,6 +70,25 @@ def messages_of(text: str, limit: int) -> list[Any]:
     from assistant.splitting import split
 
     return split(read_markdown(text), limit)
+
+
+@settings(max_examples=50, deadline=None)
+@given(columns=st.integers(1, 60), rows=st.integers(1, 60), wide=st.integers(1, 4000))
+@example(columns=2, rows=500, wide=20_000)
+@example(columns=9, rows=5000, wide=80)
+def test_a_table_takes_no_more_than_a_few_times_its_text(columns: int, rows: int, wide: int) -> None:
+    from assistant.tables import lay_out
+
+    table = [["w" * wide] * columns, *([["", *["x"] * (columns - 1)]] * rows)]
+    source = sum(len(cell) + 1 for row in table for cell in row)
+    assert len(lay_out(table)) <= 4000 + 3 * source
+
+
+def test_a_table_that_is_too_wide_keeps_its_cells_apart() -> None:
+    from assistant.markdown import read_markdown
+
+    found = read_markdown(f"|a|b|c|\n|-|-|-|\n|{'x' * 120}||2|\n|3|")
+    assert found.text == f"a | b | c\n{'x' * 120} |  | 2\n3"
 
 
 @settings(max_examples=150, deadline=None)
