@@ -1,7 +1,7 @@
 """One request of the child and the answer to it."""
 
 import json
-from http.client import HTTPResponse
+from http.client import HTTPResponse, IncompleteRead
 from http.server import BaseHTTPRequestHandler
 from typing import IO, Any
 
@@ -10,18 +10,29 @@ SMALL = 1024 * 1024
 """Bytes of a request that is read before it is passed on. A larger one is passed on as it comes."""
 
 
+class ChildGoneError(Exception):
+    """The child has hung up. It is no `OSError`, so that nobody takes it for a fault of those who were asked."""
+
+
 class Exchange:
     def __init__(self, handler: BaseHTTPRequestHandler, length: int) -> None:
         self._handler = handler
         self._left = length
+        self._is_begun = False
         self.method = handler.command
         self.path = handler.path
         self.headers = dict(handler.headers.items())
         self.is_small = length <= SMALL
 
     def read(self, size: int = -1) -> bytes:
-        """Never beyond the request's end, so that it can be passed on as a stream."""
-        part = self._handler.rfile.read(min(size, self._left) if size >= 0 else self._left)
+        """Never beyond the request's end, so that it can be passed on as a stream. Raises `ChildGoneError`."""
+        wanted = min(size, self._left) if size >= 0 else self._left
+        try:
+            part = self._handler.rfile.read(wanted)
+        except OSError as error:
+            raise ChildGoneError from error
+        if len(part) < wanted:
+            raise ChildGoneError
         self._left -= len(part)
         return part
 
@@ -32,35 +43,67 @@ class Exchange:
         return self, {"Content-Length": str(self._left)}  # type: ignore[return-value]  # http.client only reads
 
     def answer(self, status: int, content: bytes, kind: str = "application/json", **headers: str) -> None:
+        """This and what follows raise `ChildGoneError`."""
         self._begin(status, {"Content-Type": kind, "Content-Length": str(len(content)), **headers})
-        self._handler.wfile.write(content)
+        self._write(content)
 
     def answer_json(self, status: int, document: Any) -> None:
         self.answer(status, json.dumps(document).encode())
 
+    def fail(self, status: int, document: Any) -> None:
+        """Answers this, or hangs up where an answer has begun, so that the child sees that it is not whole."""
+        if self._is_begun:
+            self._handler.close_connection = True
+        else:
+            self.answer_json(status, document)
+
     def pass_on(self, answer: HTTPResponse, content: bytes | None = None) -> None:
-        """With the `content` where it was read already. Else piece by piece, so that what streams goes on to stream."""
+        """With the `content` where it was read already. Else piece by piece, so that what streams goes on to stream.
+
+        Raises `OSError` or `HTTPException` where the answer ends early: `fail` is to follow.
+        """
         names = ("Content-Type", "Retry-After", "X-Request-Id", "Request-Id")
         headers = {name: value for name in names if (value := answer.getheader(name))}
         if content is not None:
-            headers["Content-Length"] = str(len(content))
+            self._begin(answer.status, headers | {"Content-Length": str(len(content))})
+            self._write(content)
         elif answer.length is not None:
-            headers["Content-Length"] = str(answer.length)
+            left = answer.length
+            self._begin(answer.status, headers | {"Content-Length": str(left)})
+            while left and (part := answer.read1(min(PART, left))):
+                left -= len(part)
+                self._write(part)
+            if left:
+                raise IncompleteRead(b"", left)
         else:
-            headers["Connection"] = "close"
-        self._begin(answer.status, headers)
-        if content is not None:
-            self._handler.wfile.write(content)
-            return
+            self._stream(answer, headers)
+
+    def _stream(self, answer: HTTPResponse, headers: dict[str, str]) -> None:
+        is_chunked = self._handler.request_version == "HTTP/1.1"
+        self._begin(answer.status, headers | ({"Transfer-Encoding": "chunked"} if is_chunked else CLOSE))
         while part := answer.read1(PART):
-            self._handler.wfile.write(part)
+            self._write(b"%x\r\n%b\r\n" % (len(part), part) if is_chunked else part)
+        if is_chunked:
+            self._write(b"0\r\n\r\n")
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
-        while self._left > 0 and self.read(PART):  # what nobody asked for would be read as the next request
-            pass
+        while self._left > 0:  # what nobody asked for would be read as the next request
+            self.read(PART)
+        self._is_begun = True
         self._handler.send_response(status)
         for name, value in headers.items():
             self._handler.send_header(name, value)
-        if headers.get("Connection") == "close":
-            self._handler.close_connection = True
-        self._handler.end_headers()
+        try:
+            self._handler.end_headers()
+        except OSError as error:
+            raise ChildGoneError from error
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self._handler.wfile.write(content)
+        except OSError as error:
+            raise ChildGoneError from error
+
+
+CLOSE = {"Connection": "close"}
+"""With this header the handler closes the connection by itself."""

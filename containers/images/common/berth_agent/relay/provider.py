@@ -52,7 +52,7 @@ class ProviderDoor:
                 exchange.pass_on(answer, content)
         except (OSError, HTTPException):
             self._note(problem(ProblemCode.PROVIDER_DOWN), is_chat=is_chat)
-            exchange.answer_json(502, {"error": {"message": "The provider cannot be reached."}})
+            exchange.fail(502, {"error": {"message": "The provider cannot be reached."}})
 
     def watch(self, stop: Event) -> None:
         """Probes it at intervals, so that the status gets better or worse without a question from a chat."""

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, cast
 
-from berth_agent.relay.exchange import Exchange
+from berth_agent.relay.exchange import ChildGoneError, Exchange
 
 Door = Callable[[Exchange], None]
 
@@ -44,10 +44,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         exchange = Exchange(self, int(length))
         door = cast(Relay, self.server).doors.get(self.path.split("/")[1])
-        if door is None:
-            exchange.answer_json(404, {"error": "The relay has no such door."})
-        else:
-            door(exchange)
+        try:
+            if door is None:
+                exchange.answer_json(404, {"error": "The relay has no such door."})
+            else:
+                door(exchange)
+        except ChildGoneError:
+            self.close_connection = True
 
     do_GET = do_POST = do_DELETE = do_PUT = do_HEAD = _serve  # noqa: N815 - names of the standard library
 

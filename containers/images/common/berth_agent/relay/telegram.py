@@ -135,7 +135,7 @@ class Telegram:
                         exchange.pass_on(answer, content)
                         return
             except (OSError, HTTPException):
-                exchange.answer_json(502, BAD_GATEWAY)
+                exchange.fail(502, BAD_GATEWAY)
                 return
 
 
