@@ -43,7 +43,8 @@ COMMON = {
         "type": "boolean",
         "title": "Shell and files",
         "default": False,
-        "description": "Whether it may run commands and edit files inside its container.",
+        "description": "Whether it may run commands and edit files inside its container. Its credentials are among the "
+        "files that it can read then: the real ones where Berth runs without its gateway.",
     },
 }
 NANOBOT_ONLY = {
