@@ -1,11 +1,13 @@
 """What the relay makes of those who hang up: the child, Telegram or the provider, in the middle of an answer."""
 
 import json
+import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, IncompleteRead
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any
 
@@ -78,8 +80,10 @@ def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes
 
     def make(said: bytes) -> tuple[Any, Upstream, Any]:
         opened.append(Upstream(said))
-        bases = {"api_base": f"{opened[-1].url}/v1", "telegram_base": opened[-1].url}
-        seconds = dict.fromkeys(("watch_seconds", "conflict_seconds", "unreachable_seconds", "pause_seconds"), 60.0)
+        bases: dict[str, Any] = {"api_base": f"{opened[-1].url}/v1", "telegram_base": opened[-1].url}
+        seconds: dict[str, Any] = dict.fromkeys(
+            ("watch_seconds", "conflict_seconds", "unreachable_seconds", "pause_seconds"), 60.0
+        )
         people: dict[str, Any] = {"instructions": "", "allowed_users": frozenset("*"), "settings": {}}
         who: dict[str, Any] = {"token": "7:real", "key": "sk-real", "provider": Provider.OPENAI, "model": "m"}
         facts = Facts(**who, **bases, **people, data=tmp_path, run=tmp_path, **seconds)
@@ -142,3 +146,50 @@ def test_a_child_that_hangs_up_is_no_fault_of_the_provider(relay: Any, notes: No
     upstream.may_answer.set()
     assert gone.wait(60)
     assert notes.provider_notes == [None]
+
+
+@pytest.mark.parametrize("method", ["deleteWebhook", "deletewebhook?drop_pending_updates=true", "delete%57ebhook"])
+def test_what_waits_at_telegram_is_never_dropped(relay: Any, method: str) -> None:
+    behind, upstream, _ = relay(OK + b"Content-Length: 2\r\n\r\n{}")
+    wish = b'{"drop_pending_updates": true}'
+    ask(behind, f"{behind.path_of_bot}/{method}", wish, **{"Content-Type": "application/json"})
+    [asked] = upstream.asked
+    head, _, body = asked.partition(b"\r\n\r\n")
+    assert body == b"drop_pending_updates=false"
+    assert b"Content-Type: application/x-www-form-urlencoded" in head
+    assert b"?" not in head.splitlines()[0]
+
+
+def test_a_telegram_that_does_not_answer_holds_up_no_stop(relay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import berth_agent.relay.telegram as door
+
+    asked, healed, over = Event(), Event(), Event()
+
+    @contextmanager
+    def ask_for_long(*_: Any, **__: Any) -> Iterator[None]:
+        asked.set()
+        healed.wait(60)
+        over.set()
+        yield
+
+    _, _, telegram = relay(b"")
+    monkeypatch.setattr(door, "ask", ask_for_long)
+    monkeypatch.setattr(door, "CONFIRM_SECONDS", 0.05)
+    telegram.confirm()
+    assert not over.is_set()
+    healed.set()
+    assert asked.wait(60)
+    assert over.wait(60)
+
+
+def test_the_end_of_a_child_shows_where_others_hold_its_output_open(image: Path, tmp_path: Path) -> None:
+    from berth_agent.relay.child import Child, Program
+
+    ended: SimpleQueue[int] = SimpleQueue()
+    command = ["sh", "-c", "echo started; sleep 60 & exit 3"]
+    child = Child(Program("child", command, {"PATH": os.environ["PATH"]}, tmp_path), ended.put)
+    try:
+        assert ended.get(timeout=30) == 3
+    finally:
+        child.stop(1)
+        child._log.join(60)

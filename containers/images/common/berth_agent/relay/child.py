@@ -13,6 +13,7 @@ from threading import Thread
 from berth_agent.redaction import redactor
 
 LONGEST_LINE = 8192
+LAST_WORDS = 1.0  # seconds for what is left of its output; what it has started may hold that open for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ class Child:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        Thread(target=self._follow, daemon=True, name="child").start()
+        self._log = Thread(target=self._follow, daemon=True, name="log of the child")
+        self._log.start()
+        Thread(target=self._wait, daemon=True, name="child").start()
 
     def stop(self, within: float) -> None:
         """By SIGTERM, and by SIGKILL what is still there after so many seconds, with all that it has started."""
@@ -53,8 +56,13 @@ class Child:
 
     def _follow(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - a pipe
-        while line := self._process.stdout.readline(LONGEST_LINE):
-            text = redactor.clean(line.decode("utf-8", "replace").rstrip())
-            if text:
-                print(f"{self._program.name}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - its log
-        self._end(self._process.wait())
+        with self._process.stdout as output:
+            while line := output.readline(LONGEST_LINE):
+                text = redactor.clean(line.decode("utf-8", "replace").rstrip())
+                if text:
+                    print(f"{self._program.name}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - its log
+
+    def _wait(self) -> None:
+        code = self._process.wait()
+        self._log.join(LAST_WORDS)
+        self._end(code)

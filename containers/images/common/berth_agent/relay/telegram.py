@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from typing import IO, Any
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from berth_agent.outcome import FatalError
 from berth_agent.relay.exchange import Exchange
@@ -25,7 +25,8 @@ SILENCE = 60.0
 LONGEST_UPDATES = 16 * 1024 * 1024
 BAD_GATEWAY = {"ok": False, "error_code": 502, "description": "Bad Gateway"}
 NOT_FOUND = {"ok": False, "error_code": 404, "description": "Not Found"}
-RETRY_SECONDS = 18.0  # for which a message waits that Telegram takes only later
+RETRY_SECONDS = 10.0  # for which a message waits that Telegram takes only later; libraries wait for 20 at least
+CONFIRM_SECONDS = 1.0  # in all: an agent that is stopped has no more
 
 
 class Telegram:
@@ -46,25 +47,38 @@ class Telegram:
         if found is None or found[2] != self._facts.child_token:
             exchange.answer_json(404, NOT_FOUND)
             return
-        url = f"{self._facts.telegram_base}/{found[1]}{self._facts.token}/{found[3]}{found[4] or ''}"
-        if found[1] == "bot" and found[3].lower() == "getupdates":
-            exchange.answer_json(200, {"ok": True, "result": self._poll(url, exchange)})
+        url = f"{self._facts.telegram_base}/{found[1]}{self._facts.token}/{found[3]}"
+        query = found[4] or ""
+        method = unquote(found[3]).lower().strip("/") if found[1] == "bot" else ""
+        if method == "getupdates":
+            exchange.answer_json(200, {"ok": True, "result": self._poll(url + query, exchange)})
+        elif method == "deletewebhook":
+            self._pass_on("POST", url, FORM, KEEP_PENDING, exchange)
         else:
-            self._pass_on(url, exchange)
+            body, headers = exchange.body()
+            self._pass_on(exchange.method, url + query, passed_on(exchange.headers) | headers, body, exchange)
 
     def close(self) -> None:
         """Polls no more, and answers what waits."""
         self._closing.set()
 
     def confirm(self) -> None:
-        """Confirms what the child has taken, so that the next start does not answer it again."""
+        """Confirms what the child has taken, so that the next start does not answer it again.
+
+        That may take longer where Telegram cannot be reached than anybody waits: it is left alone then.
+        """
         with self._lock:
             if self._taken < self._next:
                 return
             fields = {"offset": str(self._taken + 1), "limit": "1", "timeout": "0"}
+        thread = Thread(target=self._confirm, args=(urlencode(fields).encode(),), daemon=True, name="confirm")
+        thread.start()
+        thread.join(CONFIRM_SECONDS)
+
+    def _confirm(self, body: bytes) -> None:
         url = f"{self._facts.telegram_base}/bot{self._facts.token}/getUpdates"
         try:
-            with ask("POST", url, FORM, urlencode(fields).encode(), silence=1):
+            with ask("POST", url, FORM, body, silence=CONFIRM_SECONDS):
                 pass
         except (OSError, HTTPException):
             pass
@@ -117,15 +131,13 @@ class Telegram:
         hold = min(int(fields.get("timeout") or 0), HOLD) if self._has_polled else 0
         return int(fields.get("offset") or 0), urlencode(fields | {"timeout": str(hold)}).encode()
 
-    def _pass_on(self, url: str, exchange: Exchange) -> None:
-        body, headers = exchange.body()
-        if url.lower().endswith("/deletewebhook"):
-            body = KEEP_PENDING
-        sent = passed_on(exchange.headers) | headers
+    def _pass_on(
+        self, method: str, url: str, sent: dict[str, str], body: bytes | IO[bytes] | None, exchange: Exchange
+    ) -> None:
         until = monotonic() + RETRY_SECONDS
         while True:
             try:
-                with ask(exchange.method, url, sent, body, silence=SILENCE) as answer:
+                with ask(method, url, sent, body, silence=SILENCE) as answer:
                     if answer.status != 429 or not exchange.is_small:
                         exchange.pass_on(answer)
                         return
