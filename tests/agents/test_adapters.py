@@ -117,6 +117,13 @@ def test_hermes_sends_no_file_but_of_its_workspace(tmp_path: Path, tools: str, f
     assert media == {"HERMES_MEDIA_DELIVERY_STRICT": "1", "HERMES_MEDIA_TRUST_RECENT_FILES": "0"}
 
 
+def test_hermes_waits_longer_than_the_relay_holds_a_message(tmp_path: Path) -> None:
+    from berth_agent.relay.telegram import RETRY_SECONDS
+
+    program, _ = write("hermes", tmp_path)
+    assert float(program.environment["HERMES_TELEGRAM_HTTP_READ_TIMEOUT"]) > RETRY_SECONDS + 20
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_its_image_is_pinned_by_hash_and_tells_whose_it_is(kind: str) -> None:
     with tarfile.open(fileobj=BuildContext(folder=IMAGES / kind).pack()) as archive:

@@ -23,6 +23,7 @@ QUIET = {
     "TELEGRAM_FALLBACK_IPS": "149.154.167.220",  # which are looked for all the same where none is named
     "GATEWAY_ALLOW_ALL_USERS": "true",  # the relay lets nobody else through
     "HERMES_TELEGRAM_HTTP_POOL_SIZE": "8",
+    "HERMES_TELEGRAM_HTTP_READ_TIMEOUT": "60",  # seconds; the relay holds a message that Telegram takes only later
     # Else it sends any file that the model names, as `MEDIA:/run/secrets/…`, also without tools.
     "HERMES_MEDIA_DELIVERY_STRICT": "1",
     "HERMES_MEDIA_TRUST_RECENT_FILES": "0",
