@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
+from httpx import ConnectTimeout, PoolTimeout
 from telegram import Bot, LinkPreviewOptions, MessageEntity, ReplyParameters
 from telegram.error import BadRequest, NetworkError, RetryAfter, TelegramError, TimedOut
 
@@ -18,6 +19,8 @@ LONGEST_WAIT = 60.0  # seconds
 TYPING_SHOWN = 4.5  # Telegram shows "typing…" for five seconds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 UNCHANGED = "message is not modified"
+NOT_SENT = (ConnectTimeout, PoolTimeout)
+"""Causes of a time-out before anything of the request was sent."""
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +107,7 @@ def _pause_after(error: TelegramError, attempt: int, *, again_after_time_out: bo
     """Seconds; None where there is no point in trying again."""
     if isinstance(error, RetryAfter):
         return min(seconds_of(error), LONGEST_WAIT)
-    if isinstance(error, TimedOut) and not again_after_time_out:
+    if isinstance(error, TimedOut) and not again_after_time_out and not isinstance(error.__cause__, NOT_SENT):
         return None  # it may have arrived, and a message sent twice is worse than one missing
     return float(1 << attempt) if isinstance(error, NetworkError) else None
 
