@@ -44,6 +44,10 @@ class Answering:
         finally:
             del self._under_way[place]
 
+    def hurry(self) -> None:
+        """The agent is being stopped."""
+        self._drafts.is_in_hurry = True
+
     def break_off(self, place: Place, words: str) -> Coroutine[Any, Any, None]:
         """Leaves in the chat what there is of the answer that is under way, and these words below.
 

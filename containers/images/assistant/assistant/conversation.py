@@ -54,6 +54,7 @@ class Conversation:
 
         What else is being said is waited for as well: Telegram does not send again what it answers.
         """
+        self._answering.hurry()
         late = await self._turns.finish(patience)
         farewells = [
             asyncio.create_task(self._answering.break_off(place, say(Text.INTERRUPTED, self._languages.get(place))))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from telegram import Bot
-from telegram.error import BadRequest, EndPointNotFound, InvalidToken
+from telegram.error import BadRequest, EndPointNotFound, InvalidToken, TimedOut
 
 from assistant.formatted import Formatted
 from assistant.memory import Place
-from assistant.sending import edit_once, send_once, to_entities
+from assistant.sending import NOT_SENT, edit_once, send_once, to_entities
 
 DRAFT_SECONDS = 1.0  # between two drafts
 EDIT_SECONDS = 3.0  # Telegram takes 20 messages a minute in a group
@@ -31,6 +31,8 @@ class Preview(Protocol):
     message: int | None
     """The message that the answer is to replace in the end."""
     draft_id: int | None
+    is_being_sent: bool
+    """Whether the message is on its way, so that it has no number yet."""
 
     async def show(self, part: Formatted) -> None:
         """Raises TelegramError, and UnavailableError where there is no point in trying again."""
@@ -42,6 +44,7 @@ class Draft:
     pause = DRAFT_SECONDS
     renewed: float | None = LIVES
     message: int | None = None
+    is_being_sent = False
 
     def __init__(self, bot: Bot, place: Place) -> None:
         self._bot = bot
@@ -74,14 +77,26 @@ class Edited:
         self._place = place
         self._reply_to = reply_to
         self.message: int | None = None
+        self.is_being_sent = False
 
     async def show(self, part: Formatted) -> None:
         if part.is_blank:
             return
         try:
             if self.message is None:
-                self.message = await send_once(self._bot, self._place, part, self._reply_to)
+                await self._send(part)
             else:
                 await edit_once(self._bot, self._place, part, self.message)
         except BadRequest as error:
             raise UnavailableError from error
+
+    async def _send(self, part: Formatted) -> None:
+        self.is_being_sent = True
+        try:
+            self.message = await send_once(self._bot, self._place, part, self._reply_to)
+        except TimedOut as error:
+            if isinstance(error.__cause__, NOT_SENT):
+                raise
+            raise UnavailableError from error  # it may have arrived: another one would be a second
+        finally:
+            self.is_being_sent = False

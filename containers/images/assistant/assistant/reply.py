@@ -19,13 +19,16 @@ from assistant.splitting import split
 LONGEST_RENDERED = 8000  # characters; of a longer answer the end is shown as it is until all of it is there
 LONGEST_END = 3000
 SETTLE_SECONDS = 1.0  # for a call that is under way when the answer is there, so that it does not overtake that
+FIRST_SECONDS = 20.0  # for a message that is on its way: without its number the answer cannot take its place
 SHARE = 10.0  # times as long as rendering took is nothing rendered
 
 
 class Drafts:
-    """Whether the server knows drafts. One that is older than they are is asked once."""
+    """What all replies know. Whether the server knows drafts: one that is older than they are is asked once."""
 
     are_known = True
+    is_in_hurry = False
+    """The agent is being stopped: nothing is waited for that long."""
 
 
 class Reply:
@@ -86,6 +89,8 @@ class Reply:
         self._news.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=SETTLE_SECONDS)
+            if self._preview.is_being_sent and not self._drafts.is_in_hurry:
+                await asyncio.wait({self._task}, timeout=FIRST_SECONDS)
             self._task.cancel()
 
     async def _show(self) -> None:
@@ -106,6 +111,8 @@ class Reply:
             began = time.monotonic()
             part = await asyncio.to_thread(_end_of, self.text)
             cost = time.monotonic() - began
+            if self._over.is_set():
+                return
             if part != shown or self._preview.renewed is not None:
                 await self._try(part)
                 shown = part
