@@ -1,9 +1,10 @@
 """The last turns go along whole, older ones as a summary, and neither is more than the window of the model holds."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -58,6 +59,47 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
     memory.summarise(place, "Too late.", older)  # it was forgotten while it was summed up
     assert (memory.summary(place), len(memory.recall(place))) == ("", 2)
     assert len(memory.recall(Place(2))) == 2
+
+
+@pytest.mark.parametrize("size", [900, 11_000])
+def test_a_summary_is_made_of_no_more_than_the_model_holds(tmp_path: Path, size: int) -> None:
+    from assistant.brain import RefusedError
+    from assistant.dialects import Heard
+    from assistant.memory import MOST_SUMMED, Place
+    from assistant.summing import Summing
+
+    class Brain:
+        asked: ClassVar[list[int]] = []
+
+        async def answer(self, messages: Any, **_: Any) -> Any:
+            self.asked.append(len(messages[0].content))
+            if self.asked[-1] > 4500:
+                raise RefusedError(None, Heard(), is_too_much=True)
+            return Heard("They talk.")
+
+    class Spending:
+        def note_memory(self, *_: int) -> None: ...
+
+    memory, place, brain = open_memory(tmp_path), Place(1), Brain()
+    brain.asked.clear()
+    for turn in range(30):
+        memory.remember(place, f"{turn} {'x' * size}", "y" * size, turn)
+    kept = len(memory._newest(place))
+    asyncio.run(Summing(brain, memory, Spending()).sum_up(place))  # type: ignore[arg-type]  # as much as it uses
+    assert brain.asked[0] <= MOST_SUMMED + 1000
+    assert brain.asked[-1] <= 4500
+    assert memory.summary(place) == "They talk."
+    assert 0 < len(memory._newest(place)) < kept
+
+
+def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() -> None:
+    from assistant.memory import MOST_CHARACTERS, Place
+    from assistant.thinking import Thinking
+
+    nothing: Any = None
+    thinking = Thinking(nothing, nothing, nothing, nothing)
+    thinking._shrink(Place(1))
+    assert thinking._room_of(Place(1)) < thinking._room_of(Place(2)) == MOST_CHARACTERS
 
 
 def test_a_database_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:

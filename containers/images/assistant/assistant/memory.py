@@ -13,6 +13,7 @@ FULL_MESSAGES = 30  # from which on older ones are summarised
 FULL_CHARACTERS = 18_000
 LONGEST_MESSAGE = 12_000  # characters of one message that are sent along
 LONGEST_SUMMARY = 4000
+MOST_SUMMED = 12_000  # characters that are summarised at once
 MOST_KEPT = 120  # rows, where nothing can be summarised
 
 
@@ -90,8 +91,8 @@ class Memory:
         facts = (*place, asked_by)
         self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ?", facts)
 
-    def find_older(self, place: Place) -> Older | None:
-        """What is to be summarised now; None while there is room for everything."""
+    def find_older(self, place: Place, room: int = MOST_SUMMED) -> Older | None:
+        """What is to be summarised now, the oldest first; None while there is room for everything."""
         newest = self._newest(place)
         if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
             return None
@@ -102,8 +103,9 @@ class Memory:
         older = newest[max(kept, 2) :]
         if not older:
             return None
-        messages = [message for _, message in reversed(older)]
-        return Older(self.summary(place), messages, older[0][0], self._forgotten.get(place, 0))
+        chosen = _fill(older[::-1], room)
+        messages = [message for _, message in chosen]
+        return Older(self.summary(place), messages, chosen[-1][0], self._forgotten.get(place, 0))
 
     def summarise(self, place: Place, summary: str, older: Older) -> None:
         """Keeps the summary in the place of what it sums up, unless that was forgotten meanwhile."""
@@ -129,3 +131,15 @@ class Memory:
             (*place, MOST_KEPT),
         )
         return [(row, Message(role, content[:LONGEST_MESSAGE])) for row, role, content in rows]
+
+
+def _fill(rows: list[tuple[int, Message]], room: int) -> list[tuple[int, Message]]:
+    """As many rows from the first on as there is room for; of a first one that is longer by itself, its beginning."""
+    (number, message), *others = rows
+    chosen = [(number, message._replace(content=message.content[:room]))]
+    for row in others:
+        room -= len(chosen[-1][1].content)
+        if len(row[1].content) > room:
+            break
+        chosen.append(row)
+    return chosen

@@ -14,6 +14,7 @@ from assistant.summing import Summing
 MOST_AT_ONCE = 8  # questions to the model
 SMALLER = 4  # times less is sent along where the window of the model turns out to be small
 LEAST_ROOM = 1500  # characters
+MOST_ROOMS = 1000  # places of which it is known that less goes along; then all are found out anew
 EARLIER = "\n\nWhat was said earlier in this chat, in short:\n"
 
 
@@ -24,21 +25,21 @@ class Thinking:
         self._memory = memory
         self._spending = spending
         self._summing = Summing(brain, memory, spending)
-        self._room = MOST_CHARACTERS
+        self._rooms: dict[Place, int] = {}
         self._questions = asyncio.Semaphore(MOST_AT_ONCE)
         self._afterwards: set[asyncio.Task[None]] = set()
 
     async def think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
         """Raises RefusedError. Nothing is remembered by it: that is for what has reached the chat."""
         while True:
-            messages = [*self._memory.recall(place, self._room), Message("user", question)]
+            messages = [*self._memory.recall(place, self._room_of(place)), Message("user", question)]
             try:
                 async with self._questions:
                     heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
             except RefusedError as error:
                 self._note(place, error.heard)
-                if len(messages) > 1 and error.is_too_much and self._room > LEAST_ROOM:
-                    self._room = max(self._room // SMALLER, LEAST_ROOM)
+                if len(messages) > 1 and error.is_too_much and self._room_of(place) > LEAST_ROOM:
+                    self._shrink(place)
                     continue
                 raise
             self._note(place, heard)
@@ -55,7 +56,17 @@ class Thinking:
 
     async def _sum_up(self, place: Place) -> None:
         async with self._questions:
-            await self._summing.sum_up(place)
+            await self._summing.sum_up(place, self._room_of(place))
+
+    def _room_of(self, place: Place) -> int:
+        """By place: one question that is too long by itself says nothing of the others."""
+        return self._rooms.get(place, MOST_CHARACTERS)
+
+    def _shrink(self, place: Place) -> None:
+        room = max(self._room_of(place) // SMALLER, LEAST_ROOM)
+        if len(self._rooms) >= MOST_ROOMS:
+            self._rooms.clear()
+        self._rooms[place] = room
 
     def find_question(self, place: Place, asked_by: int) -> str | None:
         return self._memory.find_question(place, asked_by)
