@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any, NamedTuple
 
 from django.conf import settings as django_settings
@@ -27,6 +28,12 @@ WITHIN_REQUEST = 14.0
 """Seconds for an image to become ready and answer while somebody waits for the page. The servers and its end
 may take 15 more, and a proxy waits for 60."""
 
+LONGEST = 500.0
+"""Seconds that `within` may be: what is left of a trial is removed ten minutes after it began."""
+
+GOING_ON = "Another trial is going on. Try again when it is over: it takes less than a minute."
+_one_at_a_time = Lock()
+
 _BASE = f"http://127.0.0.1:{PORT}"
 _ONE_CPU = 1_000_000_000
 _PIDS = 128
@@ -40,8 +47,8 @@ class _Credentials(NamedTuple):
 def try_type(*, agent_type: AgentType, within: float, settings: Mapping[str, Any] | None = None) -> list[Line]:
     """The contract's table for this type's image, a line for each promise.
 
-    `within` is how many seconds it has to become ready and answer. `settings` are a project's; those that the schema
-    has defaults for may be left out. Raises `EngineError` and `UnusableSettingsError`.
+    `within` is how many seconds it has to become ready and answer, `LONGEST` at most. `settings` are a project's; those
+    that the schema has defaults for may be left out. Raises `EngineError` and `UnusableSettingsError`.
     """
     found = get_engine().describe_image(agent_type.image)
     if found is None:
@@ -61,11 +68,18 @@ def try_type(*, agent_type: AgentType, within: float, settings: Mapping[str, Any
 
 
 def try_in_request(agent_type: AgentType) -> dict[str, Any]:
-    """The same within the time of a request: its lines and whether all are kept, or why there is no table."""
+    """The same within the time of a request: its lines and whether all are kept, or why there is no table.
+
+    One at a time in a process, whose other requests need its threads.
+    """
+    if not _one_at_a_time.acquire(blocking=False):
+        return {"refusal": GOING_ON}
     try:
         lines = try_type(agent_type=agent_type, within=WITHIN_REQUEST)
     except (EngineError, UnusableSettingsError) as error:
         return {"refusal": str(error)}
+    finally:
+        _one_at_a_time.release()
     return {"lines": lines, "is_kept": keeps_contract(lines), "within": WITHIN_REQUEST}
 
 

@@ -11,6 +11,7 @@ from containers.engine_images import ImageFacts
 from containers.engine_trials import TrialRun
 from containers.vocabulary import ContainerSpec
 from projects.models import AgentType
+from projects.services.type_trial import GOING_ON, try_in_request
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_images import try_well
@@ -66,6 +67,8 @@ def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: N
     ("options", "sentence"),
     [
         (["nothing"], "There is no agent type nothing."),
+        (["assistant", "--within", "900"], "at most 500 seconds"),
+        (["assistant", "--within", "nan"], "at most 500 seconds"),
         (["assistant", "--project-settings", "{"], "no JSON"),
         (["assistant", "--project-settings", '{"model": 7}'], "do not fit the schema"),
     ],
@@ -113,3 +116,19 @@ def test_only_admins_run_images(ada: User, sam: User, alice: User, engine: Memor
     assert browser_of(ada).get(PAGE).status_code == 405
     assert browser_of(ada).post(PAGE.replace("assistant", "nothing")).status_code == 404
     assert "Test the image" not in browser_of(sam).get("/admin/projects/agenttype/assistant/change/").content.decode()
+
+
+def test_a_process_runs_one_trial_at_a_time(db: None, engine: MemoryEngine) -> None:
+    agent_type = AgentType.objects.get(pk="assistant")
+    inner: list[dict[str, object]] = []
+
+    def try_again_meanwhile(spec: ContainerSpec, token: str, key: str) -> TrialRun:
+        inner.append(try_in_request(agent_type))
+        return try_well(spec, token, key)
+
+    engine.trial = try_again_meanwhile
+    assert try_in_request(agent_type)["is_kept"]
+    assert inner
+    assert all(each == {"refusal": GOING_ON} for each in inner)
+    engine.trial = try_well
+    assert try_in_request(agent_type)["is_kept"]

@@ -9,7 +9,7 @@ from projects.models import AgentType
 from projects.rules.own_settings import fits_schema
 from projects.rules.schema_settings import defaults_of
 from projects.rules.type_trial import Line, Verdict
-from projects.services.type_trial import keeps_contract, try_type
+from projects.services.type_trial import LONGEST, keeps_contract, try_type
 
 WITHIN = 60.0
 
@@ -34,6 +34,8 @@ class Command(BaseCommand):
         agent_type = AgentType.objects.filter(pk=options["slug"]).first()
         if agent_type is None:
             raise CommandError(f"There is no agent type {options['slug']}.")
+        if not 0 < options["within"] <= LONGEST:
+            raise CommandError(f"--within must be above 0 and at most {LONGEST:.0f} seconds.")
         settings = _read_settings(options["project_settings"], agent_type)
         try:
             lines = try_type(agent_type=agent_type, within=options["within"], settings=settings)
