@@ -17,7 +17,8 @@ class TrialRun:
     has neither and asked Telegram for messages. `answer` is what it wrote to the person who had written to it, which
     may be empty. `exit_code` is how it ended by itself, `stop_code` after SIGTERM, within `stopped_within` seconds.
     `users` are those of its processes, none where the engine cannot say. `volumes` are places beyond the contract's
-    that it could write to. `lines` are the last of what it printed.
+    that it could write to. `lines` are what it printed, from its
+    first line on; the middle may be missing where that is several MB.
     """
 
     refusal: str = ""

@@ -50,11 +50,12 @@ def servers_payload(spec: ContainerSpec, *, image: str, token: str, key: str) ->
 def agent_payload(spec: ContainerSpec, *, servers: str) -> dict[str, Any]:
     """The body for the agent, confined as agents are, in the network of the servers, which is their loopback alone.
 
-    What it keeps is in memory and goes with it, and so do the volumes of its credentials and of the image's own.
+    What it keeps is in memory, where programs can be run as in a volume, and goes with it. So do the volumes of its
+    credentials and of the image's own.
     """
     payload = container_payload(spec, network=f"container:{servers}", restart_policy=NEVER_BY_ENGINE)
     host: dict[str, Any] = payload["HostConfig"]
-    host["Tmpfs"] |= {DATA_PATH: f"rw,nosuid,nodev,size=64m,mode=0700,uid={spec.user},gid={spec.user}"}
+    host["Tmpfs"] |= {DATA_PATH: f"rw,exec,nosuid,nodev,size=64m,mode=0700,uid={spec.user},gid={spec.user}"}
     host["Mounts"] = [{"Type": "volume", "Target": SECRETS_PATH, "VolumeOptions": {"NoCopy": True}}]
     return payload | {"Labels": dict(spec.labels), "Healthcheck": {"Interval": _CHECK_EVERY}, "HostConfig": host}
 

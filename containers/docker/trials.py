@@ -3,14 +3,17 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH, STATUS_MARK, AgentState
 from containers.agent_reports import parse_report
+from containers.call_limits import time_limit
 from containers.docker.helpers import remove_helper
 from containers.docker.secrets import pack_secrets
+from containers.docker.trial_logs import read_all, read_end
 from containers.docker.trial_payloads import agent_payload, servers_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
@@ -22,9 +25,10 @@ from containers.vocabulary import AgentReport, ContainerSpec
 
 _LOOK_EVERY, _LOOK_SELDOM = 0.1, 0.5
 _LISTEN_WITHIN = 10.0
-_LINES = 200
 _LEFT_BEHIND = 600.0
 """Seconds after which nobody waits for a trial any more."""
+_BESIDE = 26.0
+"""Seconds that all calls of a run may take beside the time that its agent has. Removals come on top."""
 _NO_IMAGE = (
     "No image with Python is on the engine, which a trial needs beside the agent: `manage.py build_images agent-base` "
     "makes one."
@@ -54,21 +58,30 @@ class Trial:
         self._spec = spec
         self._notes = _Notes()
         self._agent = ""
+        self._until = 0.0
 
     def run(self, *, token: str, key: str, within: float, grace: int) -> TrialRun:
-        self._remove_left_behind()
-        payload = servers_payload(self._spec, image=self._find_image(), token=token, key=key)
+        self._until = time.monotonic() + within + _BESIDE
+        with self._in_time():
+            self._remove_left_behind()
+            payload = servers_payload(self._spec, image=self._find_image(), token=token, key=key)
         with self._container(payload) as servers:
-            self._start_servers(servers)
+            with self._in_time():
+                self._start_servers(servers)
             try:
-                with self._container(agent_payload(self._spec, servers=servers)) as self._agent:
+                with self._container(agent_payload(self._spec, servers=servers)) as self._agent, self._in_time():
                     self._watch(servers, within)
                     self._end(grace)
+                    self._notes.facts["lines"] = tuple(read_all(self._connection, self._agent))
             except EngineUnavailableError:
                 raise
             except EngineError as error:
                 self._notes.facts["refusal"] = str(error)
         return TrialRun(**self._notes.facts)
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """For all but removals, which are to be made also where the time is over."""
+        return time_limit(self._until - time.monotonic())
 
     def _find_image(self) -> str:
         candidates = [AGENT_BASE.image, GATEWAY.image, *(context.image for context in find_contexts())]
@@ -79,7 +92,7 @@ class Trial:
 
     @contextmanager
     def _container(self, payload: dict[str, Any]) -> Iterator[str]:
-        with self._connection.call() as client, understand_answer():
+        with self._in_time(), self._connection.call() as client, understand_answer():
             container_id = str(client.create_container_from_config(payload, None)["Id"])
         try:
             yield container_id
@@ -87,12 +100,13 @@ class Trial:
             remove_helper(self._connection, container_id)
 
     def _remove_left_behind(self) -> None:
-        """Those of a process that was killed. The engine's clock may differ from ours, in either direction."""
+        """Those of a process that was killed, by the engine's clock: ours would take those of other runs for old."""
         filters = {"label": [f"{name}={value}" for name, value in self._spec.labels.items()]}
         with self._connection.call() as client, understand_answer():
             found = [(str(row["Id"]), row["Created"]) for row in client.containers(all=True, filters=filters)]
+            now = datetime.fromisoformat(client.info()["SystemTime"]).timestamp() if found else 0.0
         for container_id, created in found:
-            if abs(time.time() - created) > _LEFT_BEHIND:
+            if now - created > _LEFT_BEHIND:
                 remove_helper(self._connection, container_id)
 
     def _start_servers(self, servers: str) -> None:
@@ -130,7 +144,7 @@ class Trial:
             self._notes.first("ready_after", at=at)
 
     def _note_lines(self, at: float) -> None:
-        lines = self._read(self._agent)
+        lines = read_end(self._connection, self._agent)
         self._notes.facts["lines"] = tuple(lines)
         reports = [report for line in lines if line.startswith(STATUS_MARK) and (report := parse_report(line))]
         self._note_reports(reports, at)
@@ -160,7 +174,6 @@ class Trial:
         self._notes.facts["stopped_within"] = round(time.monotonic() - began, 2)
         with self._connection.call() as client, understand_answer():
             self._notes.facts["stop_code"] = int(client.inspect_container(self._agent)["State"]["ExitCode"])
-        self._notes.facts["lines"] = tuple(self._read(self._agent))
 
     def _find_users(self) -> frozenset[int]:
         """Not everywhere can an engine say so: its host may have no `ps`."""
@@ -172,9 +185,4 @@ class Trial:
             return frozenset()
 
     def _events(self, servers: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._read(servers) if line.startswith('{"event":')]
-
-    def _read(self, container_id: str) -> list[str]:
-        with self._connection.call() as client:
-            printed: bytes = client.logs(container_id, stdout=True, stderr=True, tail=_LINES)
-        return printed.decode(errors="replace").splitlines()
+        return [json.loads(line) for line in read_end(self._connection, servers) if line.startswith('{"event":')]

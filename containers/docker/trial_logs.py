@@ -1,0 +1,29 @@
+"""What the containers of a trial have printed."""
+
+from containers.docker_api.client import Connection
+
+LINES = 200
+LOG_BYTES = 8 * 1024 * 1024
+_FRAME = 8
+"""Bytes that the engine puts before each piece of a log."""
+
+
+def read_end(connection: Connection, container_id: str) -> list[str]:
+    """The last lines."""
+    with connection.call() as client:
+        printed: bytes = client.logs(container_id, stdout=True, stderr=True, tail=LINES)
+    return printed.decode(errors="replace").splitlines()
+
+
+def read_all(connection: Connection, container_id: str) -> list[str]:
+    """From the first line on, as a credential may stand there; of a log without end its beginning and its end."""
+    pieces: list[bytes] = []
+    left = LOG_BYTES
+    with connection.call(size=2 * LOG_BYTES) as client:
+        for piece in client.logs(container_id, stdout=True, stderr=True, stream=True, follow=False):
+            pieces.append(piece)
+            left -= len(piece) + _FRAME
+            if left < 0:
+                break
+    lines = b"".join(pieces).decode(errors="replace").splitlines()
+    return lines if left >= 0 else [*lines, *read_end(connection, container_id)]
