@@ -90,7 +90,7 @@ def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes
         telegram = Telegram(facts, None, lambda _: None)  # type: ignore[arg-type]  # no poll is made
         provider = ProviderDoor(facts, notes)  # type: ignore[arg-type]  # as much of a status as it uses
         found = Relay({"telegram": telegram.serve, "openai": provider.serve})
-        found.path_of_bot = f"/telegram/bot{facts.child_token}"  # type: ignore[attr-defined]
+        found.path_of_bot = f"/telegram/bot{facts.child_token}"  # type: ignore[attr-defined]  # for the tests
         return found, opened[-1], telegram
 
     yield make
