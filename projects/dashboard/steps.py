@@ -22,7 +22,7 @@ class State(Enum):
     DONE = "done"
     NOW = "under way"
     AHEAD = "not yet"
-    FAILED = "failed"
+    FAILED = "broken"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,7 +108,9 @@ TRAITS = {
         look=Look.ENDED,
         reason_level="error",
         meaning="The agent ended for good, or five times in ten minutes.",
-        next_step="Read `status_reason`, remove the cause, start.",
+        next_step=(
+            "Read `status_reason`, remove the cause, start; a new token or key starts what ended because of the old one."
+        ),
     ),
     Status.FAILED: Traits(
         in_flight=Operation.NONE,

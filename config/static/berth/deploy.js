@@ -20,7 +20,7 @@ document.addEventListener("htmx:beforeRequest", event => {
   if (event.detail.requestConfig.elt === progress && progress.hidden) event.preventDefault();
   if (!isDeploy(event)) return;
   progress.hidden = false;
-  htmx.trigger(progress, "deploying");
+  htmx.trigger(progress, "begun");
 });
 
 document.addEventListener("htmx:beforeSwap", event => {
