@@ -53,7 +53,9 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """How far its first deploy has come."""
+    """How far its first deploy has come. It is a part of the page, which whoever asks without htmx is led to."""
+    if not request.htmx:
+        return redirect("projects:show", project_id)
     snapshot = take_snapshot(own_project(request, project_id))
     return render(
         request, "projects/first_steps.html", {"project": snapshot.project, "steps": describe_steps(snapshot)}

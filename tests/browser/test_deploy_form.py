@@ -2,6 +2,7 @@
 
 import re
 
+from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
 from containers.vocabulary import Health
@@ -67,3 +68,18 @@ def test_a_deploy_that_nobody_answers_loses_nothing(home: Page, complaints: list
     complaints.clear()
     home.get_by_role("button", name="Deploy").click()
     expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+
+
+def test_the_steps_stay_where_the_session_has_ended(home: Page, engine: MemoryEngine, complaints: list[str]) -> None:
+    engine.ready_after_deploy = False
+    fill_in(home)
+    home.get_by_role("button", name="Deploy").click()
+    expect(home.get_by_role("region", name="Getting ready")).to_be_visible()
+    Session.objects.all().delete()
+    with home.expect_response(re.compile("/sign-in.*steps")):
+        let_pass(home)
+    expect(home.get_by_text("not up to date")).to_be_visible()
+    expect(home.get_by_label("Password")).to_have_count(0)
+    expect(home.get_by_role("region", name="Getting ready")).to_be_visible()
+    home.goto("about:blank")
+    complaints.clear()  # the log, which the page follows, has ended with the session

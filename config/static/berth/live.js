@@ -1,20 +1,16 @@
-// Keeps the list of projects up to date: pauses in a hidden tab, says when it cannot, and leaves alone what is being
-// read. The element #live asks by itself, every few seconds and at the event `look` (htmx), and
+// Keeps the list of projects up to date: looks when its tab is shown again, says when it cannot, and leaves alone what
+// is being read. The element #live asks by itself, every few seconds and at the event `look` (htmx), and
 // #live-curves every minute.
 // Loaded after elsewhere.js.
 "use strict";
 
 const stale = document.querySelector("[data-stale]");
-const isLive = event => ["live", "live-curves"].includes(event.detail.elt?.id);
+const isLive = event => asksByItself(event.detail.elt);
 
 function reads(part) {
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
 }
-
-document.addEventListener("htmx:beforeRequest", event => {
-  if (isLive(event) && document.hidden) event.preventDefault();
-});
 
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) htmx.trigger("#live", "look");

@@ -1,23 +1,20 @@
 """What the form of a new project says while it is filled in, and while its deploy is under way."""
 
 import re
-import uuid
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from accounts.models import User
-from containers.vocabulary import Health
 from projects.credentials import verification
 from projects.credentials.outside import Answer
-from projects.models import AgentType, Event, IdempotencyRecord, Plan, Project
+from projects.models import AgentType, Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import Fields, path_of, text_of
 
+HTMX = {"HX-Request": "true"}
 PIECES = ("bot", "provider", "settings", "check")
 
 
@@ -116,13 +113,12 @@ def test_the_check_says_what_a_deploy_would_and_makes_nothing(
 
 
 def test_the_page_in_place_keeps_the_credentials_and_leads_to_the_project(dashboard: Client, fields: Fields) -> None:
-    htmx = {"HX-Request": "true"}
-    refused = dashboard.post("/projects/new", {**fields, "name": ""}, headers=htmx)
+    refused = dashboard.post("/projects/new", {**fields, "name": ""}, headers=HTMX)
     assert refused.status_code == 400
     assert b"<html" not in refused.content
     assert b"<title>Error: New project" in refused.content
     assert "Paste" not in text_of(refused)
-    done = dashboard.post("/projects/new", fields, headers=htmx)
+    done = dashboard.post("/projects/new", fields, headers=HTMX)
     assert (done.status_code, done["HX-Redirect"]) == (200, path_of(Project.objects.get()))
 
 
@@ -131,60 +127,5 @@ def test_a_piece_is_no_page_to_read(dashboard: Client, path: str) -> None:
     assert dashboard.get(f"/projects/new/{path}").headers["Location"] == "/projects/new"
 
 
-def states(answer: Any) -> list[str]:
-    return [step.state.value for step in answer.context["steps"].steps]
-
-
-def test_the_steps_follow_the_row(
-    dashboard: Client, fields: Fields, engine: MemoryEngine, bob: User, settings: Any
-) -> None:
-    form = f"/projects/new/steps?form={fields['id']}"
-    assert states(dashboard.get(form)) == ["under way", "not yet", "not yet", "not yet"]
-    engine.ready_after_deploy = False
-    dashboard.post("/projects/new", fields)
-    project = Project.objects.get()
-    row = Project.objects.filter(pk=project.pk)
-    steps = path_of(project, "/steps")
-    assert states(dashboard.get(form)) == states(dashboard.get(steps)) == ["done", "done", "done", "under way"]
-    assert "Open in Telegram" not in text_of(dashboard.get(steps))
-    row.update(operation="deploy", operation_id=project.pk, operation_deadline=timezone.now() + timedelta(minutes=1))
-    assert states(dashboard.get(form)) == ["done", "under way", "not yet", "not yet"]
-    row.update(operation="", operation_id=None, operation_deadline=None, observed_at=None)
-    engine.set_health(project.container_name, Health.HEALTHY)
-    assert states(dashboard.get(steps)) == ["done"] * 4
-    engine.crash(project.container_name, exit_code=20)
-    row.update(observed_at=None)
-    assert states(dashboard.get(steps)) == ["done", "done", "done", "failed"]
-    assert "hx-get" not in dashboard.get(steps).content.decode()
-
-    stranger = Client()
-    stranger.force_login(bob)
-    assert states(stranger.get(form)) == ["under way", "not yet", "not yet", "not yet"]
-    assert stranger.get(steps).status_code == 404
-
-
-def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashboard: Client, project: Project) -> None:
-    sent, started = timezone.now() - timedelta(seconds=9), timezone.now() - timedelta(seconds=6)
-    row = Project.objects.filter(pk=project.pk)
-    row.update(created_at=sent + timedelta(seconds=1), started_at=started, polled_at=started + timedelta(seconds=2))
-    row.update(bot_username="harbour_pilot_bot")
-    IdempotencyRecord.objects.create(
-        owner=project.owner, key="page x", digest="x", project_id=project.pk, created_at=sent
-    )
-    page = dashboard.get(path_of(project))
-    took = [step.took for step in page.context["steps"].steps]
-    assert took == ["1.0 s", "2.0 s", "", "2.0 s"]
-    assert text_of(page).count("Open in Telegram") == 1
-    picture = dashboard.get(path_of(project, "/telegram.svg"))
-    assert picture["Content-Type"] == "image/svg+xml"
-    assert b"<svg" in picture.content
-    assert not re.search(rb"style|script", picture.content)
-    row.update(bot_username="")
-    assert dashboard.get(path_of(project, "/telegram.svg")).status_code == 404
-    row.update(created_at=timezone.now() - timedelta(hours=1))
-    assert dashboard.get(path_of(project)).context["steps"] is None
-
-
-def test_what_nobody_has_sent_has_no_steps(dashboard: Client) -> None:
-    assert dashboard.get(f"/projects/{uuid.uuid4()}/steps").status_code == 404
+def test_no_token_comes_out_again(dashboard: Client) -> None:
     assert CANARY_OTHER_TELEGRAM_TOKEN not in ask_about(dashboard, CANARY_OTHER_TELEGRAM_TOKEN)
