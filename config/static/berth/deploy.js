@@ -45,4 +45,7 @@ document.addEventListener("htmx:afterRequest", event => {
   if (isDeploy(event) && !isAnswer) field("progress").hidden = true;
 });
 
+// Of an answer that a later request has made needless, nobody is told that it did not come.
+document.addEventListener("htmx:sendAbort", () => { document.querySelector("[data-trouble]").hidden = true; });
+
 show();

@@ -129,3 +129,12 @@ def test_a_piece_is_no_page_to_read(dashboard: Client, path: str) -> None:
 
 def test_no_token_comes_out_again(dashboard: Client) -> None:
     assert CANARY_OTHER_TELEGRAM_TOKEN not in ask_about(dashboard, CANARY_OTHER_TELEGRAM_TOKEN)
+
+
+def test_a_deploy_waits_for_no_other_request_of_its_form(dashboard: Client) -> None:
+    """What asks meanwhile has an `hx-sync` of its own: by that of the form the deploy would be dropped."""
+    AgentType.objects.create(slug="own", title="Own", image="own", settings_schema={})
+    page = dashboard.get("/projects/new").content.decode()
+    asking = re.findall(r"<(?:input|button|select|textarea)[^>]* hx-post=[^>]*>", page)
+    assert len(asking) == 5
+    assert [tag for tag in asking if not re.search(r'hx-sync="(this|#id_type):replace"', tag)] == []
