@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.http import SignedInRequest
@@ -57,7 +58,12 @@ def list_changes(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def list_curves(request: SignedInRequest) -> HttpResponse:
-    """What the agents of the page use, each piece to be put into its row. To use more or less is no change."""
+    """What the agents of the page use, each piece to be put into its row. To use more or less is no change.
+
+    Whoever asks without htmx, as after signing in again, is led to the list.
+    """
+    if not request.htmx:
+        return redirect(f"{reverse('projects:list')}{ListQuery.read(request.GET).address}")
     return render(request, "projects/curves.html", {"rows": add_curves(_read(request).rows)})
 
 

@@ -166,7 +166,7 @@ def tell(name: str, server: Server) -> None:
 
 
 def get(connection: HTTPConnection, path: str, cookie: str) -> tuple[int, bytes]:
-    connection.request("GET", path, headers={"Cookie": cookie})
+    connection.request("GET", path, headers={"Cookie": cookie, "HX-Request": "true"})
     answer = connection.getresponse()
     return answer.status, answer.read()
 

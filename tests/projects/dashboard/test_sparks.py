@@ -19,6 +19,7 @@ from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import text_of
 
 pytestmark = pytest.mark.one_database
+HTMX = {"HX-Request": "true"}
 
 
 def measure(projects: list[Project]) -> None:
@@ -78,7 +79,7 @@ def test_a_minute_of_use_is_no_change_and_comes_once_a_minute_by_itself(dashboar
     assert answer.status_code == 204
     assert ask(dashboard, "/projects/changes", seen=seen)[0] == nothing
     assert dashboard.get("/projects/changes", {"seen": seen}).status_code == 204
-    curves = dashboard.get("/projects/curves")
+    curves = dashboard.get("/projects/curves", headers=HTMX)
     assert curves.content.count(b"hx-swap-oob") == 25
     assert f'id="used-{projects[0].pk}" hx-swap-oob="true"'.encode() in curves.content
     assert len(gzip.compress(curves.content)) <= 6 * 1024
@@ -87,4 +88,9 @@ def test_a_minute_of_use_is_no_change_and_comes_once_a_minute_by_itself(dashboar
 def test_nobody_gets_the_curves_of_another(bob: User, alice: User) -> None:
     measure(make_projects(alice, 2))
     watch_well()
-    assert browser_of(bob).get("/projects/curves").content.strip() == b""
+    assert browser_of(bob).get("/projects/curves", headers=HTMX).content.strip() == b""
+
+
+def test_the_curves_are_no_page_to_read(dashboard: Client) -> None:
+    assert dashboard.get("/projects/curves").headers["Location"] == "/"
+    assert dashboard.get("/projects/curves?q=pilot&x=y").headers["Location"] == "/?q=pilot"
