@@ -74,11 +74,15 @@ def before_there_is_a_row() -> Steps:
 
 
 def describe_steps(snapshot: Snapshot) -> Steps:
-    """The steps of a project that there is: so its credentials were checked."""
+    """The steps of a project that there is: so its credentials were checked.
+
+    One that is degraded can be written to, and the page says what its trouble is. Nobody waits for one longer than its
+    steps are shown.
+    """
     project, facts = snapshot.project, snapshot.facts
     sent = IdempotencyRecord.objects.filter(owner=project.owner_id, project_id=project.pk).first()
     has_started = bool(project.container_id and project.started_at) and facts.operation != Operation.DEPLOY
-    polls = has_started and snapshot.status == Status.RUNNING
+    polls = has_started and snapshot.status in {Status.RUNNING, Status.DEGRADED}
     ended = snapshot.status.traits.condition in {Condition.ENDED, Condition.DOWN}
     polled_at = project.polled_at if polls and _after(project.polled_at, project.started_at) else None
     reached = 1 + 2 * has_started + polls
@@ -95,7 +99,7 @@ def describe_steps(snapshot: Snapshot) -> Steps:
         Step(title=title, state=state, at=at, seconds=seconds)
         for title, state, (at, seconds) in zip(TITLES, states, times, strict=True)
     ]
-    return Steps(steps=steps, goes_on=not ended and reached < len(TITLES))
+    return Steps(steps=steps, goes_on=not ended and reached < len(TITLES) and is_new(project, facts.now))
 
 
 def _after(moment: datetime | None, other: datetime | None) -> bool:

@@ -5,12 +5,14 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
+from projects.rules.statuses import Status
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import Fields, path_of, text_of
 
@@ -90,3 +92,27 @@ def test_the_steps_are_no_page_to_read_and_the_sign_in_never_takes_their_place(
     assert page.index("htmx-2") < page.index("berth/elsewhere")
     sign_in = Client().get(f"{path}/steps", headers=HTMX, follow=True).content.decode()
     assert '<form method="post" action="/sign-in">' in sign_in
+
+
+def test_a_degraded_agent_is_ready_and_its_link_is_shown(dashboard: Client, project: Project) -> None:
+    row = Project.objects.filter(pk=project.pk)
+    row.update(bot_username="harbour_pilot_bot", agent_state="degraded", agent_code="provider_unreachable")
+    row.update(health="starting", observed_at=timezone.now(), operation="")
+    page = dashboard.get(path_of(project))
+    assert page.context["snapshot"].status == Status.DEGRADED
+    assert page.context["steps"].is_done
+    assert text_of(page).count("Open in Telegram") == 1
+    assert "every 2s" not in page.content.decode()
+
+
+@pytest.mark.parametrize("changed", [{"generation": 2}, {"created_at": timezone.now() - timedelta(hours=1)}])
+def test_nobody_asks_for_the_steps_of_what_is_not_new(
+    dashboard: Client, fields: Fields, engine: MemoryEngine, changed: dict[str, Any]
+) -> None:
+    engine.ready_after_deploy = False
+    dashboard.post("/projects/new", fields)
+    project = Project.objects.get()
+    steps = path_of(project, "/steps")
+    assert "hx-get" in dashboard.get(steps, headers=HTMX).content.decode()
+    Project.objects.update(**changed)
+    assert "hx-get" not in dashboard.get(steps, headers=HTMX).content.decode()
