@@ -123,6 +123,12 @@ class ChangePasswordForm(forms.Form):
         return self.is_valid()
 
 
+class RotateKeyForm(forms.Form):
+    """`id` is that of the new key, and chosen as that of `NewKeyForm`."""
+
+    id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
+
+
 class NewKeyForm(forms.Form):
     """`id` is chosen when the form is shown, so that a form sent twice makes one key."""
 

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
+from accounts.dashboard import key_views, views
 from accounts.dashboard import second_factor_views as second_factor
-from accounts.dashboard import views
 from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.set_password_views import set_password_page
 from accounts.dashboard.sign_up_views import sign_up
@@ -18,9 +18,9 @@ urlpatterns = [
     path("set-password/<uidb64>/<token>", set_password_page, name="set-password"),
     path("settings", views.show_settings, name="settings"),
     path("settings/password", views.change_own_password, name="change-password"),
-    path("settings/keys", views.make_key, name="make-key"),
-    path("settings/keys/<uuid:key_id>/revoke", views.revoke_key, name="revoke-key"),
-    path("settings/keys/<uuid:key_id>/rotate", views.rotate_key, name="rotate-key"),
+    path("settings/keys", key_views.make_key, name="make-key"),
+    path("settings/keys/<uuid:key_id>/revoke", key_views.revoke_key, name="revoke-key"),
+    path("settings/keys/<uuid:key_id>/rotate", key_views.rotate_key, name="rotate-key"),
     path("settings/token-for-docs", token_for_docs, name="token-for-docs"),
     path("settings/second-factor", second_factor.begin_second_factor, name="second-factor"),
     path("settings/second-factor/confirm", second_factor.confirm_second_factor, name="second-factor-confirm"),

@@ -3,27 +3,25 @@
 from datetime import timedelta
 from typing import Any, cast
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME, logout, update_session_auth_hash
 from django.contrib.auth import views as auth_views
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts import audit
 from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
-from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, SignInForm
+from accounts.dashboard.forms import ChangePasswordForm, SignInForm
 from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
-from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
+from accounts.dashboard.settings_page import show_settings_page
 from accounts.http import SignedInRequest, client_address
-from accounts.models import ApiKey, Scope, SecondFactor, User
-from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api_key
+from accounts.models import User
 from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import has_second_factor
 from accounts.services.sign_in import sign_out_everywhere
@@ -95,7 +93,7 @@ class SignOutView(auth_views.LogoutView):
 
 @for_signed_in
 def show_settings(request: SignedInRequest) -> HttpResponse:
-    return _settings_page(request)
+    return show_settings_page(request)
 
 
 @sensitive_post_parameters()
@@ -103,68 +101,10 @@ def show_settings(request: SignedInRequest) -> HttpResponse:
 def change_own_password(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, client_address(request), request.POST)
     if not form.is_valid() or not form.save(request.session):
-        return _settings_page(request, password_form=form)
+        return show_settings_page(request, password_form=form)
     update_session_auth_hash(request, request.user)
     messages.success(request, "Your password is changed. All other sessions are signed out.")
     return redirect("accounts:settings")
-
-
-@settings_form
-@sensitive_variables("key")
-def make_key(request: SignedInRequest) -> HttpResponse:
-    """Shows the key without a redirect: that would have to store the key until the next request."""
-    form = NewKeyForm(request.POST)
-    if not form.is_valid():
-        return _settings_page(request, key_form=form)
-    try:
-        row, key = issue_api_key(
-            user=request.user,
-            session=request.session,
-            key_id=form.cleaned_data["id"],
-            name=form.cleaned_data["name"],
-            scope=Scope(form.cleaned_data["scope"]),
-            lifetime_days=form.cleaned_data["lifetime"],
-        )
-    except KeyExistsError as error:
-        messages.info(request, str(error))
-        return redirect("accounts:settings")
-    except KeyLimitReachedError as error:
-        form.add_error(None, str(error))
-        return _settings_page(request, key_form=form)
-    return _settings_page(request, new_key=key, new_row=row)
-
-
-@for_signed_in
-def revoke_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
-    key = ApiKey.objects.unrevoked().filter(user=request.user, pk=key_id).first()
-    if key is None:
-        raise Http404("There is no such API key.")
-    if request.method != "POST":
-        return render(request, "accounts/revoke_key.html", {"key": key})
-    try:
-        revoke_api_key(key_id=key.pk, owner=request.user, by=request.user)
-    except UnknownKeyError as error:  # revoked since it was looked up
-        raise Http404(str(error)) from None
-    messages.success(request, f"The key “{key.name}” is revoked.")
-    return redirect("accounts:settings")
-
-
-@for_signed_in
-@sensitive_variables("key")
-def rotate_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
-    """Asks first, and then shows the new key as `make_key` does."""
-    old = ApiKey.objects.live().lasting().filter(user=request.user, pk=key_id).first()
-    if old is None:
-        raise Http404("There is no such API key.")
-    if request.method != "POST":
-        return render(request, "accounts/rotate_key.html", {"key": old})
-    try:
-        row, key = rotate_api_key(user=request.user, session=request.session, key_id=old.pk)
-    except UnknownKeyError as error:  # revoked since it was looked up
-        raise Http404(str(error)) from None
-    except KeyLimitReachedError as error:
-        return render(request, "accounts/rotate_key.html", {"key": old, "error": error}, status=403)
-    return _settings_page(request, new_key=key, new_row=row)
 
 
 @settings_form
@@ -173,18 +113,6 @@ def end_all_sessions(request: SignedInRequest) -> HttpResponse:
     logout(cast("HttpRequest", request))
     messages.success(request, "All your sessions are signed out.")
     return redirect("accounts:sign-in")
-
-
-def _settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
-    page = {
-        "password_form": ChangePasswordForm(request.user, client_address(request)),
-        "key_form": NewKeyForm(),
-        "keys": ApiKey.objects.unrevoked().filter(user=request.user),
-        "second_factor": SecondFactor.objects.filter(user=request.user).first(),
-        "recovery_codes_left": request.user.recovery_codes.count(),
-        **context,
-    }
-    return render(request, "accounts/settings.html", page)
 
 
 def _with_next(path: str, target: str) -> str:

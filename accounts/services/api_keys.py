@@ -56,8 +56,12 @@ def issue_api_key(
 
 
 @sensitive_variables("key")
-def rotate_api_key(*, user: User, session: SignedInBy, key_id: uuid.UUID) -> tuple[ApiKey, str]:
+def rotate_api_key(
+    *, user: User, session: SignedInBy, key_id: uuid.UUID, new_id: uuid.UUID | None = None
+) -> tuple[ApiKey, str]:
     """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
+
+    A caller that chooses `new_id` cannot make two keys by repeating the call, as with `issue_api_key`.
 
     Raises UnknownKeyError, what `issue_api_key` raises, and KeyLimitReachedError: during that day both keys are live
     and count.
@@ -67,7 +71,12 @@ def rotate_api_key(*, user: User, session: SignedInBy, key_id: uuid.UUID) -> tup
         if old is None:
             raise UnknownKeyError
         row, key = issue_api_key(
-            user=user, session=session, name=old.name, scope=Scope(old.scope), lifetime_days=old.lifetime_days
+            user=user,
+            session=session,
+            key_id=new_id,
+            name=old.name,
+            scope=Scope(old.scope),
+            lifetime_days=old.lifetime_days,
         )
         old.expires_at = _earliest(old.expires_at, timezone.now() + ROTATION_GRACE)
         old.save(update_fields=["expires_at"])

@@ -1,6 +1,7 @@
 """A key is rotated on the settings page, which warns of the end of one."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 from django.test import Client
 from django.utils import timezone
@@ -17,7 +18,7 @@ def test_a_rotated_key_is_shown_once_and_the_old_one_ends_within_a_day(alice: Us
     address = f"/settings/keys/{old.pk}/rotate"
     assert CONFIRM in client.get(address).content.decode()
     assert ApiKey.objects.count() == 1
-    page = client.post(address)
+    page = client.post(address, {"id": str(uuid4())})
     new = ApiKey.objects.exclude(pk=old.pk).get()
     assert (new.name, new.scope) == (old.name, old.scope)
     assert "berth_" in page.context["new_key"]
@@ -30,8 +31,22 @@ def test_a_rotated_key_is_shown_once_and_the_old_one_ends_within_a_day(alice: Us
 def test_nobody_rotates_a_strangers_key_or_one_that_is_over(alice: User, bob: User, client: Client) -> None:
     key = ApiKeyFactory.create(user=alice)
     address = f"/settings/keys/{key.pk}/rotate"
-    assert browser_of(bob).post(address).status_code == 404
+    assert browser_of(bob).post(address, {"id": str(uuid4())}).status_code == 404
     assert client.post(address).headers["Location"].startswith("/sign-in")
     ApiKey.objects.update(revoked_at=timezone.now())
-    assert browser_of(alice).post(address).status_code == 404
+    assert browser_of(alice).post(address, {"id": str(uuid4())}).status_code == 404
     assert ApiKey.objects.count() == 1
+
+
+def test_a_form_that_comes_twice_makes_one_key(alice: User) -> None:
+    client, old = browser_of(alice), ApiKeyFactory.create(user=alice)
+    address = f"/settings/keys/{old.pk}/rotate"
+    shown = client.get(address)
+    assert "data-once" in shown.content.decode()
+    sent = {"id": str(shown.context["form"]["id"].value())}
+    assert client.post(address, sent).status_code == 200
+    assert client.post(address, sent).headers["Location"] == "/settings"
+    assert ApiKey.objects.count() == 2
+    assert client.post(address).status_code == 400
+    assert client.post(address, {"id": "x"}).status_code == 400
+    assert ApiKey.objects.count() == 2
