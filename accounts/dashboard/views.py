@@ -85,10 +85,13 @@ class SignInCodeView(SignInView):
 
 class SignOutView(auth_views.LogoutView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if isinstance(request.user, User):
-            end_page_tokens(user=request.user)
-            audit.record("signed_out", user=request.user.pk, of="dashboard")
-        return super().post(request, *args, **kwargs)
+        """Ends the session first: as long as there is one, its pages are given tokens."""
+        user = request.user
+        response = super().post(request, *args, **kwargs)
+        if isinstance(user, User):
+            end_page_tokens(user=user)
+            audit.record("signed_out", user=user.pk, of="dashboard")
+        return response
 
 
 @for_signed_in
