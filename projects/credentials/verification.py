@@ -26,6 +26,9 @@ PROVIDER_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """The same for the provider."""
 
 TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
+WHOLE_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{30,}")
+"""Telegram's have 35 characters behind the colon."""
+
 USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
 ANTHROPIC, OPENROUTER, OPENAI = "anthropic", "openrouter", "openai"
 PROBES = {
@@ -105,6 +108,12 @@ def parse_bot_id(telegram_token: str) -> int:
             code="malformed",
         )
     return int(found[1])
+
+
+@sensitive_variables("telegram_token")
+def looks_whole(telegram_token: str) -> bool:
+    """Whether it is as long as a bot token: one that somebody still types is not, and Telegram need not be asked."""
+    return WHOLE_TOKEN.fullmatch(telegram_token) is not None
 
 
 @sensitive_variables("api_key")

@@ -61,6 +61,7 @@ def new_project(request: SignedInRequest) -> HttpResponse:
     return HttpResponseClientRedirect(page.url) if request.htmx else page
 
 
+@counts_as("deploys")
 @piece
 def show_bot(request: SignedInRequest) -> HttpResponse:
     """Whose the token is, as far as it is typed."""
@@ -74,12 +75,14 @@ def show_bot(request: SignedInRequest) -> HttpResponse:
     return render(request, "projects/bot_hint.html", page)
 
 
+@counts_as("reads")
 @piece
 def show_provider(request: SignedInRequest) -> HttpResponse:
     """Whose the key is by its looks, and the models to choose from. Nobody is asked."""
     return render(request, "projects/key_hint.html", _describe_key(request))
 
 
+@counts_as("reads")
 @piece
 def show_settings(request: SignedInRequest) -> HttpResponse:
     """The settings of another type, and the plans that are enough for it. What was typed stays where it can."""

@@ -5,7 +5,13 @@ from uuid import uuid4
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from projects.credentials.verification import CredentialCheck, parse_bot_id, recognise_provider, verify_credentials
+from projects.credentials.verification import (
+    CredentialCheck,
+    looks_whole,
+    parse_bot_id,
+    recognise_provider,
+    verify_credentials,
+)
 from projects.models import AgentType, Plan
 from projects.rules.own_settings import PROVIDERS
 from projects.rules.permissions import models_in_force
@@ -16,10 +22,15 @@ from projects.services.places import COMMANDS
 
 
 @sensitive_variables("telegram_token")
-def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck:
-    """Asks Telegram whose token it is. Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`."""
+def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck | None:
+    """Asks Telegram whose token it is; None for one of which only a part is typed.
+
+    Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`.
+    """
     new = uuid4()
     check_own_bots(owner=owner, bot_id=parse_bot_id(telegram_token), project_id=new)
+    if not looks_whole(telegram_token):
+        return None
     with COMMANDS.take(owner.email):
         check = verify_credentials(telegram_token=telegram_token, api_key="")
     check_bot(owner=owner, check=check, project_id=new)

@@ -46,6 +46,15 @@ def test_the_bot_is_named_and_a_token_that_does_not_do_is_told(
     assert "Another project already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
 
 
+@pytest.mark.parametrize("token", ["123:A", CANARY_TELEGRAM_TOKEN[:-6]])
+def test_telegram_is_not_asked_about_a_token_that_is_still_typed(
+    dashboard: Client, telegram: list[Answer], token: str
+) -> None:
+    telegram += [Answer(status=401)]
+    assert ask_about(dashboard, token) == ""
+    assert len(telegram) == 1
+
+
 def test_a_strangers_bot_is_told_only_to_whom_telegram_confirms_the_token(
     bob: User, project: Project, telegram: list[Answer]
 ) -> None:
