@@ -41,14 +41,21 @@ PROBES = {
 logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
+def sentence_of(warning: str) -> str:
+    """A warning without its code, which is for programs."""
+    return warning.partition(": ")[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialCheck:
-    """What Telegram and the provider said. `warnings` are sentences for the owner.
+    """What Telegram and the provider said. Each of the `warnings` is a code and a sentence for the owner.
 
-    `token_confirmed` is False where Telegram was asked about the token and gave no usable answer.
+    `token_confirmed` is False where Telegram was asked about the token and gave no usable answer. `bot_known` is True
+    where it was asked and said whose the token is.
     """
 
     token_confirmed: bool = True
+    bot_known: bool = False
     bot_id: int | None = None
     bot_username: str = ""
     provider: str = ""
@@ -58,6 +65,11 @@ class CredentialCheck:
     def unconfirmed_at(self) -> datetime | None:
         """When Telegram was asked and did not answer; None where it did, or was not asked."""
         return None if self.token_confirmed else clock.now()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The warnings as people read them."""
+        return tuple(map(sentence_of, self.warnings))
 
     @property
     def bot(self) -> Bot | None:
@@ -87,6 +99,7 @@ def verify_credentials(
                 warnings += _ask_provider(api_key, provider)
     return CredentialCheck(
         token_confirmed=username is not None,
+        bot_known=bool(telegram_token) and settings.BERTH_VERIFY_CREDENTIALS and username is not None,
         bot_id=bot_id,
         bot_username=username or "",
         provider=provider,

@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
+from projects.credentials.verification import sentence_of
 from projects.dashboard.new_project_form import NewProjectForm, TokenForm
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS, refused
@@ -150,7 +151,7 @@ def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
             project = create_project(owner=request.user, wanted=form.build(project_id), actor=actor(request))
             messages.success(request, f"“{project.name}” is deployed.")
             for event in Event.objects.filter(project_id=project_id, outcome="warning").order_by("pk"):
-                messages.warning(request, event.detail.partition(": ")[2])
+                messages.warning(request, sentence_of(event.detail))
         return {"id": str(project_id)}
 
     key = _key(form.cleaned_data["id"])

@@ -38,7 +38,7 @@ def test_the_form_tells_the_bot_and_the_provider_checks_and_leads_to_the_ready_b
     engine.ready_after_deploy = False
     fill_in(home, name="x" * 65)
     home.clock.run_for(1000)
-    expect(home.locator("#bot-hint")).to_contain_text("✓ bot")
+    expect(home.locator("#bot-hint")).to_contain_text("bot 987654321")
     expect(home.locator("#key-hint")).to_contain_text("A key of openai")
     expect(home.locator("#models option")).to_have_attribute("value", "gpt-5.4-mini")
     home.get_by_role("button", name="Check").click()

@@ -46,6 +46,20 @@ def test_the_bot_is_named_and_a_token_that_does_not_do_is_told(
     assert "Another project already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
 
 
+def test_what_is_told_of_credentials_has_no_codes_and_no_mark_of_what_nobody_verified(
+    dashboard: Client, telegram: list[Answer], fields: Fields, settings: Any
+) -> None:
+    sentence = "Telegram did not answer, so the bot token could not be checked."
+    assert ask_about(dashboard, CANARY_TELEGRAM_TOKEN) == sentence
+    checked = text_of(dashboard.post("/projects/new/check", fields))
+    assert sentence in checked
+    assert "unverified" not in checked
+    telegram += [Answer(status=200, body={"result": {"id": 1}}), Answer()]
+    assert ask_about(dashboard, CANARY_TELEGRAM_TOKEN) == "✓ bot 987654321"
+    settings.BERTH_VERIFY_CREDENTIALS = False
+    assert ask_about(dashboard, CANARY_TELEGRAM_TOKEN) == "bot 987654321"
+
+
 @pytest.mark.parametrize("token", ["123:A", CANARY_TELEGRAM_TOKEN[:-6]])
 def test_telegram_is_not_asked_about_a_token_that_is_still_typed(
     dashboard: Client, telegram: list[Answer], token: str
