@@ -45,6 +45,10 @@ class _DerivedFilter(admin.SimpleListFilter):
         for value in sorted(filter(None, numbers)):
             yield value, f"{self.name_of(value)} ({numbers[value]})"
 
+    def has_output(self) -> bool:
+        """Also where nothing fits what is asked for: without output Django would leave out the filter, and list all."""
+        return super().has_output() or self.value() is not None
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Project]) -> QuerySet[Project]:
         wanted = self.value()
         if wanted is None:

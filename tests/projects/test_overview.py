@@ -13,6 +13,7 @@ from accounts.models import User
 from projects.models import AgentType, EngineHost, Plan, Project, Sample
 from projects.services.capacity import learn_host_memory
 from projects.services.overview import MOST_SHOWN, read_overview
+from projects.templatetags import overview
 from tests.browser.project_pages import deploy_named
 from tests.clients import browser_of
 from tests.factories import UserFactory
@@ -97,6 +98,7 @@ def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
     assert "100.0 MB in use of 1.0 TB" in page
     assert AgentType.objects.get(slug="assistant").image in page
     assert "2 of 2 users" in page
+    assert "?second_factor__isempty=1&amp;is_active__exact=1" in page
     assert f"of the staff {sam.email}" in page
 
 
@@ -136,6 +138,20 @@ def test_the_list_is_narrowed_by_status_and_reason(
 ) -> None:
     page = page_of(admin, f"{LIST}?{query}")
     assert {number for number, project in enumerate(fleet) if f"/{project.pk}/change/" in page} == found
+
+
+@pytest.mark.django_db
+def test_where_no_project_has_a_reason_none_is_found_by_one(admin: Client, fleet: list[Project]) -> None:
+    Project.objects.filter(pk=fleet[1].pk).update(container_state="running", exit_code=None, agent_code="")
+    page = page_of(admin, f"{LIST}?reason=telegram_token")
+    assert [project for project in fleet if f"/{project.pk}/change/" in page] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("app", ["accounts", "projects"])
+def test_the_pages_of_one_part_read_no_overview(admin: Client, monkeypatch: pytest.MonkeyPatch, app: str) -> None:
+    monkeypatch.setattr(overview, "read_overview", lambda: pytest.fail("It is read."))
+    assert "Last deploys" not in page_of(admin, f"/admin/{app}/")
 
 
 @pytest.mark.django_db
