@@ -17,7 +17,7 @@ from accounts import clock
 from accounts.admin_permissions import is_staff, staff_user
 from accounts.errors import InvalidTokenError
 from accounts.models import ApiKey, User
-from accounts.services.invitations import MOST, invite
+from accounts.services.invitations import MOST, Invitation, invite
 from accounts.services.still_signed_in import lock_if_still_signed_in
 
 
@@ -86,7 +86,14 @@ class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
                 with transaction.atomic():
                     lock_if_still_signed_in(staff, request.session)
                     made = invite(form.cleaned_data["emails"], by=staff)
+                    self._log_additions(request, made)
             except InvalidTokenError:
                 return redirect("admin:login")
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": "Invite people"}
         return TemplateResponse(request, "admin/accounts/user/invite.html", {**frame, "form": form, "made": made})
+
+    def _log_additions(self, request: HttpRequest, made: list[Invitation]) -> None:
+        """As those of the form for one user."""
+        for invitation in made:
+            if invitation.user is not None:
+                self.log_addition(request, invitation.user, [{"added": {}}])

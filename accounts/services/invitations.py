@@ -16,11 +16,12 @@ MOST = 100
 
 
 class Invitation(NamedTuple):
-    """`link` is empty where there is none; `problem` says why."""
+    """`link` is empty where there is none; `problem` says why. `user` is whom it made an account for."""
 
     email: str
     link: str = ""
     problem: str = ""
+    user: User | None = None
 
 
 @sensitive_variables()
@@ -40,6 +41,6 @@ def _invite(text: str, by: User) -> Invitation:
             if User.objects.filter(email=email).exists():
                 return Invitation(email, problem="This email has an account.")
             user = User.objects.create_user(email)
-            return Invitation(email, link=make_set_password_link(user=user, by=by))
+            return Invitation(email, link=make_set_password_link(user=user, by=by), user=user)
     except IntegrityError:  # somebody made it at the same moment
         return Invitation(email, problem="This email has an account.")

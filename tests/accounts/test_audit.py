@@ -79,6 +79,15 @@ def test_what_is_done_in_the_admin(client: Client, ada: User, alice: User, said:
     ]
 
 
+def test_many_who_are_invited(client: Client, ada: User, alice: User, said: Said) -> None:
+    client.force_login(ada)
+    client.post("/admin/accounts/user/invite/", {"emails": f"one@example.com\n{alice.email}\ntwo@example.com"})
+
+    made = User.objects.filter(email__in=["one@example.com", "two@example.com"])
+    lines = [f"admin_added by={ada.pk} what=user id={new.pk}" for new in made]
+    assert sorted(line for line in said() if line.startswith("admin_added")) == sorted(lines)
+
+
 def test_each_line_holds_its_facts_for_programs(
     call: Call, alice: User, said: Said, caplog: pytest.LogCaptureFixture
 ) -> None:
