@@ -3,9 +3,11 @@
 import os
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import ApiKey, User
@@ -84,3 +86,33 @@ def test_who_is_signed_in_gets_a_token_and_sends_with_it(
     expect(answer).to_contain_text("200")
     expect(answer).to_contain_text("not_found")
     assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie.length]") == [0, 0, 0]
+
+
+def test_a_second_token_outlives_the_first(page: Page, alice: User, sign_in: Callable[[User], None]) -> None:
+    sign_in(alice)
+    page.clock.install()
+    page.goto("/api/docs")
+    get = page.get_by_role("button", name="Get a token for ten minutes")
+    get.click()
+    expect(page.get_by_text("The token works until")).to_be_visible()
+    page.clock.run_for(9 * 60_000)
+    ApiKey.objects.all().delete()
+    until = timezone.now() + timedelta(minutes=19)
+    given = {"token": "berth_second", "expires_at": until.isoformat()}
+    page.route("**/settings/token-for-docs", lambda route: route.fulfill(json=given))
+    with page.expect_response("**/settings/token-for-docs"):
+        get.click()
+    expect(page.get_by_text("The token works until")).to_be_visible()
+    page.clock.run_for(2 * 60_000)
+    expect(page.get_by_text("The token works until")).to_be_visible()
+    page.clock.run_for(9 * 60_000)
+    expect(page.get_by_text("The token has expired.")).to_be_visible()
+
+
+def test_no_page_that_one_is_sent_to_stands_in_the_docs(page: Page) -> None:
+    """As that for setting up a second factor, where the installation asks for one."""
+    page.route("**/settings/token-for-docs", lambda route: route.fulfill(status=302, headers={"Location": "/sign-in"}))
+    page.goto("/api/docs")
+    page.evaluate("offer()")
+    expect(page.get_by_label("Password")).to_have_count(0)
+    expect(page.locator("#try")).to_be_hidden()

@@ -5,6 +5,7 @@
 const panel = document.getElementById("try");
 const said = panel.querySelector("[data-token]");
 let token = "";
+let ending;
 
 function make(tag, text = "", attributes = {}) {
   const node = document.createElement(tag);
@@ -15,7 +16,7 @@ function make(tag, text = "", attributes = {}) {
 
 async function offer() {
   const answer = await fetch(panel.dataset.address);
-  if (!answer.ok) return;
+  if (!answer.ok || answer.redirected) return;
   panel.querySelector("[data-offer]").innerHTML = await answer.text();
   panel.hidden = false;
 }
@@ -29,7 +30,8 @@ panel.addEventListener("submit", async event => {
   token = given.token;
   const until = new Date(given.expires_at);
   said.textContent = `The token works until ${until.toLocaleTimeString([], { timeStyle: "short" })}.`;
-  setTimeout(() => {
+  clearTimeout(ending);
+  ending = setTimeout(() => {
     token = "";
     said.textContent = "The token has expired. Get another one.";
   }, until - Date.now());
