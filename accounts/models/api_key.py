@@ -52,6 +52,8 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, editable=False)
     # Of the user, when it was made for a page: it ends with all that ends the sessions of its user. Null: it does not.
     session_version = models.PositiveIntegerField(null=True, editable=False)
+    # Rotated: another key has its name, and this one has a day left at most.
+    replaced = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
 
@@ -76,9 +78,15 @@ class ApiKey(models.Model):
 
     @property
     def expires_soon(self) -> bool:
-        """Whether somebody should make another one now: it lasts, and has less than `WARNED_BEFORE` left."""
-        soon = timezone.now() + WARNED_BEFORE
-        return self.session_version is None and self.is_live and self.expires_at is not None and self.expires_at <= soon
+        """Whether somebody should make another one now: it waits for that, and has less than `WARNED_BEFORE` left."""
+        return (
+            self.awaits_rotation and self.expires_at is not None and self.expires_at <= timezone.now() + WARNED_BEFORE
+        )
+
+    @property
+    def awaits_rotation(self) -> bool:
+        """Whether it is one to rotate some day: live, made to last, and not rotated yet."""
+        return self.is_live and self.session_version is None and not self.replaced
 
     @property
     def is_live(self) -> bool:

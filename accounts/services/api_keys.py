@@ -79,7 +79,8 @@ def rotate_api_key(
             lifetime_days=old.lifetime_days,
         )
         old.expires_at = _earliest(old.expires_at, timezone.now() + ROTATION_GRACE)
-        old.save(update_fields=["expires_at"])
+        old.replaced = True
+        old.save(update_fields=["expires_at", "replaced"])
     audit.record("key_rotated", user=user.pk, key=old.pk, by_key=row.pk)
     return row, key
 
