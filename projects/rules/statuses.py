@@ -109,7 +109,8 @@ TRAITS = {
         reason_level="error",
         meaning="The agent ended for good, or five times in ten minutes.",
         next_step=(
-            "Read `status_reason`, remove the cause, start; a new token or key starts what ended because of the old one."
+            "Read `status_reason`, remove the cause, start; "
+            "a new token or key starts what ended because of the old one."
         ),
     ),
     Status.FAILED: Traits(
