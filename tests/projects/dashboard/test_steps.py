@@ -46,7 +46,7 @@ def test_the_steps_follow_the_row(
     assert states(dashboard.get(steps, headers=HTMX)) == ["done"] * 4
     engine.crash(project.container_name, exit_code=20)
     row.update(observed_at=None)
-    assert states(dashboard.get(steps, headers=HTMX)) == ["done", "done", "done", "failed"]
+    assert states(dashboard.get(steps, headers=HTMX)) == ["done", "done", "done", "broken"]
     assert "hx-get" not in dashboard.get(steps, headers=HTMX).content.decode()
 
     stranger = Client()
