@@ -39,6 +39,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.OutboxFullError(), 429, "throttled", {"Retry-After": "60"}),
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
     (projects.PlanLimitReachedError(SENTENCE), 403, "plan_limit_reached", {}),
+    (projects.ImagePinnedError(SENTENCE), 409, "image_pinned", {}),
     (projects.BotInUseError(SENTENCE), 409, "bot_in_use", {}),
     (projects.PairingUnknownError(SENTENCE), 409, "pairing_unknown", {}),
     (projects.DiskFullError(SENTENCE), 409, "disk_full", {}),
