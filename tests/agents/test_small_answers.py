@@ -42,7 +42,7 @@ def talk(bot: Any) -> Any:
     from assistant.conversation import Conversation
 
     access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
-    config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace()
+    config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace(hurry=lambda: None)
     parts: list[Any] = [config, memory, nothing]
     return Conversation(bot, access, Commands(bot, *parts), parts[-1])
 

@@ -77,6 +77,7 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Project.sees_from": of_gateway.sees_from,
     "projects.Project.started_at": of_projects.started_at,
     "projects.Project.suspended_at": SHOWN,
+    "projects.Project.update_until": of_projects.update_until,
     "projects.Project.updated_at": of_projects.updated_at,
     "projects.Quarantined.since": of_watcher.quarantined_since,
     "projects.Run.ended_at": SHOWN,

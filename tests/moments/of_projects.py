@@ -14,6 +14,7 @@ from containers.vocabulary import Health
 from projects.api.long_requests import PER_USER, acquire_lease
 from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Watch
 from projects.models.reconciliation import LONGEST_PAUSE
+from projects.rules.image_update import LONGEST_TRIAL, Step, choose_due
 from projects.rules.lifecycle import CRASH_LIMIT, Operation
 from projects.services.bot_claims import find_unconfirmed
 from projects.services.capacity import learn_host_memory
@@ -105,6 +106,14 @@ def noticed_at(world: World, at: datetime, shift: timedelta) -> None:
 def reconcile_again_at(world: World, at: datetime, shift: timedelta) -> None:
     world.rows.update(reconcile_failures=1, reconcile_again_at=at)
     assert reconcile().skipped == (1 if shift == LONGEST_PAUSE else 0)
+
+
+def update_until(world: World, at: datetime, shift: timedelta) -> None:
+    """A new image that is not ready has until then, but none has longer than any trial."""
+    starting = {"health": Health.STARTING, "agent_state": "", "started_at": LONG_AGO}
+    world.rows.update(update_step=Step.TRIAL, update_until=at, **starting)
+    has_time = timedelta(0) < shift <= LONGEST_TRIAL
+    assert (choose_due(world.project().facts()) is None) == has_time
 
 
 def bot_unconfirmed_at(world: World, at: datetime, shift: timedelta) -> None:

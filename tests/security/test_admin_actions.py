@@ -35,7 +35,7 @@ UNDONE_BY = {
 
 ASKED_BY_DJANGO = {"delete_selected"}
 BUTTONS = {
-    "accounts_user_link": "makes a link and takes nothing away",
+    **{f"accounts_user_{name}": "makes something and takes nothing away" for name in ("invite", "link")},
     "accounts_user_reset": "asks first",
     "growth": "reads only",
     "projects_agenttype_trial": "changes nothing: what it starts is gone when it answers",

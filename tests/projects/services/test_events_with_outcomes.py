@@ -44,9 +44,10 @@ class Process:
     statements: int = 0
     is_dead: bool = False
 
-    def execute(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if not sql.startswith(ROLLBACK):
-            is_event = self.dies_at_event and sql.startswith('INSERT INTO "projects_event"')
+    def execute(self, execute: Any, sql: str | bytes, params: Any, many: bool, context: Any) -> Any:
+        told = sql.decode() if isinstance(sql, bytes) else sql  # a compiled query on PostgreSQL is bytes
+        if not told.startswith(ROLLBACK):
+            is_event = self.dies_at_event and told.startswith('INSERT INTO "projects_event"')
             if self.is_dead or self.statements == self.dies_at or is_event:
                 self.is_dead = True
                 raise Killed
