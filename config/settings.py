@@ -62,6 +62,8 @@ BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://a
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_DNS = env.name_servers("BERTH_DNS")
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
+# Private networks to which webhooks of users may be sent.
+BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)

@@ -140,7 +140,7 @@ class BoundedTLSSocket(ssl.SSLSocket):
 def connect(host: str, port: int) -> BoundedSocket:
     """A connection to the first address of the host that answers. Raises `OSError` where none does."""
     failure: OSError = ConnectionError("The host has no address.")
-    for family, _, _, _, address in _resolve(host, port):
+    for family, _, _, _, address in resolve(host, port):
         try:
             return connect_to(family, address)
         except OSError as error:
@@ -163,7 +163,7 @@ def connect_to(family: int, address: Any) -> BoundedSocket:
     return sock
 
 
-def _resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
     """The addresses of a host. A look-up has no timeout of its own, and is left behind where it takes too long."""
     left = _time_left(None)
     if not _lookups.acquire(timeout=-1 if left is None else left):

@@ -1,0 +1,196 @@
+"""Sends a POST to an address that anybody may have named, and that must be one of the public internet.
+
+The name is looked up once. All addresses that it has must be public, and the connection goes to one of these: what the
+name leads to a moment later does not matter. No redirect is followed and no proxy asked, and of the answer the head
+alone is read.
+"""
+
+import http.client
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import closing
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, NamedTuple
+
+import requests.utils
+import urllib3
+import urllib3.exceptions
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+from urllib3.util import parse_url
+
+from containers import call_limits
+from containers.bounded_http import BoundedConnection, BoundedTLSConnection, bounded_tls
+from containers.call_limits import size_limit, time_limit
+from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+
+HEAD_SIZE = 32 * 1024
+"""Bytes of an answer that are read at most. With TLS the handshake is not among them."""
+
+LONGEST_URL = 2000
+
+_PRIVATE = {version: tuple(map(ip_network, networks)) for version, networks in PRIVATE_NETWORKS.items()}
+_PUBLIC = {version: tuple(map(ip_network, networks)) for version, networks in PUBLIC_NETWORKS.items()}
+_FAULTS = (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError, OverflowError, MemoryError)
+
+
+class AddressRefusedError(Exception):
+    """Nothing may be sent there. A sentence for who has named the address; it does not repeat the address."""
+
+
+class NoAnswerError(Exception):
+    """There was no answer. A sentence for who has named the address, likewise."""
+
+
+class _Target(NamedTuple):
+    scheme: str
+    host: str
+    port: int
+    path: str
+    addresses: list[tuple[Any, Any]]
+    """Each a family of sockets and what such a socket connects to."""
+
+
+@sensitive_variables()
+def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> int:
+    """The status of the answer. All of the call, the look-up included, ends within so many seconds.
+
+    Raises `AddressRefusedError` and `NoAnswerError`.
+    """
+    try:
+        with time_limit(within), size_limit(HEAD_SIZE):
+            target = _find(url)
+            with closing(_open_pool(target)) as pool:
+                options: dict[str, Any] = {"redirect": False, "retries": False, "preload_content": False}
+                response = pool.urlopen("POST", target.path, body=body, headers=dict(headers), **options)
+                with closing(response):
+                    return response.status
+    except _FAULTS as error:
+        raise NoAnswerError(_describe(error)) from None
+
+
+@sensitive_variables()
+def check_address(url: str, *, within: float) -> None:
+    """Raises `AddressRefusedError` where nothing may be sent there, as far as can be told now, or `NoAnswerError`."""
+    try:
+        with time_limit(within):
+            _find(url)
+    except _FAULTS:
+        raise NoAnswerError("This address could not be looked up. Check its name, or try again.") from None
+
+
+def is_public(address: str) -> bool:
+    """Whether it is an address of the public internet, and not one that stands for another address."""
+    found = ip_address(address.partition("%")[0])
+    if any(found in network for network in _PUBLIC[found.version]):
+        return True
+    return not any(found in network for network in _PRIVATE[found.version])
+
+
+@sensitive_variables()
+def _find(url: str) -> _Target:
+    if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
+        raise AddressRefusedError(f"Write the address with at most {LONGEST_URL} letters, digits and signs, no spaces.")
+    try:
+        parts = parse_url(url)
+    except urllib3.exceptions.LocationParseError:
+        raise AddressRefusedError("This is not an address of the web.") from None
+    if parts.scheme not in {"http", "https"} or not parts.host:
+        raise AddressRefusedError("The address must begin with https:// and name a server.")
+    if parts.auth is not None:
+        raise AddressRefusedError("The address must hold no user name and no password.")
+    host = parts.host.strip("[]").rstrip(".")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    addresses = []
+    for family, _, _, _, address in call_limits.resolve(host, port):
+        _check(address[0], port, family, is_encrypted=parts.scheme == "https")
+        addresses.append((family, address))
+    return _Target(parts.scheme, host, port, parts.request_uri, addresses)
+
+
+def _check(address: str, port: int, family: Any, *, is_encrypted: bool) -> None:
+    found = ip_address(address.partition("%")[0])
+    if _is_allowed(found, port):
+        return
+    if not is_public(address) or _is_ours(family, address):
+        raise AddressRefusedError(
+            "The address leads into a private network or to this machine, where nothing is sent. The staff can allow "
+            "it by BERTH_WEBHOOK_ALLOW."
+        )
+    if not is_encrypted:
+        raise AddressRefusedError("The address must begin with https://, so that nobody can read along.")
+
+
+def _is_allowed(address: IPv4Address | IPv6Address, port: int) -> bool:
+    """Whether the operator has named it."""
+    allowed = ((ip_network(network), own) for network, own in settings.BERTH_WEBHOOK_ALLOW)
+    return any(address in network and own in {None, port} for network, own in allowed)
+
+
+def _is_ours(family: Any, address: str) -> bool:
+    """Whether it is an address of this machine, which then is also where a packet to it comes from. Sends nothing."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, 9))
+        except OSError:
+            return False  # there is no way to it
+        return bool(probe.getsockname()[0] == address)
+
+
+def _describe(error: Exception) -> str:
+    """Never the error's own words, which may repeat the address."""
+    reason = getattr(error, "reason", error)
+    if isinstance(error, urllib3.exceptions.SSLError) or isinstance(reason, ssl.SSLError):
+        return "Its certificate is not valid for this name, or it speaks no TLS."
+    if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
+        return "It did not answer in time."
+    if isinstance(error, call_limits.AnswerTooLargeError):
+        return "Its answer is too large."
+    return "It could not be reached, or its answer could not be read."
+
+
+class _Pins:
+    """A connection to the first of these addresses that answers, whatever its host's name leads to."""
+
+    def __init__(self, *args: Any, addresses: list[tuple[Any, Any]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._addresses = addresses
+
+    def _new_conn(self) -> socket.socket:
+        return _connect(self._addresses)
+
+
+class _Pinned(_Pins, BoundedConnection): ...
+
+
+class _PinnedTLS(_Pins, BoundedTLSConnection):
+    """The certificate must be one for the host's name."""
+
+
+def _connect(addresses: list[tuple[Any, Any]]) -> socket.socket:
+    failure: OSError = ConnectionError("The host has no address.")
+    for family, address in addresses:
+        try:
+            return call_limits.connect_to(family, address)
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Pinned
+
+
+class _TLSPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _PinnedTLS
+
+
+def _open_pool(target: _Target) -> urllib3.HTTPConnectionPool:
+    if target.scheme == "http":
+        return _Pool(target.host, target.port, addresses=target.addresses)
+    authorities = os.environ.get("REQUESTS_CA_BUNDLE") or requests.utils.DEFAULT_CA_BUNDLE_PATH
+    return _TLSPool(
+        target.host, target.port, ssl_context=bounded_tls(), ca_certs=authorities, addresses=target.addresses
+    )
