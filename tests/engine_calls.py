@@ -2,9 +2,9 @@
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-import requests
 
 from containers.docker_api.client import DockerClient
 
@@ -16,12 +16,12 @@ _NAMES = re.compile(r"^t-|[0-9a-f]{20}|:|^berth-test$")
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the engine is asked for, such as `POST start`."""
     asked: list[str] = []
-    send = DockerClient.send
+    request = DockerClient.request
 
-    def noted(client: DockerClient, request: requests.PreparedRequest, **options: Any) -> Any:
-        path = str(request.path_url).partition("?")[0].split("/")[2:]
-        asked.append(" ".join([str(request.method), *(part for part in path if not _NAMES.search(part))]))
-        return send(client, request, **options)
+    def noted(client: DockerClient, method: str, url: str, *args: Any, **options: Any) -> Any:
+        path = urlsplit(url).path.split("/")[2:]
+        asked.append(" ".join([method, *(part for part in path if not _NAMES.search(part))]))
+        return request(client, method, url, *args, **options)
 
-    monkeypatch.setattr(DockerClient, "send", noted)
+    monkeypatch.setattr(DockerClient, "request", noted)
     return asked

@@ -17,6 +17,7 @@ from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
 from containers.docker_api.reading import this_thread
+from containers.docker_api.short_requests import ShortRequests
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
 from containers.foreign_json import read_json
@@ -35,11 +36,8 @@ ANSWER_SIZE = 8 * 1024 * 1024
 
 OLDEST_API = "1.41"
 
-# The type stubs lack half of docker-py's methods, and everything that a subclass uses.
-_APIClient: Any = docker.APIClient
 
-
-class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
+class DockerClient(ShortRequests):
     """docker-py's low-level client with bounded calls. Its constructor asks the engine for its version."""
 
     def __init__(self) -> None:
@@ -59,6 +57,7 @@ class DockerClient(_APIClient):  # type: ignore[misc]  # Any, by the line above
         if scheme in {"http+unix", "http", "https"}:
             self._bounded = BoundedAdapter(address, size=settings.BERTH_THREADS + 4, verify=bool(self.verify))
             self.mount("http+docker://" if scheme == "http+unix" else f"{scheme}://", self._bounded)
+            self._asks_shortly = scheme != "https"
         self._version = self._retrieve_server_version()
 
     def get_redirect_target(self, response: requests.Response) -> None:

@@ -1,11 +1,14 @@
 """The HTTP transport to the Docker engine: one pool of connections, on which whole calls are limited."""
 
 import socket
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
+import urllib3
+from requests.structures import CaseInsensitiveDict
 
 from containers.bounded_http import BoundedPool, BoundedTLSPool, bounded_tls
 
@@ -32,10 +35,31 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
 
     def send(self, *args: Any, **options: Any) -> requests.Response:
         response = super().send(*args, **options)
-        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        if encoding != "identity":
-            response.close()
-            raise requests.exceptions.ContentDecodingError("The answer is compressed.")
+        _check_is_plain(response)
+        return response
+
+    def ask(
+        self, method: str, target: str, *, body: bytes | None, headers: Mapping[str, str], timeout: float
+    ) -> requests.Response:
+        """Sends a request and reads the whole answer, without what requests does around it.
+
+        Raises urllib3's errors where `send` raises those of requests.
+        """
+        raw: Any = self._pool.urlopen(
+            method,
+            target,
+            body=body,
+            headers=headers,
+            retries=False,
+            timeout=urllib3.Timeout(connect=timeout, read=timeout),
+            preload_content=False,
+            decode_content=False,
+        )
+        response = requests.Response()
+        response.status_code, response.reason, response.raw = raw.status, raw.reason, raw
+        response.headers = CaseInsensitiveDict(raw.headers)
+        _check_is_plain(response)
+        response._content = raw.read()  # noqa: SLF001 - nothing else gives it a body that was read
         return response
 
     def get_connection_with_tls_context(self, *_args: Any, **_options: Any) -> BoundedPool | BoundedTLSPool:
@@ -52,3 +76,10 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
     def close(self) -> None:
         super().close()
         self._pool.close()
+
+
+def _check_is_plain(response: requests.Response) -> None:
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding != "identity":
+        response.close()
+        raise requests.exceptions.ContentDecodingError("The answer is compressed.")
