@@ -35,7 +35,10 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"mood": 1},
         "settings.mood",
-        "There is no such setting. Known are: allowed_users, instructions, model, provider.",
+        (
+            "There is no such setting. Known are: allowed_users, answer_seconds, instructions, longest_message, "
+            "messages_per_minute, model, provider."
+        ),
     ),
 ]
 

@@ -13,15 +13,17 @@ from assistant.memory import Place
 from assistant.reply import Drafts, Reply
 from assistant.sending import send_text
 from assistant.texts import Text, say
-from assistant.thinking import Thinking
+from assistant.thinking import OutOfTimeError, Thinking
 from berth_agent.status import Status
 
 logger = logging.getLogger(__name__)
 
 
 class Answering:
-    def __init__(self, bot: Bot, thinking: Thinking, status: Status) -> None:
+    def __init__(self, bot: Bot, thinking: Thinking, status: Status, seconds: int) -> None:
+        """`seconds` is what the thinking may take for one answer."""
         self._bot = bot
+        self._seconds = seconds
         self._thinking = thinking
         self._status = status
         self._drafts = Drafts()
@@ -84,6 +86,8 @@ class Answering:
                 heard = await self._thinking.think(incoming.place, incoming.question, reply.grow)
             except RefusedError as error:
                 text, words = clean(error.heard.text), self._explain(error, incoming.language)
+            except OutOfTimeError:
+                text, words = clean(reply.text), say(Text.OUT_OF_TIME, incoming.language, seconds=self._seconds)
             else:
                 self._status.note_provider(None)
                 text = clean(heard.text)

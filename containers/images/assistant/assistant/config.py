@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_contract import SecretFile, Variable
+from assistant.limits import Limits, read_limits
 from assistant.providers import DEFAULT_MODELS
 from berth_agent.inputs import (
     PUBLIC_TELEGRAM,
@@ -14,6 +15,7 @@ from berth_agent.inputs import (
     read_provider,
     read_seconds,
     read_secret,
+    read_settings,
     read_url,
 )
 from berth_agent.providers import PUBLIC_BASES, Provider
@@ -39,7 +41,8 @@ class Config:
     watch_seconds: float  # between two probes of a provider that is in trouble
     conflict_seconds: float  # how long another poller is tolerated
     unreachable_seconds: float  # how long an unreachable Telegram is tolerated
-    answer_seconds: float  # how long the model may think
+    answer_seconds: float  # how long the model may be silent
+    limits: Limits
 
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
@@ -63,6 +66,7 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
         conflict_seconds=read_seconds(env, "AGENT_CONFLICT_SECONDS", 30),
         unreachable_seconds=read_seconds(env, "AGENT_UNREACHABLE_SECONDS", 300),
         answer_seconds=read_seconds(env, "AGENT_ANSWER_SECONDS", 120),
+        limits=read_limits(read_settings(env)),
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import sqlite3
 from collections.abc import Coroutine
 from datetime import timedelta
@@ -13,6 +14,7 @@ from assistant.access import Access
 from assistant.answering import Answering
 from assistant.commands import Commands
 from assistant.incoming import Incoming
+from assistant.limits import Limits, Pace
 from assistant.memory import Place
 from assistant.sending import send_text
 from assistant.texts import Text, say
@@ -26,8 +28,10 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation:
-    def __init__(self, bot: Bot, access: Access, commands: Commands, answering: Answering) -> None:
+    def __init__(self, bot: Bot, access: Access, commands: Commands, answering: Answering, limits: Limits) -> None:
         self._bot = bot
+        self._limits = limits
+        self._pace = Pace(limits.messages_per_minute)
         self._access = access
         self._commands = commands
         self._answering = answering
@@ -75,7 +79,7 @@ class Conversation:
             self._stop(incoming)
         elif incoming.command:
             self._obey(incoming)
-        else:
+        elif self._is_within_limits(incoming):
             self._wait_for_turn(incoming, self._answering.answer)
 
     def _take_edited(self, incoming: Incoming) -> None:
@@ -83,7 +87,7 @@ class Conversation:
         if incoming.text.startswith("/") or not self._is_for_me(incoming) or not self._access.admits(incoming.user):
             return
         place, number = incoming.place, incoming.message.message_id
-        if self._is_new(incoming):
+        if self._is_new(incoming) and self._is_within_limits(incoming):
             withdrawal = self._answering.take_back(incoming)
             self._turns.cancel(place, number)
             self._begin(withdrawal)
@@ -96,6 +100,16 @@ class Conversation:
             return asked != incoming.question
         edited, said = incoming.message.edit_date, incoming.message.date
         return edited is not None and edited - said < LATE
+
+    def _is_within_limits(self, incoming: Incoming) -> bool:
+        """Else says so: of too many messages once, until one is answered again."""
+        if wait := self._pace.wait_for(incoming.place.chat):
+            self._ask_to_wait(incoming, Text.TOO_OFTEN, seconds=math.ceil(wait))
+            return False
+        length, most = len(incoming.text), self._limits.longest_message
+        if length > most:
+            self._say(incoming, Text.MESSAGE_TOO_LONG, length=length, most=most)
+        return length <= most
 
     def _stop(self, incoming: Incoming) -> None:
         """What there is of the answer stays."""
@@ -133,9 +147,13 @@ class Conversation:
             if len(self._languages) >= MOST_LANGUAGES:
                 self._languages.clear()
             self._languages[place] = incoming.language
-        elif place not in self._asked_to_wait and len(self._asked_to_wait) < MOST_LANGUAGES:
-            self._asked_to_wait.add(place)
-            self._say(incoming, Text.ONE_AT_A_TIME)
+        else:
+            self._ask_to_wait(incoming, Text.ONE_AT_A_TIME)
+
+    def _ask_to_wait(self, incoming: Incoming, text: Text, **values: object) -> None:
+        if incoming.place not in self._asked_to_wait and len(self._asked_to_wait) < MOST_LANGUAGES:
+            self._asked_to_wait.add(incoming.place)
+            self._say(incoming, text, **values)
 
     def _say(self, incoming: Incoming, text: Text | None, **values: object) -> None:
         if text is not None:

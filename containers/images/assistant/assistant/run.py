@@ -100,7 +100,8 @@ def _make_conversation(
         bot,
         Access(config, People(store), status),
         Commands(bot, config, memory, spending),
-        Answering(bot, Thinking(config, brain, memory, spending), status),
+        Answering(bot, Thinking(config, brain, memory, spending), status, config.limits.answer_seconds),
+        config.limits,
     )
 
 

@@ -18,6 +18,10 @@ MOST_ROOMS = 1000  # places of which it is known that less goes along; then all 
 EARLIER = "\n\nWhat was said earlier in this chat, in short:\n"
 
 
+class OutOfTimeError(Exception):
+    """The answer has taken as long as one may."""
+
+
 class Thinking:
     def __init__(self, config: Config, brain: Brain, memory: Memory, spending: Spending) -> None:
         self._config = config
@@ -30,12 +34,19 @@ class Thinking:
         self._afterwards: set[asyncio.Task[None]] = set()
 
     async def think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
-        """Raises RefusedError. Nothing is remembered by it: that is for what has reached the chat."""
+        """Raises RefusedError and OutOfTimeError. Remembers nothing: that is for what has reached the chat."""
+        async with self._questions:
+            try:
+                async with asyncio.timeout(self._config.limits.answer_seconds):
+                    return await self._think(place, question, hear)
+            except TimeoutError:
+                raise OutOfTimeError from None
+
+    async def _think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
         while True:
             messages = [*self._memory.recall(place, self._room_of(place)), Message("user", question)]
             try:
-                async with self._questions:
-                    heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
+                heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
             except RefusedError as error:
                 self._note(place, error.heard)
                 if len(messages) > 1 and error.is_too_much and self._room_of(place) > LEAST_ROOM:

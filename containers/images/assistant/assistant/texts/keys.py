@@ -24,6 +24,9 @@ class Text(StrEnum):
 
     ONLY_TEXT = auto()
     ONE_AT_A_TIME = auto()
+    TOO_OFTEN = auto()
+    MESSAGE_TOO_LONG = auto()
+    OUT_OF_TIME = auto()
     NO_WORDS = auto()
     BROKEN = auto()
     BROKEN_OFF = auto()
