@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Limits
-from gateway.providers.bounds import bound_input
+from gateway.providers.bounds import OF_TOOLS, bound_input
 
 pytestmark = pytest.mark.one_database
 
@@ -21,7 +21,7 @@ FORGED: list[Any] = [
 
 
 def bound(document: dict[str, Any]) -> int:
-    return bound_input(document, len(json.dumps(document)), LIMITS)
+    return bound_input(document, len(json.dumps(document)), LIMITS).tokens
 
 
 @pytest.mark.parametrize("forged", FORGED)
@@ -67,3 +67,16 @@ def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> N
         assert bound({"messages": [], "tools": [tool]}) >= LIMITS.unseen_tokens
     for mine in ({"type": "function"}, {"name": "f"}, {"type": "custom"}):
         assert bound({"messages": [], "tools": [mine]}) < LIMITS.unseen_tokens
+
+
+def test_models_that_search_the_internet_count_what_they_may_find() -> None:
+    for model in ("openai/gpt-5:online", "gpt-4o-mini-search-preview", "gpt-5-search-api"):
+        assert bound({"model": model, "messages": []}) >= LIMITS.unseen_tokens
+        assert bound({"model": "a", "models": ["b", model], "messages": []}) >= LIMITS.unseen_tokens
+    assert bound({"model": "research:onlinelike", "models": 5, "messages": []}) < 200
+
+
+def test_tools_count_what_a_provider_writes_around_them() -> None:
+    for tools in ({"tools": [{"name": "f"}]}, {"functions": [{"name": "f"}]}):
+        assert OF_TOOLS < bound({"messages": [], **tools}) < 2 * OF_TOOLS
+    assert bound({"messages": [], "tools": []}) < 200

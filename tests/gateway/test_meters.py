@@ -146,7 +146,7 @@ def test_junk_in_the_place_of_usage_counts_nothing(junk: object) -> None:
 
 def test_what_anthropic_tells_twice_counts_once() -> None:
     first = read_anthropic_usage({"input_tokens": 10, "cache_creation_input_tokens": 5, "output_tokens": 1})
-    assert read_anthropic_usage({"input_tokens": 15, "output_tokens": 9}, first) == Usage(15, 9)
+    assert read_anthropic_usage({"input_tokens": 15, "output_tokens": 9}, first) == Usage(15, 9, extra=2)
 
 
 def test_money_is_rounded_up_and_the_price_of_staff_counts_first() -> None:

@@ -17,7 +17,7 @@ from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.names import Names
-from gateway.budgets.prices import dearest_of, settle_price
+from gateway.budgets.prices import dearest_of, reserved_by, settle_price
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
@@ -55,16 +55,19 @@ class Ledger:
             self._totals.spend(project, hour, tokens=tokens, money=money)
 
     async def reserve(
-        self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = ()
-    ) -> Reservation:
+        self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = (),
+        is_cached: bool = False,
+    ) -> Reservation:  # fmt: skip
         """Reserves for an input of `given` tokens, and an answer of at least `least` and at most `most` of them.
 
-        `others` are models that may answer in the place of the first one: the dearest counts.
+        `others` are models that may answer in the place of the first one: the dearest counts. `is_cached`: some of the
+        input may be dearer than its price, as it is kept.
 
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
         price = dearest_of(entry.prices, (model, *others))
+        price = price and reserved_by(price, is_cached=is_cached)
         output = await self._wait_for_room(entry, price, hour, given=given, least=least, most=most)
         money = cost_of(Usage(given, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)

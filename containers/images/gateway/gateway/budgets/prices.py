@@ -15,6 +15,12 @@ def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | No
     )
 
 
+def reserved_by(price: Price, *, is_cached: bool) -> Price:
+    """The most that a call can cost by this price. What is written to a cache for an hour costs twice as much."""
+    given = max(price.input * (2 if is_cached else 1), price.cached)
+    return Price(given, price.output, given)
+
+
 def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str) -> tuple[str, Price | None]:
     """The model as which a call counts, and its price. `named` is what the answer says of its model, if anything.
 

@@ -76,6 +76,10 @@ class Budget:
     month_money: int | None = None
 
     @property
+    def is_of_money(self) -> bool:
+        return self.day_money is not None or self.month_money is not None
+
+    @property
     def is_set(self) -> bool:
         return any(
             limit is not None for limit in (self.day_tokens, self.month_tokens, self.day_money, self.month_money)

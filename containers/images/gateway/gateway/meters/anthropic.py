@@ -4,20 +4,32 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.meters.meter import EventMeter
-from gateway.meters.usage import Usage, whole
+from gateway.meters.usage import NoCountError, Usage, count_in, extra_of
 
 
 def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage | None:
     """The usage of a message. Counts are totals, so that a later one takes the place of an earlier one."""
     if not isinstance(document, dict) or not {"input_tokens", "output_tokens"} & document.keys():
         return None
-    usage = before or Usage()
-    if "input_tokens" in document:
-        cached = whole(document.get("cache_read_input_tokens"))
-        given = whole(document["input_tokens"]) + whole(document.get("cache_creation_input_tokens")) + cached
+    try:
+        return _read(document, before or Usage())
+    except NoCountError:
+        return None
+
+
+def _read(document: dict[str, Any], usage: Usage) -> Usage:
+    given, cached = count_in(document, "input_tokens"), count_in(document, "cache_read_input_tokens") or 0
+    written, parts = count_in(document, "cache_creation_input_tokens") or 0, document.get("cache_creation")
+    hour = count_in(parts, "ephemeral_1h_input_tokens") if isinstance(parts, dict) else 0
+    if given is not None:
         # message_delta may tell the input once more; nothing that was read becomes unread.
-        usage = replace(usage, input=max(given, usage.input), cached=max(cached, usage.cached))
-    return replace(usage, output=max(whole(document.get("output_tokens")), usage.output))
+        usage = replace(
+            usage,
+            input=max(given + written + cached, usage.input),
+            cached=max(cached, usage.cached),
+            extra=max(extra_of(written, hour or 0), usage.extra),
+        )
+    return replace(usage, output=max(count_in(document, "output_tokens") or 0, usage.output))
 
 
 class MessagesMeter(EventMeter):
@@ -32,7 +44,9 @@ class MessagesMeter(EventMeter):
             usage = message.get("usage") if isinstance(message, dict) else None
             self._so_far = read_anthropic_usage(usage) or self._so_far
         elif kind == "message_delta":
-            self._so_far = self.usage = read_anthropic_usage(document.get("usage"), self._so_far) or self.usage
+            if found := read_anthropic_usage(document.get("usage"), self._so_far):
+                self._so_far = found
+                self.note_usage(found)
         elif kind == "content_block_delta" and isinstance(delta := document.get("delta"), dict):
             for name in ("text", "partial_json", "thinking"):
                 self.note_text(delta.get(name))

@@ -35,6 +35,10 @@ class Meter(ABC):
         """What is left to pass on at the end of the answer."""
         return b""
 
+    def final(self, bound: Usage) -> Usage:
+        """What an answer counts that has come to its end."""
+        return self.usage or self.estimate(bound)
+
     def estimate(self, bound: Usage) -> Usage:
         """What an answer counts whose usage nobody has said: all that it can have cost, which is `bound`."""
         return replace(bound, is_estimated=True)
@@ -45,6 +49,8 @@ class EventMeter(Meter):
 
     pieces = 0
     size = 0
+    _is_old = False
+    """Whether something was written after the usage was told."""
 
     def __init__(self, *, hides: bool = False) -> None:
         """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it."""
@@ -61,6 +67,9 @@ class EventMeter(Meter):
         hidden = self._is_hidden(rest)
         return rest if self._hides and not hidden else b""
 
+    def final(self, bound: Usage) -> Usage:
+        return self.estimate(bound) if self._is_old else super().final(bound)
+
     def _is_hidden(self, event: bytes) -> bool:
         document = read_event(event)
         if not document:
@@ -73,13 +82,19 @@ class EventMeter(Meter):
             return super().estimate(bound)
         told = self.usage or Usage()
         output = max(told.output, self.pieces, -(-self.size // BYTES_OF_A_TOKEN))
-        return Usage(told.input or bound.input, min(output, bound.output), told.cached, is_estimated=True)
+        output = max(told.output, min(output, bound.output))
+        return Usage(told.input or bound.input, output, told.cached, told.money, is_estimated=True, extra=told.extra)
 
     @abstractmethod
     def read(self, document: dict[str, Any]) -> bool:
         """Reads an event. Returns whether it tells the usage and nothing else."""
 
+    def note_usage(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage, self._is_old = usage, False
+
     def note_text(self, text: object) -> None:
         if isinstance(text, str) and text:
+            self._is_old = True
             self.pieces += 1
             self.size += len(text) if text.isascii() else len(text.encode(errors="replace"))

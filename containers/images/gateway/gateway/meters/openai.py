@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.meters.meter import EventMeter
-from gateway.meters.usage import MILLION, Usage, whole
+from gateway.meters.usage import MILLION, NoCountError, Usage, count_in, extra_of
 
 _TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -13,17 +13,24 @@ def read_openai_usage(document: object) -> Usage | None:
     """The usage of a chat completion, of an embedding or of a response. Sounds may tell seconds instead: None."""
     if not isinstance(document, dict):
         return None
-    given = _part(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
-    written = _part(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
+    try:
+        return _read(document)
+    except NoCountError:
+        return None
+
+
+def _read(document: dict[str, Any]) -> Usage | None:
+    given = count_in(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
+    written = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
     if given is None and written is None:
         return None
+    # What a model thinks is not in the count of some (xAI), though it is in the total and costs the same.
+    written = max(written or 0, (count_in(document, "total_tokens") or 0) - (given or 0))
     details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
-    cached = whole(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    return Usage(given or 0, written or 0, cached, _money(document.get("cost")))
-
-
-def _part(document: dict[str, Any], name: str) -> int | None:
-    return whole(document[name]) if name in document else None
+    details = details if isinstance(details, dict) else {}
+    extra = extra_of(count_in(details, "cache_write_tokens") or 0)
+    cached = count_in(details, "cached_tokens") or 0
+    return Usage(given or 0, written, cached, _money(document.get("cost")), extra=extra)
 
 
 def _money(cost: object) -> int | None:
@@ -42,7 +49,7 @@ class ChatMeter(EventMeter):
             for choice in choices:
                 self._note_choice(choice)
         usage = read_openai_usage(document.get("usage"))
-        self.usage = usage or self.usage
+        self.note_usage(usage)
         return usage is not None and not choices
 
     def _note_choice(self, choice: object) -> None:
@@ -68,5 +75,5 @@ class ResponsesMeter(EventMeter):
         is_end = isinstance(kind, str) and kind in _ENDS
         holder = document.get("response") if is_end else document
         if isinstance(holder, dict):
-            self.usage = read_openai_usage(holder.get("usage")) or self.usage
+            self.note_usage(read_openai_usage(holder.get("usage")))
         return False

@@ -1,6 +1,7 @@
 """What an answer has cost. Pure."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from gateway.entries.entry import Price
 
@@ -18,6 +19,9 @@ class Usage:
     money: int | None = None
     """Millionths of the currency, where the provider has said it."""
     is_estimated: bool = False
+    extra: int = 0
+    """Tokens of the input by which it is dearer than its price says: what is written to a cache costs a quarter more,
+    or twice as much where it is to stay for an hour (Anthropic, "Prompt caching")."""
 
     @property
     def tokens(self) -> int:
@@ -29,10 +33,23 @@ def cost_of(usage: Usage, price: Price | None) -> int:
     if price is None:
         return usage.money or 0
     cached = min(usage.cached, usage.input)
-    total = (usage.input - cached) * price.input + cached * price.cached + usage.output * price.output
+    total = (usage.input - cached + usage.extra) * price.input + cached * price.cached + usage.output * price.output
     return min(-(-total // MILLION), MOST)
 
 
-def whole(value: object) -> int:
-    """A count of tokens as a provider sent it; what is no count is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40 else 0
+class NoCountError(ValueError):
+    """A provider has sent something else in the place of a count. What it has said of the cost cannot be relied on."""
+
+
+def count_in(document: dict[str, Any], name: str) -> int | None:
+    """A count of tokens as a provider sent it; None where there is none. Raises NoCountError for what is no count."""
+    value = document.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40):
+        return value
+    raise NoCountError
+
+
+def extra_of(written: int, for_an_hour: int = 0) -> int:
+    return -(-(written + 3 * min(for_an_hour, written)) // 4)

@@ -21,11 +21,15 @@ LONGEST_ANSWER = 2**24
 LONGEST_NAME = 200
 
 _LENGTHS = {
-    Call.CHAT: ("max_completion_tokens", "max_tokens"),
+    Call.CHAT: ("max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"),
     Call.RESPONSES: ("max_output_tokens",),
     Call.MESSAGES: ("max_tokens",),
 }
-"""The names by which a call says how long its answer may be. The first one is set where there is none."""
+"""The names by which a call says how long its answer may be. The first one is set where there is none, or only one of
+the last two: some servers of one's own (llama.cpp) obey these first, and others not at all."""
+_STANDARD = 2
+_DEARER = {"service_tier": "priority", "speed": "fast", "inference_geo": "us"}
+"""Ways of being answered that cost more than the price which staff keep."""
 
 
 @dataclass(slots=True)
@@ -40,6 +44,8 @@ class Asked:
     choices: int
     is_stream: bool
     hides_usage: bool = False
+    is_cached: bool = False
+    """Whether the provider may keep some of the input, which makes that dearer."""
     others: tuple[str, ...] = ()
     """Models of which one answers where the first one is busy (OpenRouter)."""
     body: bytes = b""
@@ -73,7 +79,8 @@ def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) 
         raise RefusedError(Why.BAD, "stream must be true or false.")
     choices = _choices(call, document)
     length = _length(call, document, limits)
-    return Asked(call, document, model, bound_input(document, size, limits), choices * length, choices, stream)
+    tokens, is_cached = bound_input(document, size, limits)
+    return Asked(call, document, model, tokens, choices * length, choices, stream, is_cached=is_cached)
 
 
 def read_name(value: object) -> str:
@@ -95,8 +102,17 @@ def shorten(asked: Asked, output: int, kind: Kind) -> None:
     given = [name for name in names if isinstance(asked.document.get(name), int)]
     # Servers that speak like OpenAI know the older name; OpenAI's newer models know the newer one only.
     default = "max_tokens" if asked.call is Call.CHAT and kind is not Kind.OPENAI else names[0]
-    for name in given or [default]:
-        asked.document[name] = min(each, asked.document[name]) if name in given else each
+    for name in given:
+        asked.document[name] = min(each, asked.document[name])
+    if not set(given) & set(names[:_STANDARD]):
+        asked.document[default] = each
+
+
+def keep_to_price(asked: Asked) -> None:
+    """Takes out of the call what would make it dearer than its price."""
+    for name, value in _DEARER.items():
+        if asked.document.get(name) == value:
+            del asked.document[name]
 
 
 def ask_for_usage(asked: Asked) -> None:

@@ -29,7 +29,7 @@ class Bill:
 
     def is_told(self, meter: Meter) -> None:
         """The provider has said all, though the agent has not read it."""
-        self.usage, self.model = meter.usage or meter.estimate(self._bound), meter.model
+        self.usage, self.model = meter.final(self._bound), meter.model
 
     def is_broken(self, meter: Meter) -> None:
         self.usage, self.model = meter.estimate(self._bound), meter.model

@@ -6,7 +6,7 @@ an agent calls a picture in the description of a tool, say, is text that the mod
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
 
@@ -16,20 +16,47 @@ _MEDIA = frozenset({
 _PICTURES = frozenset({"image_url", "input_image"})
 _AGENTS_TOOLS = frozenset({"function", "custom"})
 _UNSEEN = ("previous_response_id", "conversation", "container", "mcp_servers", "plugins", "web_search_options")
+_SEARCHING = (":online", "-search-preview", "-search-api")
+"""How names of models end that search the internet, and read what they find (OpenRouter, OpenAI)."""
+OF_TOOLS = 1000
+"""Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
 PIECE = 100_000
 """Characters of an encoded picture or sound that count as one of them. Longer ones count as several."""
 
 
-def bound_input(document: dict[str, Any], size: int, limits: Limits) -> int:
-    """Tokens that the input of a call has at the most. `size` is that of the request in bytes."""
-    media, is_unseen = 0, any(document.get(name) for name in _UNSEEN) or isinstance(document.get("prompt"), dict)
+class Bound(NamedTuple):
+    tokens: int
+    is_cached: bool
+    """Whether the provider may be asked to keep some of the input, which makes that dearer."""
+
+
+def bound_input(document: dict[str, Any], size: int, limits: Limits) -> Bound:
+    """What the input of a call has at the most. `size` is that of the request in bytes."""
+    media, is_cached, is_unseen = 0, False, _is_unseen(document)
     for each in _objects(document):
         media += _is_one_of(each.get("type"), _MEDIA)
         is_unseen = is_unseen or _leads_elsewhere(each)
+        is_cached = is_cached or "cache_control" in each
     encoded = [length for part in _parts(document) for length in _encoded(part)]
     media += sum(length // PIECE for length in encoded)
-    unseen = limits.unseen_tokens if is_unseen or _has_own_tools(document.get("tools")) else 0
-    return max(0, size - sum(encoded)) + media * limits.media_tokens + unseen
+    added = (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0)
+    return Bound(max(0, size - sum(encoded)) + media * limits.media_tokens + added, is_cached)
+
+
+def _is_unseen(document: dict[str, Any]) -> bool:
+    """Whether the provider adds what stands elsewhere."""
+    models = document.get("models")
+    names = [document.get("model"), *(models if isinstance(models, list) else ())]
+    return (
+        any(document.get(name) for name in _UNSEEN)
+        or isinstance(document.get("prompt"), dict)
+        or any(isinstance(name, str) and name.endswith(_SEARCHING) for name in names)
+        or _has_own_tools(document.get("tools"))
+    )
+
+
+def _has_tools(document: dict[str, Any]) -> bool:
+    return bool(document.get("tools") or document.get("functions"))
 
 
 def _has_own_tools(tools: object) -> bool:

@@ -16,7 +16,7 @@ from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
 from gateway.pipes.passing import Rest, pass_on, pass_redacted, see_rest
 from gateway.pipes.upstream import NotAskedError, ask
-from gateway.providers.asked import Asked, ask_for_usage, shorten, write
+from gateway.providers.asked import Asked, ask_for_usage, keep_to_price, shorten, write
 from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
 from gateway.providers.reading import read_call
@@ -84,8 +84,9 @@ class ProviderCalls:
         least = min(asked.output, LEAST_ANSWER * asked.choices)
         try:
             reservation = await self._ledger.reserve(
-                wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others
-            )
+                wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others,
+                is_cached=asked.is_cached,
+            )  # fmt: skip
         except RefusedError as error:
             if error.why is Why.QUOTA:
                 self._truth.note_budget(wish.entry.project)
@@ -108,6 +109,8 @@ class ProviderCalls:
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
             shorten(asked, output, wish.provider.kind)
+        if wish.entry.budget.is_of_money:
+            keep_to_price(asked)
         if wish.call is not Call.TRANSCRIPTION:
             ask_for_usage(asked)
             with self._rates.reading(wish.entry):
