@@ -34,6 +34,9 @@ TITLES = ("first byte", "p99", "delay", "p99 of delays", "cpu %", "idle cpu %", 
 BODY = {"model": "model-a", "messages": [{"role": "user", "content": "hello"}], "stream": True, "max_tokens": 4096}
 KEY, TOKEN = "bvk_benchmark", "benchmark{:06}"
 
+PROJECTS = 4
+"""That share the streams: one alone has 32 at a time, and a twentieth of the processor for its answers."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -79,7 +82,7 @@ async def measure(provider: str, telegram: str, pid: int, options: argparse.Name
             await asyncio.sleep(number / options.streams)
             began = time.monotonic()
             async with client.post(
-                f"{provider}/chat/completions", json=BODY, headers={"Authorization": f"Bearer {KEY}"}
+                f"{provider}/chat/completions", json=BODY, headers={"Authorization": f"Bearer {KEY}{number % PROJECTS}"}
             ) as answer:
                 if answer.status != 200:
                     raise SystemExit(await answer.text())
@@ -166,9 +169,13 @@ def gateway(upstream: int, *, pollers: int) -> Iterator[tuple[int, int]]:
         ours.env["GATEWAY_CONNECTIONS"] = "1000000"
         ours.start()
         try:
-            provider = {"virtual": digest(KEY), "key": "sk-real", "kind": "openai", "base": f"{base}/v1"}
+            provider = {"key": "sk-real", "kind": "openai", "base": f"{base}/v1"}
             limits = {"parallel": 10**6, "requests": 10**6}
-            ours.apply({"project": "streams", "provider": provider, "limits": limits, "budget": {"day_tokens": 2**50}})
+            ours.apply(*[
+                {"project": f"streams-{number}", "limits": limits, "budget": {"day_tokens": 2**50},
+                 "provider": provider | {"virtual": digest(f"{KEY}{number}")}}
+                for number in range(PROJECTS)
+            ])  # fmt: skip
             ours.apply(*[
                 {"project": str(UUID(int=number)),
                  "telegram": {"virtual": digest(TOKEN.format(number)), "token": f"{number + 1}:real", "base": base}}

@@ -10,9 +10,10 @@ import pytest
 from gateway.entries.entry import Entry
 from gateway.pipes.guard import GuardedServer
 from gateway.rules.pace import BURST, LONGEST, Pace
-from gateway.rules.rates import BURST as BURST_OF_SHARE
-from gateway.rules.rates import OF_A_PASSED_BYTE, SHARE, Rates
+from gateway.rules.rates import OF_A_PASSED_BYTE, OF_READING, Rates
 from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.share import BURST as BURST_OF_SHARE
+from gateway.rules.share import REMEMBERED, Share
 from gateway.telegram.call import LARGEST_UPLOAD, SMALL, TelegramCalls
 
 from tests.gateway.test_fairness import Now
@@ -56,7 +57,7 @@ def test_who_uploads_without_end_is_asked_to_wait_and_no_other_is() -> None:
         upload(calls, alice, 48 << 20)
     assert (refused.value.why, bool(refused.value.retry_after)) == (Why.RATE, True)
     seconds = 100 * 0.1
-    assert passed * OF_A_PASSED_BYTE <= SHARE * (BURST_OF_SHARE + seconds) + LARGEST_UPLOAD * OF_A_PASSED_BYTE
+    assert passed * OF_A_PASSED_BYTE <= OF_READING * (BURST_OF_SHARE + seconds) + LARGEST_UPLOAD * OF_A_PASSED_BYTE
     assert passed > 0
     assert upload(calls, bob, 48 << 20) == 48 << 20
     assert len(PIECE) > SMALL
@@ -88,7 +89,7 @@ def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> 
         return not transport.is_cut
 
     async def flood() -> None:
-        server = GuardedServer(handle, most=128, pace=Pace(64, now))
+        server = GuardedServer(handle, most=128, pace=Pace(64, now), share=Share(0.03, now))
         let_in = 0
         for _ in range(10_000):  # a thousand in a second
             now.seconds += 0.001
@@ -99,3 +100,30 @@ def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> 
         assert opened(server, "a")
 
     asyncio.run(flood())
+
+
+def test_a_share_is_kept_to_over_time_and_is_nobody_elses() -> None:
+    now = Now()
+    share = Share(0.05, now)
+    taken = 0.0
+    for _ in range(1000):
+        if not share.wait_for("a"):
+            share.take("a", 0.01)
+            taken += 0.01
+        now.seconds += 0.1
+    assert 0.05 * 100 <= taken <= 0.05 * (100 + BURST_OF_SHARE) + 0.011
+    assert share.take("b", 0.001) == 0
+    for number in range(2 * REMEMBERED):
+        share.take(str(number), 0.001)
+    assert len(share._busy_until) == REMEMBERED
+
+
+def test_answers_that_come_faster_than_a_project_may_take_them_come_in_larger_pieces() -> None:
+    now: Any = Now()
+    rates = Rates(now)
+    alice, bob = Entry("alice"), Entry("bob")
+    waited = sum(rates.pay(alice, 100) for _ in range(20_000))
+    assert waited > 0
+    assert rates.pay(bob, 100) == 0
+    with rates.count(alice):
+        pass  # what waits is its answers: its next call is not refused

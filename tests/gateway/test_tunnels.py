@@ -45,7 +45,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
             raise socket.gaierror(socket.EAI_NONAME, "no such name")
         return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR]
 
-    monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve))
+    monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve=resolve))
     monkeypatch.setattr(connect, "is_public", lambda address: address == FAR or is_public(address))
     (tmp_path / "key").write_text(Fernet.generate_key().decode())
     config = Config(

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+CONNECTIONS = 128
+SHARE = 0.03
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
@@ -17,8 +20,13 @@ class Config:
     grace: float = 10.0
     """Seconds for which an unknown credential is asked to come again, as its entry may be on its way."""
 
-    connections: int = 128
+    connections: int = CONNECTIONS
     """Connections that one address may have open at a time."""
+
+    @property
+    def share(self) -> float:
+        """Of the processor, for taking in what comes from one address: more where all agents come from one."""
+        return min(1.0, SHARE * self.connections / CONNECTIONS)
 
     last_answers: float = 2.0
     """Seconds that answers of providers have to end when the gateway is stopped. Polls go on meanwhile."""

@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from typing import Any
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
+from gateway.pipes.connection import Connection, address_of
 from gateway.rules.pace import Pace
 from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.share import Share
 
 SILENCE = 20.0
 """Seconds that an agent may take for the next piece of a body."""
@@ -26,12 +28,16 @@ class GuardedServer(web.Server):
     or the processor of all.
     """
 
-    def __init__(self, handler: Any, *, most: int, pace: Pace, **options: Any) -> None:
+    def __init__(self, handler: Any, *, most: int, pace: Pace, share: Share, **options: Any) -> None:
         super().__init__(handler, **options)
         self._most = most
+        self._share = share
         self._pace = pace
         self._open: defaultdict[str, int] = defaultdict(int)
         self._counted: dict[RequestHandler, str] = {}
+
+    def __call__(self) -> RequestHandler:
+        return Connection(self, self._share, loop=self._loop, **self._kwargs)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -50,11 +56,6 @@ class GuardedServer(web.Server):
                 del self._open[address]
 
 
-def address_of(transport: asyncio.BaseTransport | None) -> str:
-    peer = transport.get_extra_info("peername") if transport else None
-    return str(peer[0]) if peer else ""
-
-
 def length_of(request: web.BaseRequest, most: int) -> int | None:
     """The length that the request announces, if it does.
 
@@ -71,7 +72,7 @@ def length_of(request: web.BaseRequest, most: int) -> int | None:
 async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]:
     """The body as it comes. Raises RefusedError where it is too long or too slow."""
     length_of(request, most)
-    if request.headers.get("Expect", "").lower() == "100-continue":
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.version >= HttpVersion11:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     came = 0
     while True:

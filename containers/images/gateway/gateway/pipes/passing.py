@@ -1,9 +1,12 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
 import asyncio
+import json
+from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
 from typing import Protocol
+from urllib.parse import quote
 
 import aiohttp
 from aiohttp import web
@@ -36,6 +39,10 @@ class Meter(Protocol):
     def finish(self) -> bytes: ...
 
 
+Pay = Callable[[int], float]
+"""Is told the size of each piece, and says for how many seconds the next one has to wait."""
+
+
 class BrokenError(Exception):
     """The answer has begun and cannot be brought to its end. The connection to the agent is cut."""
 
@@ -44,30 +51,37 @@ class Echo:
     """Looks for the real credential in an answer, wherever its pieces begin and end."""
 
     def __init__(self, secret: str) -> None:
-        self._secret = secret.encode()
+        self._first, *self._others = (form.encode() for form in forms_of(secret))
+        self._kept = max(map(len, (self._first, *self._others))) - 1
         self._end = b""
 
     def is_in(self, piece: bytes) -> bool:
         joined = self._end + piece
-        self._end = joined[-len(self._secret) + 1 :]
-        return self._secret in joined
+        self._end = joined[-self._kept :] if self._kept else b""
+        return self._first in joined or any(other in joined for other in self._others)
+
+
+def forms_of(secret: str) -> list[str]:
+    """How a credential may be written: as it is, in JSON, and in an address. Of most of them all are the same."""
+    in_json = json.dumps(secret)[1:-1]
+    return list(dict.fromkeys((secret, in_json, in_json.replace("/", "\\/"), quote(secret, safe=""))))
 
 
 async def pass_on(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, *, secret: str, meter: Meter, hides: bool = False
+    request: web.BaseRequest,
+    answer: aiohttp.ClientResponse,
+    *,
+    secret: str,
+    meter: Meter,
+    pay: Pay,
+    hides: bool = False,
 ) -> web.StreamResponse:
-    """Returns when the agent has it all.
+    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces.
 
     Raises RefusedError before anything is passed, and BrokenError after.
     """
-    _refuse_redirect(answer)
-    response = web.StreamResponse(status=answer.status)
-    response.headers.extend(answer_headers(answer.headers.items(), secret))
-    length = answer.content_length
-    if length is not None and not hides:
-        response.content_length = length
-    elif request.version >= aiohttp.HttpVersion11:
-        response.enable_chunked_encoding()
+    _refuse_no_answer(answer)
+    response = _begin(request, answer, secret, hides=hides)
     echo = Echo(secret)
     try:
         await response.prepare(request)
@@ -77,11 +91,26 @@ async def pass_on(
                 raise BrokenError
             if passed := meter.see(piece):
                 await response.write(passed)
+            if wait := pay(len(piece)):
+                await asyncio.sleep(wait)
         if rest := meter.finish():
             await response.write(rest)
         await response.write_eof()
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
+    return response
+
+
+def _begin(request: web.BaseRequest, answer: aiohttp.ClientResponse, secret: str, *, hides: bool) -> web.StreamResponse:
+    response = web.StreamResponse(status=answer.status)
+    response.headers.extend(answer_headers(answer.headers.items(), secret))
+    length = answer.content_length
+    if length is not None and not hides:
+        response.content_length = length
+    elif request.version >= aiohttp.HttpVersion11:
+        response.enable_chunked_encoding()
+    else:
+        response.force_close()  # the end of the connection is the only one that such an answer has
     return response
 
 
@@ -108,7 +137,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secret: str) -> tuple
 
     Returns the text too. Raises RefusedError.
     """
-    _refuse_redirect(answer)
+    _refuse_no_answer(answer)
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
     body = bytearray()
     try:
@@ -120,14 +149,18 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secret: str) -> tuple
         body.clear()
     if encoding != "identity" or len(body) > LARGEST_ERROR:
         body.clear()  # nobody can tell what it quotes
-    text = redact_credentials(body.decode(errors="replace").replace(secret, "[redacted]")).encode()
+    quoted = body.decode(errors="replace")
+    for form in sorted(forms_of(secret), key=len, reverse=True):
+        quoted = quoted.replace(form, "[redacted]")
+    text = redact_credentials(quoted).encode()
     response = web.Response(status=answer.status, body=text)
     response.headers.extend(answer_headers(answer.headers.items(), secret))
     response.headers.popall("Content-Encoding", None)
     return text, response
 
 
-def _refuse_redirect(answer: aiohttp.ClientResponse) -> None:
-    """Where a redirect leads to is not the agent's to know, and nobody follows it."""
-    if 300 <= answer.status < 400:
+def _refuse_no_answer(answer: aiohttp.ClientResponse) -> None:
+    """Where a redirect leads to is not the agent's to know, and nobody follows it. Another protocol is not switched to,
+    and a status that HTTP does not have would break the agent's client."""
+    if not (200 <= answer.status < 300 or 400 <= answer.status < 600):
         raise RefusedError(Why.UPSTREAM, "Bad Gateway")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import aiohttp
 from aiohttp import web
@@ -128,7 +129,12 @@ class ProviderCalls:
             meter = choose_meter(asked, answer.headers)
             try:
                 response = await pass_on(
-                    wish.request, answer, secret=wish.provider.key, meter=meter, hides=asked.hides_usage
+                    wish.request,
+                    answer,
+                    secret=wish.provider.key,
+                    meter=meter,
+                    pay=partial(self._rates.pay, wish.entry),
+                    hides=asked.hides_usage,
                 )
             except BaseException:
                 wish.leave()
@@ -164,7 +170,9 @@ class ProviderCalls:
             self._truth.note_provider(wish.entry.project, answer.status)
             if answer.status >= 300 or wish.url.endswith("/key"):
                 return (await pass_redacted(answer, secret=secret))[1]
-            return await pass_on(request, answer, secret=secret, meter=BlindMeter())
+            return await pass_on(
+                request, answer, secret=secret, meter=BlindMeter(), pay=partial(self._rates.pay, wish.entry)
+            )
 
 
 def _headers(wish: Wish) -> dict[str, str]:

@@ -8,16 +8,18 @@ from contextlib import contextmanager
 
 from gateway.entries.entry import Entry
 from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.share import Share
 
 MINUTE = 60.0
-SHARE = 0.05
-"""Of the gateway's one processor, which reading the requests of a project may take."""
-BURST = 5.0
-"""Seconds of which the share may be taken at once."""
+OF_READING = 0.03
+OF_PASSING = 0.05
+"""Shares of the gateway's one processor: for reading the requests of a project, and for passing on its answers."""
 OF_A_BYTE = 1e-9
 """Seconds that it takes to receive one."""
 OF_A_PASSED_BYTE = 5e-9
 """Seconds that it takes to receive one and to send it on as it came."""
+OF_A_PIECE = 2e-5
+"""Seconds that it takes beside for one piece of an answer (`tests/benchmarks/gateway.py`)."""
 
 
 class Rates:
@@ -25,7 +27,8 @@ class Rates:
         self._now = now
         self._asked: defaultdict[str, deque[float]] = defaultdict(deque)
         self._open: defaultdict[str, int] = defaultdict(int)
-        self._busy_until: defaultdict[str, float] = defaultdict(float)
+        self._reading = Share(OF_READING, now)
+        self._passing = Share(OF_PASSING, now)
 
     @property
     def is_any_open(self) -> bool:
@@ -54,7 +57,7 @@ class Rates:
 
     def check_share(self, entry: Entry) -> None:
         """Raises RefusedError for a project that has taken more than its share of the processor."""
-        if (wait := self._busy_until[entry.project] - self._now()) > 0:
+        if wait := self._reading.wait_for(entry.project):
             words = "This agent's requests take too long to read."
             raise RefusedError(Why.RATE, words, retry_after=math.ceil(wait))
 
@@ -65,16 +68,16 @@ class Rates:
         try:
             yield
         finally:
-            self._charge(entry, time.thread_time() - began)
+            self._reading.take(entry.project, time.thread_time() - began)
 
     def received(self, entry: Entry, size: int) -> None:
         """Counts what it takes to receive so many bytes."""
-        self._charge(entry, size * OF_A_BYTE)
+        self._reading.take(entry.project, size * OF_A_BYTE)
 
     def passed(self, entry: Entry, size: int) -> None:
         """Counts what it takes to pass so many bytes on."""
-        self._charge(entry, size * OF_A_PASSED_BYTE)
+        self._reading.take(entry.project, size * OF_A_PASSED_BYTE)
 
-    def _charge(self, entry: Entry, seconds: float) -> None:
-        free_since = max(self._busy_until[entry.project], self._now() - BURST)
-        self._busy_until[entry.project] = free_since + seconds / SHARE
+    def pay(self, entry: Entry, size: int) -> float:
+        """Counts what it takes to pass a piece of an answer on, and returns the seconds until the next one may pass."""
+        return self._passing.take(entry.project, OF_A_PIECE + size * OF_A_PASSED_BYTE)

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
 from gateway.entries.table import Table
-from gateway.pipes.guard import address_of
+from gateway.pipes.connection import address_of
 from gateway.pipes.passing import BrokenError
 from gateway.providers.call import ProviderCalls, Wish
 from gateway.rules.credentials import read_credential

@@ -20,6 +20,7 @@ from gateway.pipes.upstream import open_client
 from gateway.providers.call import ProviderCalls
 from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
+from gateway.rules.share import Share
 from gateway.rules.who import Grace
 from gateway.serving.door import Door
 from gateway.serving.turn import LOOK_EVERY, taken_turn
@@ -66,7 +67,7 @@ async def _at_work(
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, truth, ledger, rates)
         providers = ProviderCalls(client, ledger, truth, rates)
-        tunnels = Tunnels()
+        tunnels = Tunnels(rates)
         pace = Pace(config.connections / 2, loop.time)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
         table.tell(Fence(door, polls, truth, tunnels).change)
@@ -103,6 +104,7 @@ async def _serve(config: Config, door: Door, polls: Polls) -> AsyncIterator[int]
         door,
         most=config.connections,
         pace=Pace(config.connections / 2, asyncio.get_running_loop().time),
+        share=Share(config.share, asyncio.get_running_loop().time),
         handler_cancellation=True,
         keepalive_timeout=IDLE_FOR,
         access_log=None,

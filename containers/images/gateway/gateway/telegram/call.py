@@ -99,7 +99,9 @@ class TelegramCalls:
             self._note(entry, method, answer.status)
             if answer.status >= 400:
                 return await self._pass_error(entry, method, answer, secret)
-            return await pass_on(request, answer, secret=secret, meter=BlindMeter())
+            return await pass_on(
+                request, answer, secret=secret, meter=BlindMeter(), pay=partial(self._rates.pay, entry)
+            )
 
     def _note(self, entry: Entry, method: str, status: int) -> None:
         if status in (200, 401, 404, 409, 429) or status >= 500:

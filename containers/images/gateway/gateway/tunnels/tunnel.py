@@ -4,12 +4,14 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
 from gateway.entries.entry import Entry
-from gateway.pipes.passing import BrokenError
+from gateway.pipes.passing import BrokenError, Pay
+from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.connect import Resolve, open_far_end, resolve
 from gateway.tunnels.target import Target, is_allowed
@@ -33,7 +35,8 @@ class Ended(web.StreamResponse):
 
 
 class Tunnels:
-    def __init__(self, resolve: Resolve = resolve) -> None:
+    def __init__(self, rates: Rates, resolve: Resolve = resolve) -> None:
+        self._rates = rates
         self._resolve = resolve
         self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
@@ -47,7 +50,7 @@ class Tunnels:
         with self._count(entry, near):
             reader, writer = await open_far_end(target, self._resolve)
             try:
-                await _carry(request, near, reader, writer)
+                await _carry(request, Forwarder(near, writer, pay := partial(self._rates.pay, entry)), reader, pay)
             finally:
                 writer.transport.abort() if near.is_closing() else writer.close()
                 near.close()
@@ -75,9 +78,10 @@ class Tunnels:
 class Forwarder:
     """Takes what comes from the agent, in the place of the server's own parser."""
 
-    def __init__(self, near: asyncio.Transport, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, near: asyncio.Transport, writer: asyncio.StreamWriter, pay: Pay) -> None:
         self._near = near
         self._writer = writer
+        self._pay = pay
         self._loop = asyncio.get_running_loop()
         self._draining: asyncio.Task[None] | None = None
         self.moved_at = self._loop.time()
@@ -85,16 +89,18 @@ class Forwarder:
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
         self.moved_at = self._loop.time()
         self._writer.write(data)
-        if self._writer.transport.get_write_buffer_size() > PIECE and self._draining is None:
+        wait, is_full = self._pay(len(data)), self._writer.transport.get_write_buffer_size() > PIECE
+        if (wait or is_full) and self._draining is None:
             self._near.pause_reading()
-            self._draining = self._loop.create_task(self._drain())
+            self._draining = self._loop.create_task(self._drain(wait))
         return False, b""
 
     def feed_eof(self) -> None:
         self._writer.close()
 
-    async def _drain(self) -> None:
+    async def _drain(self, wait: float) -> None:
         try:
+            await asyncio.sleep(wait)
             with suppress(OSError):
                 await self._writer.drain()
         finally:
@@ -103,10 +109,8 @@ class Forwarder:
                 self._near.resume_reading()
 
 
-async def _carry(
-    request: web.BaseRequest, near: asyncio.Transport, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    loop, forwarder = asyncio.get_running_loop(), Forwarder(near, writer)
+async def _carry(request: web.BaseRequest, forwarder: Forwarder, reader: asyncio.StreamReader, pay: Pay) -> None:
+    loop = asyncio.get_running_loop()
     protocol: Any = request.protocol
     with suppress(OSError):
         await request.writer.write(OPEN)
@@ -124,3 +128,4 @@ async def _carry(
             if not piece:
                 return
             await request.writer.write(piece)
+            await asyncio.sleep(pay(len(piece)))

@@ -1,0 +1,120 @@
+"""Ways of speaking HTTP that few clients have: answered as they mean it, or not at all."""
+
+import asyncio
+import time
+from itertools import chain, repeat
+
+import pytest
+from aiohttp import web
+from gateway.pipes.guard import GuardedServer
+from gateway.pipes.passing import Echo, forms_of
+from gateway.rules.pace import Pace
+from gateway.rules.share import Share
+
+from tests.fakes.messages import Answer
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.process import PATIENCE
+
+pytestmark = pytest.mark.one_database
+
+BODY = b'{"model":"m","messages":[],"stream":true}'
+
+
+def request(agent: Agent, *, version: str = "1.1", more: str = "", body: bytes = BODY) -> bytes:
+    head = f"POST /llm/v1/chat/completions HTTP/{version}\r\nHost: a\r\nAuthorization: Bearer {agent.virtual_key}\r\n"
+    return f"{head}{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def test_a_stream_to_a_client_of_1_0_ends_with_its_connection(alice: Agent) -> None:
+    answer = alice.send(request(alice, version="1.0", more="Connection: keep-alive\r\n"))
+    assert answer.startswith(b"HTTP/1.0 200")
+    assert answer.endswith(b"data: [DONE]\n\n")
+    assert b"chunked" not in answer
+
+
+@pytest.mark.parametrize("version", ["0.9", "2.0"])
+def test_a_version_that_nobody_speaks_by_lines_of_text_is_refused(
+    alice: Agent, provider: StreamingProvider, version: str
+) -> None:
+    assert b" 400 " in alice.send(request(alice, version=version)).partition(b"\r\n")[0]
+    assert not provider.requests
+
+
+def test_only_a_client_that_knows_of_it_is_told_to_go_on(alice: Agent) -> None:
+    more = "Expect: 100-continue\r\nConnection: close\r\n"
+    assert alice.send(request(alice, more=more)).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200")
+    assert alice.send(request(alice, version="1.0", more=more)).startswith(b"HTTP/1.0 200")
+
+
+@pytest.mark.parametrize("status", [101, 304, 600, 999])
+def test_a_status_that_is_no_answer_is_not_passed_on(
+    alice: Agent, provider: StreamingProvider, telegram: FakeTelegram, status: int
+) -> None:
+    provider.answer_with = Answer(status, b"")
+    assert alice.chat().status == 502
+    telegram.answer = lambda _request: Answer(status, b"")  # type: ignore[method-assign, assignment]  # of this fake alone
+    assert alice.bot("getMe").status == 502
+
+
+def test_what_stands_beside_a_body_is_read_at_the_pace_of_its_address(
+    alice: Agent, provider: StreamingProvider
+) -> None:
+    """The extension of a chunk has no end, and nobody but the parser sees it."""
+    chunk = b"%x;a=%s\r\n%s\r\n0\r\nX-Late: a\r\n\r\n" % (len(BODY), b"x" * 2_000_000, BODY)
+    head = request(alice, more="Connection: close\r\nTransfer-Encoding: chunked\r\n").partition(b"Content-Length")[0]
+    assert alice.send(head + b"\r\n" + chunk).startswith(b"HTTP/1.1 200")
+    assert len(provider.sales) == 1
+
+
+class Transport(asyncio.Transport):
+    is_paused = False
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return ("127.0.0.1", 5) if name == "peername" else default
+
+    def write(self, _data: bytes | bytearray | memoryview) -> None: ...
+    def close(self) -> None: ...
+    def abort(self) -> None: ...
+    def is_closing(self) -> bool:
+        return False
+
+
+def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    processor = chain([0.0], repeat(5.01))  # so long takes the first piece, and five seconds may be taken at once
+    monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: next(processor))
+
+    async def send() -> None:
+        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=Share(1.0, time.monotonic))
+        connection, transport = server(), Transport()
+        connection.connection_made(transport)
+        connection.data_received(b"GET / HTTP/1.1\r\n")
+        assert transport.is_paused
+        connection.resume_reading()  # as when a body is read: the pause is not the parser's to end
+        assert transport.is_paused
+        while transport.is_paused:
+            await asyncio.sleep(0.001)
+        connection.connection_lost(None)
+
+    asyncio.run(asyncio.wait_for(send(), PATIENCE))
+
+
+async def nobody(_request: object) -> web.StreamResponse:
+    raise AssertionError
+
+
+def test_a_credential_is_found_as_json_and_addresses_write_it() -> None:
+    assert forms_of("sk-abc_DEF") == ["sk-abc_DEF"]
+    secret = 'a/b+"c'
+    for text in (b'a/b+"c', b'{"k":"a/b+\\"c"}', b'"a\\/b+\\"c"', b"?key=a%2Fb%2B%22c"):
+        for at in range(len(text)):
+            echo = Echo(secret)
+            assert echo.is_in(text[:at]) or echo.is_in(text[at:]), (text, at)
+    assert not Echo(secret).is_in(b"a/b+")
