@@ -13,7 +13,9 @@ from django.utils import timezone
 from accounts import clock, moments
 from projects.errors import ProjectGoneError
 from projects.models.event import Event
+from projects.models.holder import MOST, has_ended
 from projects.models.idempotency import GONE, IdempotencyRecord
+from projects.models.operation_columns import at_rest, in_flight
 from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 
@@ -29,7 +31,8 @@ class Claim:
 class Claimable(models.Model):
     """What is wanted, and the operation in flight.
 
-    Only the holder of `operation_id` may record an outcome. Past the deadline any process may claim the project.
+    Only the holder of `operation_id` may record an outcome. Past the deadline any process may claim the project. The
+    watcher waits for no holder that is known to have ended.
     """
 
     desired = models.CharField(max_length=10, choices=Desired, default=Desired.RUNNING, editable=False)
@@ -40,6 +43,7 @@ class Claimable(models.Model):
     operation = models.CharField(max_length=10, choices=Operation, blank=True, editable=False)
     operation_id = models.UUIDField(null=True, editable=False)
     operation_deadline = models.DateTimeField(null=True, editable=False)
+    operation_holder = models.CharField(max_length=MOST, blank=True, default="", db_default="", editable=False)
 
     class Meta:
         abstract = True
@@ -70,9 +74,7 @@ class Claimable(models.Model):
         """
         now, claim_id = clock.now(), uuid.uuid4()
         values |= {
-            "operation": operation,
-            "operation_id": claim_id,
-            "operation_deadline": now + lasting,
+            **in_flight(operation, claim_id, until=now + lasting),
             "generation": F("generation") + int(renew),
             "entry_version": F("entry_version") + 1,
             "updated_at": now,
@@ -118,7 +120,7 @@ class Claimable(models.Model):
 
         Returns False, and writes nothing, where another operation has taken the project.
         """
-        written = values | _at_rest()
+        written = values | at_rest()
         with transaction.atomic():
             if not self._row().filter(operation_id=claim.id).update(**written):
                 return False
@@ -139,13 +141,15 @@ class Claimable(models.Model):
                 Event.objects.bulk_create(events)
         return bool(deleted)
 
-    def release_expired(self, **values: Any) -> bool:
-        """Ends an operation past its deadline and writes `values`; the process that carried it out loses its claim.
+    def release_abandoned(self, **values: Any) -> bool:
+        """Ends an operation past its deadline, or whose process has ended, and writes `values`; whoever carried it out
+        loses the claim.
 
-        Returns False where it has ended or was renewed since this object was read.
+        Returns False where it goes on, has ended or was renewed since this object was read.
         """
-        written = values | _at_rest()
-        rows = self._row().filter(_expired(clock.now()), operation_id=self.operation_id)
+        written = values | at_rest()
+        abandoned = Q() if has_ended(self.operation_holder, self.operation_id) else _expired(clock.now())
+        rows = self._row().filter(abandoned, operation_id=self.operation_id)
         if not rows.update(**written):
             return False
         for field, value in written.items():
@@ -178,16 +182,6 @@ def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> 
 
 def _expired(now: datetime) -> Q:
     return moments.over("operation_deadline", at_most=LONGEST_CLAIM, now=now)
-
-
-def _at_rest() -> dict[str, Any]:
-    """The fields of a row without an operation, as of now."""
-    return {
-        "operation": Operation.NONE,
-        "operation_id": None,
-        "operation_deadline": None,
-        "updated_at": clock.now(),
-    }
 
 
 def operation_is_whole(name: str) -> models.CheckConstraint:

@@ -13,6 +13,7 @@ from accounts.models import User
 from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project
 from projects.models.operation import Claim
+from projects.models.operation_columns import in_flight
 from projects.rules.lifecycle import Operation
 from projects.rules.permissions import Egress
 from projects.services.operations import time_allowed
@@ -54,9 +55,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         entry_version=1,
         sees_from=now,
         own_egress=wanted.egress or Egress.INTERNET,
-        operation=Operation.DEPLOY,
-        operation_id=claim.id,
-        operation_deadline=now + time_allowed(),
+        **in_flight(Operation.DEPLOY, claim.id, until=now + time_allowed()),
         created_at=now,
         updated_at=now,
         **{f"own_{name}": limit for name, limit in wanted.budget.items()},

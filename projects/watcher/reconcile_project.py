@@ -53,10 +53,11 @@ def reconcile_project(
     `answer` is what the engine says of its container alone, where the list in `group` does not say enough.
     """
     # If an interrupted operation has removed the container, that did not vanish by itself.
-    if project.operation and not project.release_expired(recreated_at=None):
-        return None
-    if answer is None and has_to_be_inspected(project, group, find_end, is_changed=False):
-        answer = partial(inspect, project.container_key)  # its operation has ended only now
+    if project.operation:
+        if not project.release_abandoned(recreated_at=None):
+            return None
+        if not any(each.is_silent for each in group):
+            answer = partial(inspect, project.container_key)  # the list may be of before it was abandoned
     seen = _see(project, group, answer, find_end=find_end, at=result.at)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at, find_end=find_end):

@@ -37,7 +37,7 @@ ERRORS: list[Any] = [
 
 
 STEPS: dict[str, tuple[Any, str, dict[str, Any]]] = {
-    "take over an expired operation": (Project, "release_expired", {"operation": "start"}),
+    "take over an expired operation": (Project, "release_abandoned", {"operation": "start"}),
     "look whether the row differs": (reconcile_project, "differs", {}),
     "record what was seen": (reconcile_project, "record_observation", {}),
     "apply what was seen": (Project, "apply_observation", {}),

@@ -1,0 +1,30 @@
+"""The columns that tell of the operation in flight: all of them are set together, or none is."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from accounts import clock
+from projects.models.holder import name_holder
+from projects.rules.lifecycle import Operation
+
+
+def in_flight(operation: Operation, claim_id: UUID, *, until: datetime) -> dict[str, Any]:
+    """The columns of a row on which this process works."""
+    return {
+        "operation": operation,
+        "operation_id": claim_id,
+        "operation_deadline": until,
+        "operation_holder": name_holder(claim_id),
+    }
+
+
+def at_rest() -> dict[str, Any]:
+    """The columns of a row without an operation, as of now."""
+    return {
+        "operation": Operation.NONE,
+        "operation_id": None,
+        "operation_deadline": None,
+        "operation_holder": "",
+        "updated_at": clock.now(),
+    }

@@ -1,0 +1,105 @@
+"""An operation whose process has ended is over, long before its deadline; any other is waited for."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from projects.models import Project, holder
+from projects.models.holder import has_ended, name_holder
+from projects.models.operation import Claim
+from projects.rules.lifecycle import Desired, Operation
+from projects.services.operations import time_allowed
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.rows import later, status_of
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture(scope="module")
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def claimed_by(project: Project) -> Callable[[int], Claim]:
+    """Claims the project for a restart as the process with this number would."""
+
+    def claim(number: int) -> Claim:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: number)
+            made = project.claim(Operation.RESTART, lasting=time_allowed(), desired=Desired.RUNNING)
+        assert made is not None
+        return made
+
+    return claim
+
+
+def test_what_a_killed_process_has_begun_is_finished_at_once(
+    project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
+) -> None:
+    claim = claimed_by(ended)
+    assert reconcile().repaired == [f"bring back: {project.container_name}"]
+    assert status_of(project) == "running"
+    assert not project.record(claim)  # whoever it was: it writes nothing any more
+    row = Project.objects.get()
+    assert (row.operation, row.operation_holder) == ("", "")
+
+
+def test_the_engine_is_asked_about_it_anew(
+    project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
+) -> None:
+    """What was listed may be of before the last act of the process that was killed."""
+    claimed_by(ended)
+    later(project, generation=project.generation - 1)  # so that nothing is to be replaced
+    engine.calls.clear()
+    reconcile()
+    assert ("inspect", project.container_key) in engine.calls
+
+
+WAITED_FOR = [
+    "alive",
+    "of somebody else",
+    "another boot",
+    "other numbers",
+    "of an older claim",
+    "unnamed",
+    "nonsense",
+    "0",
+]
+
+
+@pytest.mark.parametrize("whose", WAITED_FOR)
+def test_an_operation_is_waited_for_as_long_as_its_process_may_live(
+    whose: str, project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
+) -> None:
+    claim = claimed_by({"alive": os.getpid(), "of somebody else": 1, "0": 0}.get(whose, ended))
+    name = Project.objects.get().operation_holder
+    boot, _, numbers = name.split(" ")[1].partition("/")
+    stored = {
+        "another boot": name.replace(boot, str(uuid4())),
+        "other numbers": name.replace(f"/{numbers} ", "/1 "),
+        "of an older claim": name.replace(claim.id.hex, uuid4().hex),  # the present one is of an older server
+        "unnamed": "",
+        "nonsense": f"{name} -1",
+    }
+    later(project, operation_holder=stored.get(whose, name))
+    engine.vanish(project.container_name)
+    assert reconcile().repaired == []
+    assert status_of(project) == "restarting"
+    assert project.record(claim)
+
+
+def test_where_the_kernel_tells_no_boot_nothing_is_known(monkeypatch: pytest.MonkeyPatch, ended: int) -> None:
+    monkeypatch.setattr(holder, "_find_place", lambda: "")
+    claim_id = uuid4()
+    assert name_holder(claim_id) == ""
+    assert not has_ended(f"{claim_id.hex}  {ended}", claim_id)
+    assert not has_ended("", None)
