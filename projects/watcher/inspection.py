@@ -31,7 +31,8 @@ Instead = Callable[[str], Answer | None]
 def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iterator[Iterator[tuple[str, Answer]]]:
     """Gives each key with its answer, in the order in which the engine gives them.
 
-    From `until` on, a moment of the monotonic clock, it waits only where there is nothing instead.
+    From `until` on, a moment of the monotonic clock, it waits only where there is nothing instead. What the engine has
+    answered by then is given all the same.
     """
     if len(keys) < WORTH_THREADS:
         yield ((key, partial(inspect, key)) for key in keys)
@@ -52,7 +53,7 @@ def _as_answered(
         left = until - time.monotonic()
         done, pending = wait(pending, timeout=left if left > 0 else None, return_when=FIRST_COMPLETED)
         for future in done:
-            yield asked[future], (time.monotonic() >= until and instead(asked[future])) or future.result
+            yield asked[future], future.result
         for future in list(pending) if time.monotonic() >= until else ():
             if answer := instead(asked[future]):
                 future.cancel()

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from projects.models import Project
-from projects.watcher import reconcile_some
+from projects.watcher import answers
 from projects.watcher.ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later
@@ -15,7 +15,7 @@ from tests.projects.watcher.rows import later
 @pytest.fixture(autouse=True)
 def _time_to_describe(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round on a busy machine tells of fewer crashes. A test of that takes the time away itself."""
-    monkeypatch.setattr(reconcile_some, "CRASHES_WITHIN", 100.0)
+    monkeypatch.setattr(answers, "CRASHES_WITHIN", 100.0)
 
 
 @pytest.fixture

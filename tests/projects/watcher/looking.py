@@ -3,10 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
+from projects.watcher import answers
 from projects.watcher.reconcile import reconcile
 
 
@@ -27,3 +29,9 @@ def look(**options: Any) -> list[str]:
 
 def statuses(api: APIClient) -> dict[str, str]:
     return {each["id"]: each["status"] for each in api.get("/api/projects").json()}
+
+
+def be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning of a look on, and no answer is worth waiting for."""
+    monkeypatch.setattr(answers, "CRASHES_WITHIN", -1.0)
+    monkeypatch.setattr(answers, "DESCRIBED_AT_LEAST", 0)

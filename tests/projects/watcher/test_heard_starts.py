@@ -7,10 +7,9 @@ from rest_framework.test import APIClient
 
 from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
-from projects.watcher import reconcile_some
 from projects.watcher.ends import STARTED_LATELY, Ends
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.looking import look, statuses
+from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later
 from tests.projects.watcher.slow_ends import be_down, go_down
 
@@ -130,7 +129,7 @@ def test_a_list_that_tells_of_many_restarts_keeps_no_round_from_its_end(
         engine.report(each.container_name, "running")
     listen()
     with monkeypatch.context() as busy:
-        busy.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+        be_late(busy)
         engine.calls.clear()
         assert look(find_end=ends.find) == []
         assert {verb for verb, _ in engine.calls}.isdisjoint({"inspect", "logs"})

@@ -14,10 +14,9 @@ from projects.models.event import SYSTEM
 from projects.rules.lifecycle import Action, Desired
 from projects.rules.reasons import code_of_end
 from projects.services import control_project
-from projects.watcher import reconcile_some
 from projects.watcher.ends import Ends
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.looking import look, statuses
+from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later
 from tests.projects.watcher.slow_ends import be_down, go_down
 
@@ -67,7 +66,7 @@ def test_in_a_late_round_their_status_is_that_they_have_ended_too(
     api: APIClient,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+    be_late(monkeypatch)
     go_down(engine, victim)
     listen()
     assert look_at_ended(ends) == []
@@ -156,7 +155,7 @@ def test_what_a_round_has_no_time_for_is_told_by_the_next_and_vouched_for_meanwh
         engine.crash(each.container_name, exit_code=1)
     listen()
     with monkeypatch.context() as busy:
-        busy.setattr(reconcile_some, "CRASHES_WITHIN", -1.0)
+        be_late(busy)
         assert look_at_ended(ends) == []
     assert set(statuses(api).values()) == {"restarting"}
     assert not Event.objects.filter(action="crash").exists()

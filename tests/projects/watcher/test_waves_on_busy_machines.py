@@ -1,0 +1,56 @@
+"""Many agents end where a look is late before it has begun: every crash is told, and a look stays short."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from projects.models import Event, Project
+from projects.watcher import answers
+from projects.watcher.ends import Ends
+from projects.watcher.reconcile import reconcile
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.looking import be_late, look, statuses
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+@pytest.fixture
+def restarted(
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+) -> list[Project]:
+    """The engine has started them again, and goes on to be asked about each."""
+    for each in (victim, *others):
+        engine.crash(each.container_name, exit_code=1, restarting=True)
+        engine.restart_once_more(each.container_name)
+    listen()
+    return [victim, *others]
+
+
+@pytest.mark.parametrize("long_ago", [False, True])
+def test_every_crash_is_told_however_late_each_look_is(
+    long_ago: bool, restarted: list[Project], ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_late(monkeypatch)
+    monkeypatch.setattr(answers, "DESCRIBED_AT_LEAST", 1)
+    if long_ago:
+        monkeypatch.setattr("projects.watcher.ends.STARTED_LATELY", 0.0)
+    keys = {each.container_key for each in restarted}
+    for _ in range(30):
+        result = reconcile(changed_keys=keys, find_end=ends.find, narrow=True)
+        keys = result.put_off | ends.keys_of_ended()
+        if Event.objects.filter(action="crash").count() == len(restarted):
+            break
+    assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == ["crash"] * 3
+    assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
+
+
+def test_a_look_asks_about_few_of_those_that_events_tell_of(
+    restarted: list[Project], engine: MemoryEngine, ends: Ends, api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "ASKED_AT_MOST", 1)
+    engine.calls.clear()
+    assert look(changed_keys=ends.keys_of_ended(), find_end=ends.find) == []
+    assert len([verb for verb, _ in engine.calls if verb == "inspect"]) == 1
+    assert Event.objects.filter(action="crash").count() == 1
+    assert "unknown" not in statuses(api).values()
