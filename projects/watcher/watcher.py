@@ -30,6 +30,7 @@ from projects.watcher.leader import beat, become_leader, is_leader, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
 from projects.watcher.outbox import Outbox
+from projects.watcher.prompt_ends import tell_ends
 from projects.watcher.prompt_looks import PromptLooks
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
@@ -135,10 +136,9 @@ class Watcher:
     def _look_at_changed(self) -> None:
         close_old_connections()
         with self._changed.taking() as changed_keys:
-            barred, hand_over = self._protection.barred, self._background.hand_over
-            result = look_at(
-                changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=self._ends.find
-            )
+            barred, hand_over, find = self._protection.barred, self._background.hand_over, self._ends.find
+            tell_ends(changed_keys & self._ends.keys_of_ended(), find)
+            result = look_at(changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=find)
         self._changed.add(*result.put_off)
 
     def _look(self) -> None:

@@ -1,0 +1,42 @@
+"""Tells at once that agents have ended, by the engine's events alone.
+
+An engine says that a container has ended before it takes it down, and answers about it only when it is done with that:
+tens of milliseconds later, and more where it is busy.
+"""
+
+import logging
+from collections.abc import Collection
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from accounts import clock
+from containers.vocabulary import ContainerState
+from projects.models import Project
+from projects.services.quarantine import as_uuid
+from projects.watcher.ends import FindEnd
+from projects.watcher.failures import locked_rows
+from projects.watcher.hearsay import heard_state
+from projects.watcher.observation import record_observation
+
+log = logging.getLogger(__name__)
+
+
+def tell_ends(keys: Collection[str], find_end: FindEnd) -> None:
+    """Writes down which of these agents have ended, where their rows call them running. It counts no crash: how they
+    have ended is for the engine to tell, at the look that follows. Where the database refuses, all is left to that.
+    """
+    ids = {found for key in keys if (found := as_uuid(key))} - locked_rows.ids()
+    if not ids:
+        return
+    at = clock.now()
+    up = Project.objects.filter(
+        pk__in=ids, instance=settings.BERTH_INSTANCE, operation="", container_state=ContainerState.RUNNING
+    )
+    try:
+        for project in up:
+            heard = None if project.is_skipped(at) else heard_state(project, (), find_end)
+            if heard is not None and heard.state is ContainerState.RESTARTING:
+                record_observation(project, heard, at=at)
+    except DatabaseError as error:
+        log.info("Which agents have ended is left to the look that follows: %s", error)
