@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from projects.dashboard import (
+    alert_views,
     chart_views,
     event_views,
     image_views,
@@ -29,6 +30,8 @@ urlpatterns = [
     path("projects/new/settings", new_project_views.show_settings, name="new-settings"),
     path("projects/new/check", new_project_views.check_form, name="new-check"),
     path("projects/new/steps", new_project_views.show_deploy, name="new-steps"),
+    path("settings/alerts", alert_views.show_alerts, name="alerts"),
+    path("settings/alerts/<str:way>", alert_views.change_alerts, name="change-alerts"),
     path("projects/<uuid:project_id>", views.show_project, name="show"),
     path("projects/<uuid:project_id>/control", views.control, name="control"),
     path("projects/<uuid:project_id>/steps", views.show_steps, name="steps"),

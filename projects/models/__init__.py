@@ -1,5 +1,6 @@
 """The tables: projects, the catalogue, events, and what the processes share."""
 
+from projects.models.alert import AlertChannel, AlertDelivery, DeliveryState, Trouble
 from projects.models.allowance import Allowance, plans_offered_to, plans_with_room, read_room
 from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
@@ -21,7 +22,10 @@ from projects.models.watcher import Watch
 __all__ = [
     "Actor",
     "AgentType",
+    "AlertChannel",
+    "AlertDelivery",
     "Allowance",
+    "DeliveryState",
     "EngineHost",
     "Event",
     "EventCursor",
@@ -38,6 +42,7 @@ __all__ = [
     "Run",
     "Sample",
     "Spending",
+    "Trouble",
     "Watch",
     "plans_offered_to",
     "plans_with_room",

@@ -58,16 +58,18 @@ _OF = {
     ("stop without firewall", "done"): "Stopped, because the agents' firewall does not hold",
     ("stop without firewall", "failed"): "Could not be stopped, although the agents' firewall does not hold",
     ("declare failed", "done"): "Its container disappeared for good",
+    ("recover", "done"): "Well again",
 }
+
+_BY_CODE = {"crash": "Crashed", "degraded": "In trouble"}
+"""What an action says whose outcome is the code of a reason."""
 
 
 def tell_event(action: str, outcome: str, detail: str = "") -> str:
     """A sentence without its full stop, such as `Restarted` or `Crashed: Telegram refused the bot token`."""
     match action, outcome:
-        case "crash", "crash":
-            return "Crashed"
-        case "crash", code:
-            return _join("Crashed", tell_reason(code))
+        case "crash" | "degraded", code:
+            return _join(_BY_CODE[action], tell_reason(code) if code != action else "")
         case "update", "done":
             return _join("Changed", detail.removeprefix("changed: "))
         case "verify bot", "failed":

@@ -17,9 +17,11 @@ from projects.models import Actor, Plan, Project, Spending
 from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.usage import add_up
+from projects.rules.alerts import AlertKind
 from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
 from projects.rules.lifecycle import LONGEST_PERIOD
 from projects.rules.periods import Period, begin_of, end_of
+from projects.services.alert_channels import wants_mail
 from projects.services.gateway import tell
 
 EVENT = "budget"
@@ -152,7 +154,7 @@ def _tell_owner(project: Project, period: Period, mark: int, now: datetime) -> N
             if not behind.update(**{f"{period}_told": mark}):
                 return
             project.event(SYSTEM, EVENT, OUTCOMES[mark], detail=f"of the {period}").save()
-            if settings.BERTH_SENDS_MAIL:
+            if settings.BERTH_SENDS_MAIL and wants_mail(project.owner_id, AlertKind.BUDGET):
                 until = end_of(period, now).isoformat()
                 facts = {"project": str(project.pk), "period": period.value, "mark": str(mark), "until": until}
                 queue_mail(kind=MAIL, user_id=project.owner_id, facts=facts)

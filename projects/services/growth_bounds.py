@@ -14,11 +14,14 @@ from accounts.throttling.retention import (
     SENT_KEPT_FOR,
     UNSENT_KEPT_FOR,
 )
+from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
 from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
 from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
 from projects.models.sample import MINUTE, QUARTER
 from projects.models.usage import MOST_MODELS
+from projects.services.alert_placing import KEPT as ALERTS_KEPT
+from projects.services.alert_placing import MOST_WAITING as ALERTS_WAITING
 from projects.services.runs import KEPT_RUNS
 
 
@@ -60,6 +63,12 @@ BOUNDS: dict[str, Bound] = {
     ),
     "projects_plan": Bound(sentence=_STAFF),
     "projects_agenttype": Bound(sentence=_STAFF),
+    "projects_alertchannel": Bound(since="created_at", sentence="Three for each user."),
+    "projects_alertdelivery": Bound(
+        since="created_at",
+        sentence=f"For each way of telling a user {ALERTS_WAITING} that wait, for a day, and the last {ALERTS_KEPT} "
+        f"others, which go after {ALERTS_KEPT_FOR.days} days.",
+    ),
     "projects_allowance": Bound(sentence="One for each user and plan."),
     "projects_enginehost": Bound(sentence=_EACH_INSTANCE),
     "projects_event": Bound(
@@ -82,6 +91,7 @@ BOUNDS: dict[str, Bound] = {
     "projects_slot": Bound(since="held_until", sentence="Gone when the request is over: a share of the threads."),
     "projects_modelprice": Bound(sentence=_STAFF),
     "projects_spending": Bound(sentence="One for each project."),
+    "projects_trouble": Bound(since="since", sentence="One for each project."),
     "projects_watch": Bound(sentence=_EACH_INSTANCE),
     "projects_project": Bound(since="created_at", sentence="As many as plans and allowances grant each user."),
     "projects_quarantined": Bound(

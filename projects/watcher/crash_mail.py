@@ -19,8 +19,10 @@ from accounts.services.outbox import Letter, queue_mail
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
+from projects.rules.alerts import AlertKind
 from projects.rules.reasons import Reason
 from projects.rules.remedies import Remedy
+from projects.services.alert_channels import wants_mail
 from projects.services.bot_claims import VERIFY
 from projects.services.disk import EVENT, FULL
 from projects.services.observation import refresh
@@ -102,7 +104,9 @@ def _find_notice(event: Event) -> tuple[Project, Reason] | None:
 
 
 def _queue(project: Project, reason: Reason, *, event: Event) -> None:
-    """At most one mail for each project and hour. Raises `OutboxFullError`."""
+    """At most one mail for each project and hour, to an owner who wants it. Raises `OutboxFullError`."""
+    if not wants_mail(project.owner_id, AlertKind.CRASH):
+        return
     now = clock.now()
     due = Project.objects.filter(not_recent("noticed_at", within=AT_MOST_EVERY, now=now), pk=project.pk)
     if due.update(noticed_at=now):

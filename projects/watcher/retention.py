@@ -14,7 +14,8 @@ from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.moments import over
 from accounts.throttling.retention import find_expired
-from projects.models import HourlyUsage, IdempotencyRecord, LongRequest, Sample
+from projects.models import AlertDelivery, HourlyUsage, IdempotencyRecord, LongRequest, Sample
+from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
 from projects.models.event_bounds import find_surplus_events
 from projects.models.idempotency import KEPT_FOR
 from projects.models.long_request import HELD_FOR
@@ -59,6 +60,7 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield HourlyUsage.objects.filter(hour__lt=now - timedelta(days=settings.BERTH_USAGE_DAYS))
     for minutes, kept_for in SAMPLES_KEPT_FOR.items():
         yield Sample.objects.filter(minutes=minutes, at__lt=now - kept_for)
+    yield AlertDelivery.objects.filter(ended_at__lt=now - ALERTS_KEPT_FOR)
     yield from find_surplus_events(now)
 
 

@@ -18,6 +18,7 @@ from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
+from projects.watcher.alerts import Alerts
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.changed_keys import ChangedKeys
@@ -73,17 +74,16 @@ class Watcher:
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
         self._listener = Listener(self._hear, self._miss, self._pulse)
-        self._protection = Protection(self._pulse)
         self._ends, self._retention = Ends(), Retention()
-        self._background = Background(self._pulse)
+        self._protection, self._background = Protection(self._pulse), Background(self._pulse)
         self._bot_claims, self._outbox = BotClaims(self._pulse), Outbox(self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
         prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
-        self._reports = Reports(prompt.look_at, self._pulse)
-        self._names = Names(leads, self._pulse)
+        self._reports, self._names = Reports(prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads), Samples(leads)
-        self._threads = self._outbox, prompt, self._reports, self._second_looks, self._names, *others
+        told = self._outbox, Alerts(leads, self._pulse)
+        self._threads = *told, prompt, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
         self._stopped.set()

@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.errors import SecondFactorUnreadableError
 from accounts.services.second_factor import rotate_second_factors
 from projects.credentials.encryption import SecretUnreadableError
+from projects.services.alert_channels import rotate_alert_secrets
 from projects.services.key_rotation import rotate_secrets
 
 
@@ -21,8 +22,10 @@ class Command(BaseCommand):
             for done, total in rotate_secrets():
                 if done % 100 == 0 or done == total:
                     self.stdout.write(f"{done} of {total} projects")
+            ways = rotate_alert_secrets()
         except SecretUnreadableError as error:
             raise CommandError(f"{error} {done} projects are done; run this again afterwards.") from None
+        self.stdout.write(f"{ways} ways of telling users")
         try:
             rotated = sum(1 for _ in rotate_second_factors())
         except SecondFactorUnreadableError as error:

@@ -1,0 +1,66 @@
+"""The forms of the page of alerts."""
+
+from typing import Any
+
+from django import forms
+
+from projects.errors import InvalidFieldError
+from projects.models import AlertChannel
+from projects.rules.alerts import BY_DEFAULT, AlertKind, Way
+
+
+class KindsForm(forms.Form):
+    """What one way tells of. Each way has a form of its own on the page, so their fields have a prefix."""
+
+    kinds = forms.MultipleChoiceField(
+        label="Tell me of", choices=AlertKind.choices, required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
+        by_default = BY_DEFAULT if way is Way.MAIL else AlertKind
+        super().__init__(data, prefix=way.value, initial={"kinds": list(channel.kinds if channel else by_default)})
+
+    def refuse(self, error: InvalidFieldError) -> None:
+        self.add_error(error.field if error.field in self.fields else None, str(error))
+
+
+class WebhookForm(KindsForm):
+    url = forms.CharField(
+        label="Address",
+        max_length=2000,
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
+        help_text="Begins with https://. It is kept encrypted, and only its server is shown again.",
+    )
+
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
+        super().__init__(way, channel, data)
+        if channel is not None and channel.target:
+            self.fields["url"].required = False
+            self.fields["url"].label = "Another address"
+
+
+class BotForm(KindsForm):
+    token = forms.CharField(
+        label="Bot token",
+        max_length=200,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Of a bot of your own that no agent uses. @BotFather makes one.",
+    )
+    chat = forms.CharField(
+        label="Chat",
+        max_length=20,
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text="Its number, where you know it.",
+    )
+
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
+        super().__init__(way, channel, data)
+        if channel is None or not channel.secret_ciphertext:
+            del self.fields["chat"]
+        else:
+            self.fields["token"].required = False
+            self.fields["token"].label = "Another bot token"
+
+
+FORMS: dict[Way, type[KindsForm]] = {Way.MAIL: KindsForm, Way.WEBHOOK: WebhookForm, Way.TELEGRAM: BotForm}

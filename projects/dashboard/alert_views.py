@@ -1,0 +1,113 @@
+"""The page on which people say how they are told of their agents."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+
+from accounts.dashboard.decorators import for_signed_in
+from accounts.http import SignedInRequest
+from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.alert_forms import FORMS, KindsForm
+from projects.errors import InvalidFieldError
+from projects.models import AlertChannel, AlertDelivery, DeliveryState
+from projects.rules.alerts import Way
+from projects.services.alert_channels import (
+    choose_kinds,
+    find_channels,
+    remove_channel,
+    renew_secret,
+    set_bot,
+    set_webhook,
+)
+from projects.services.alert_chat import find_chat, set_chat
+from projects.services.alert_sending import send_test
+
+LOG = 15
+"""Messages of a way that the page shows."""
+
+
+@for_signed_in
+def show_alerts(request: SignedInRequest) -> HttpResponse:
+    return _page(request)
+
+
+@sensitive_post_parameters()
+@for_signed_in
+@sensitive_variables()
+def change_alerts(request: SignedInRequest, way: str) -> HttpResponse:
+    """One form for each way; its button says what to do."""
+    if way not in FORMS:
+        raise Http404("There is no such way.")
+    if request.method != "POST":
+        return redirect("projects:alerts")
+    chosen, channel = Way(way), find_channels(request.user).get(way)
+    match request.POST.get("do"):
+        case "test" | "remove" | "renew" | "find" as what if channel is not None:
+            return _act(request, channel, what)
+        case "save":
+            form = FORMS[chosen](chosen, channel, request.POST)
+            return _save(request, chosen, form)
+        case _:
+            return redirect("projects:alerts")
+
+
+@sensitive_variables()
+def _save(request: SignedInRequest, way: Way, form: KindsForm) -> HttpResponse:
+    if not form.is_valid():
+        return _page(request, form, status=400)
+    fields, secret = form.cleaned_data, ""
+    try:
+        if fields.get("url"):
+            secret = set_webhook(user=request.user, url=fields["url"])
+        if fields.get("token"):
+            set_bot(user=request.user, token=fields["token"])
+        channel = choose_kinds(user=request.user, way=way, kinds=fields["kinds"])
+        if fields.get("chat"):
+            set_chat(channel, fields["chat"])
+    except InvalidFieldError as error:
+        form.refuse(error)
+        return _page(request, form, status=400)
+    if secret:
+        return _page(request, secret=secret)
+    messages.success(request, "Your alerts are changed.")
+    return redirect("projects:alerts")
+
+
+@sensitive_variables()
+def _act(request: SignedInRequest, channel: AlertChannel, what: str) -> HttpResponse:
+    try:
+        if what == "remove":
+            remove_channel(user=request.user, way=Way(channel.way))
+            messages.success(request, f"{channel.get_way_display()}: nothing is kept of it any more.")
+        elif what == "renew" and channel.way == Way.WEBHOOK:
+            return _page(request, secret=renew_secret(user=request.user))
+        elif what == "find" and channel.way == Way.TELEGRAM:
+            find_chat(channel)
+            messages.success(request, "The bot has found your chat. Send a test.")
+        elif what == "test" and channel.target:
+            sent = send_test(channel, within=settings.BERTH_OUTSIDE_LIMIT)
+            say = messages.success if sent.state == DeliveryState.DELIVERED else messages.error
+            say(request, f"{channel.get_way_display()}, a test: {sent.get_state_display()}. {sent.last_answer}")
+    except (InvalidFieldError, SecretUnreadableError) as error:
+        messages.error(request, str(error))
+    return redirect("projects:alerts")
+
+
+@sensitive_variables()
+def _page(
+    request: SignedInRequest, bound: KindsForm | None = None, *, secret: str = "", status: int = 200
+) -> HttpResponse:
+    """`bound` is a form with what is wrong in it, in place of an empty one. `secret` is shown this once."""
+    channels = find_channels(request.user)
+    ways: dict[str, Any] = {}
+    for way, form_class in FORMS.items():
+        channel = channels.get(way)
+        form = bound if bound is not None and bound.prefix == way else form_class(way, channel)
+        log = AlertDelivery.objects.filter(channel=channel)[:LOG] if channel else []
+        ways[way.value] = {"way": way, "channel": channel, "form": form, "log": log}
+    page = {"ways": ways, "secret": secret, "sends_mail": settings.BERTH_SENDS_MAIL}
+    return render(request, "projects/alerts.html", page, status=status)

@@ -1,0 +1,102 @@
+"""What follows from an event for those who want to be told: a message that waits to be sent, or a place in one.
+
+An agent that flaps makes few messages: the same is told once an hour, and of what changes to and fro a few go out at
+once, after which one message waits a while and takes in what comes meanwhile.
+"""
+
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F, QuerySet
+
+from accounts import clock
+from accounts.moments import recent
+from projects.models import AlertChannel, AlertDelivery, DeliveryState, Event
+from projects.rules.alerts import (
+    FLAPS_WITHIN,
+    MAILED_ALREADY,
+    MOST_AT_ONCE,
+    SAME_AGAIN_AFTER,
+    AlertKind,
+    Way,
+)
+from projects.rules.event_sentences import tell_event
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 100
+"""Messages that may wait for one receiver. It has not answered for long; what comes then is not told."""
+
+KEPT = 100
+"""Messages that the log of a way keeps of those that have ended."""
+
+
+def place(event: Event, kind: AlertKind, *, name: str) -> None:
+    """To be called in the transaction in which the reader of the events steps on. `name` is the project's."""
+    facts = {
+        "project": name,
+        "sentence": tell_event(event.action, event.outcome, event.detail),
+        "code": event.outcome,
+        "at": event.at.isoformat(),
+    }
+    chosen = AlertChannel.objects.filter(user_id=event.owner_id, user__is_active=True, **{kind.value: True})
+    for channel in chosen:
+        if _is_ready(channel, kind):
+            _place_in(channel, event, kind, facts)
+
+
+def _is_ready(channel: AlertChannel, kind: AlertKind) -> bool:
+    if channel.way == Way.MAIL:
+        return settings.BERTH_SENDS_MAIL and kind not in MAILED_ALREADY
+    return bool(channel.target)
+
+
+def _place_in(channel: AlertChannel, event: Event, kind: AlertKind, facts: dict[str, Any]) -> None:
+    rows = AlertDelivery.objects.filter(channel=channel)
+    now = clock.now()
+    at = now
+    if rows.filter(event_id=event.pk).exists():
+        return
+    if kind is not AlertKind.BUDGET:
+        of_project = rows.filter(project_id=event.project_id).exclude(kind=AlertKind.BUDGET)
+        if _join(of_project, event, kind, facts) or _is_told(of_project, kind, facts):
+            return
+        lately = of_project.filter(recent("created_at", within=FLAPS_WITHIN, now=now))
+        at = now + FLAPS_WITHIN if lately.count() >= MOST_AT_ONCE else now
+    if rows.filter(state=DeliveryState.WAITING).count() >= MOST_WAITING:
+        log.warning("The alerts %s have not been taken for long; one is not told.", channel.pk)
+        return
+    AlertDelivery.objects.create(
+        channel=channel,
+        event_id=event.pk,
+        project_id=event.project_id,
+        kind=kind,
+        facts=facts,
+        created_at=now,
+        next_try_at=at,
+    )
+    _forget_old(rows)
+
+
+def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
+    """Has the message that waits for the end of the flapping tell this, too. False: none does."""
+    held = rows.filter(state=DeliveryState.WAITING, attempts=0, next_try_at__gt=clock.now())
+    newest = held.order_by("-created_at").values_list("pk", flat=True).first()
+    if newest is None:
+        return False
+    return bool(held.filter(pk=newest).update(event_id=event.pk, kind=kind, facts=facts, batched=F("batched") + 1))
+
+
+def _is_told(rows: QuerySet[AlertDelivery], kind: AlertKind, facts: dict[str, Any]) -> bool:
+    """Whether the last message has said the same a short while ago."""
+    last = rows.order_by("-created_at").first()
+    if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:
+        return False
+    return rows.filter(recent("created_at", within=SAME_AGAIN_AFTER, now=clock.now()), pk=last.pk).exists()
+
+
+def _forget_old(rows: QuerySet[AlertDelivery]) -> None:
+    ended = rows.exclude(state=DeliveryState.WAITING).order_by("-created_at", "id")
+    if surplus := list(ended.values_list("pk", flat=True)[KEPT : 2 * KEPT]):
+        AlertDelivery.objects.filter(pk__in=surplus).delete()

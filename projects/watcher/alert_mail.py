@@ -1,0 +1,13 @@
+"""Tells an owner by email that an agent reports trouble, or is well again."""
+
+from django.conf import settings
+
+from accounts.models import OutgoingMail, User
+from accounts.services.outbox import Letter
+
+
+def render_alert_mail(mail: OutgoingMail, _user: User) -> Letter | None:
+    facts = mail.facts
+    subject = f"{facts['project']}: {facts['sentence']}" if facts["project"] else "A test of your alerts"
+    foot = f"You chose to be told of this on {settings.BERTH_PUBLIC_URL}/settings/alerts"
+    return Letter(subject=subject[:200], text=f"{facts['text']}\n\n{foot}\n")

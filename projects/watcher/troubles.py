@@ -1,0 +1,102 @@
+"""Notes which agents have got into trouble, and which are well again, as events: alerts and their owners read those.
+
+A crash has an event already. That an agent reports trouble, and that one is well again, counts once it has lasted, so
+that an agent which comes and goes makes few events.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from accounts import clock
+from accounts.moments import is_recent
+from containers.vocabulary import ContainerState, Health
+from projects.models import Project, Trouble
+from projects.models.at_rest import AT_REST
+from projects.models.event import SYSTEM
+from projects.rules.alerts import DEGRADED, RECOVER
+from projects.rules.derivation import derive_status
+from projects.rules.lifecycle import Facts
+from projects.rules.statuses import Status
+from projects.services.overview import UNREAD
+
+CRASH = "crash"
+
+LASTS = timedelta(seconds=30)
+"""How long an agent reports trouble before that is told."""
+
+WELL_FOR = timedelta(minutes=1)
+"""How long it is well before that is."""
+
+_BAD = {Status.CRASHED, Status.FAILED, Status.RESTARTING}
+_OVER = {Status.STOPPED, Status.SUSPENDED, Status.DELETING}
+
+_LOOKS_BAD = ~AT_REST & (
+    Q(container_state=str(ContainerState.PAUSED))
+    | Q(container_state=str(ContainerState.RUNNING), health=str(Health.UNHEALTHY))
+    | Q(container_state=str(ContainerState.RUNNING), agent_state__in=["degraded", "failed"])
+    | (Q(container_state=str(ContainerState.RUNNING)) & ~Q(seen_code=""))
+)
+
+
+def note_crash(project_id: object) -> bool:
+    """Called by the reader of the events. False where the project is gone."""
+    if not Project.objects.filter(pk=project_id).exists():
+        return False
+    Trouble.objects.update_or_create(
+        project_id=project_id, defaults={"told": CRASH, "well_since": None}, create_defaults={"told": CRASH}
+    )
+    return True
+
+
+def note_troubles() -> None:
+    """Compares all rows that may be in trouble with what is known of them. Each project is one short transaction."""
+    now = clock.now()
+    rows = Project.objects.filter(_LOOKS_BAD | Q(trouble__isnull=False), instance=settings.BERTH_INSTANCE)
+    related = rows.with_heartbeat().select_related("owner", "plan", "agent_type", "trouble")  # type: ignore[attr-defined]  # its own QuerySet
+    for project in related.defer(*UNREAD):
+        _compare(project, project.facts(now))
+
+
+def _compare(project: Project, facts: Facts) -> None:
+    status = derive_status(facts)
+    if status == Status.DEGRADED and facts.has_reached_budget and not facts.seen_code:
+        return  # of that, another event tells
+    known = Trouble.objects.filter(pk=project.pk)
+    if status in _OVER:
+        known.delete()
+    elif status == Status.DEGRADED:
+        _note_degraded(project, known, facts)
+    elif status == Status.RUNNING:
+        _note_well(project, known, facts.now)
+    elif status in _BAD:
+        known.exclude(well_since=None).update(well_since=None)
+
+
+def _note_degraded(project: Project, known: QuerySet[Trouble], facts: Facts) -> None:
+    trouble, is_new = Trouble.objects.get_or_create(pk=project.pk, defaults={"since": facts.now})
+    if trouble.told == CRASH and trouble.well_since is not None:
+        known.update(well_since=None)
+    if is_new or trouble.told == DEGRADED or is_recent(trouble.since, within=LASTS, now=facts.now):
+        known.exclude(well_since=None).update(well_since=None)
+        return
+    code = (facts.seen_code or project.agent_code or DEGRADED)[:40]
+    with transaction.atomic():
+        if known.filter(told=trouble.told).update(told=DEGRADED, well_since=None):
+            project.event(SYSTEM, DEGRADED, code).save()
+
+
+def _note_well(project: Project, known: QuerySet[Trouble], now: datetime) -> None:
+    trouble = known.first()
+    if trouble is None:
+        return
+    if not trouble.told:
+        known.filter(told="").delete()
+    elif trouble.well_since is None:
+        known.filter(well_since=None).update(well_since=now)
+    elif not is_recent(trouble.well_since, within=WELL_FOR, now=now):
+        with transaction.atomic():
+            if known.filter(well_since=trouble.well_since).delete()[0]:
+                project.event(SYSTEM, RECOVER, "done").save()

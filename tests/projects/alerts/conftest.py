@@ -1,0 +1,67 @@
+"""A receiver of webhooks, and what the watcher's thread does, step by step."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from accounts import clock
+from accounts.models import User
+from projects.models import Project
+from projects.watcher import troubles
+from projects.watcher.alerts import Lanes, open_cursor, read_events
+from projects.watcher.leader import beat as leader_beat
+from projects.watcher.leader import become_leader
+from projects.watcher.reconcile import reconcile
+from tests.fakes.http_server import FakeServer
+from tests.fakes.messages import Answer, Request
+
+
+class Receiver(FakeServer):
+    """Takes webhooks, each as its headers and its body, and answers `status`."""
+
+    status = 204
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: list[tuple[dict[str, str], bytes]] = []
+
+    def answer(self, request: Request) -> Answer | None:
+        self.taken.append(({name.lower(): value for name, value in request.headers.items()}, request.body))
+        return Answer.json(self.status, {})
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.taken]
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    settings.BERTH_WEBHOOK_ALLOW = [("127.0.0.1/32", None)]
+    with Receiver() as server:
+        yield server
+
+
+@pytest.fixture
+def beat(db: None) -> Callable[[], None]:
+    """A round of the watcher, and a look of the thread, which sends here one after the other."""
+    lanes = Lanes(run=lambda work: work())
+    open_cursor()
+
+    def step() -> None:
+        assert become_leader("tests")
+        reconcile()
+        leader_beat("tests", clock.now())
+        troubles.note_troubles()
+        read_events(open_cursor())
+        lanes.send_due()
+
+    return step
+
+
+@pytest.fixture
+def owner(project: Project) -> User:
+    found = User.objects.get(pk=project.owner_id)
+    open_cursor()
+    return found

@@ -1,0 +1,110 @@
+"""The page of alerts: what one chooses, what is shown once, what is never shown, and tests that are sent at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
+from projects.rules.alerts import Way
+from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN as TOKEN
+from tests.canaries import CANARY_TELEGRAM_TOKEN
+from tests.clients import browser_of
+from tests.fakes.telegram import FakeTelegram
+from tests.projects.alerts.conftest import Receiver
+
+KINDS = ["crash", "recovery"]
+
+
+@pytest.fixture
+def page(owner: User) -> Client:
+    return browser_of(owner)
+
+
+@pytest.fixture
+def telegram(settings: Any) -> Iterator[FakeTelegram]:
+    with FakeTelegram() as fake:
+        settings.BERTH_TELEGRAM_API, settings.BERTH_VERIFY_CREDENTIALS = fake.url, True
+        fake.add_bot(TOKEN, "harbour_bell_bot")
+        yield fake
+
+
+def test_a_webhook_is_set_tested_renewed_and_removed(page: Client, receiver: Receiver) -> None:
+    answer = page.post(
+        "/settings/alerts/webhook",
+        {"do": "save", "webhook-url": f"{receiver.url}/of-canary", "webhook-kinds": KINDS},
+    )
+    shown = answer.content.decode()
+    secret = shown.partition('id="new-secret" tabindex="0" autofocus>')[2].partition("<")[0]
+    assert secret.startswith("whsec_")
+    again = page.get("/settings/alerts").content.decode()
+    assert secret not in again
+    assert "of-canary" not in again
+    assert receiver.url in again
+    answer = page.post("/settings/alerts/webhook", {"do": "test"}, follow=True)
+    assert "Delivered. Answered 204" in answer.content.decode()
+    assert receiver.bodies[0]["type"] == "project.test"
+    renewed = page.post("/settings/alerts/webhook", {"do": "renew"}).content.decode()
+    assert "whsec_" in renewed
+    assert secret not in renewed
+    page.post("/settings/alerts/webhook", {"do": "remove"})
+    assert not AlertChannel.objects.exists()
+
+
+def test_a_private_address_is_refused_with_a_sentence(page: Client) -> None:
+    answer = page.post(
+        "/settings/alerts/webhook", {"do": "save", "webhook-url": "https://127.0.0.1/", "webhook-kinds": []}
+    )
+    assert answer.status_code == 400
+    assert "private network" in answer.content.decode()
+    assert not AlertChannel.objects.exists()
+
+
+def test_a_bot_learns_its_chat_from_the_link_or_is_told(page: Client, telegram: FakeTelegram) -> None:
+    page.post("/settings/alerts/telegram", {"do": "save", "telegram-token": TOKEN, "telegram-kinds": KINDS})
+    channel = AlertChannel.objects.get(way=Way.TELEGRAM)
+    assert f"https://t.me/harbour_bell_bot?start={channel.link_code}" in page.get("/settings/alerts").content.decode()
+    telegram.say(TOKEN, 66, "/start somebody-elses-code")
+    missing = page.post("/settings/alerts/telegram", {"do": "find"}, follow=True).content.decode()
+    assert "has not got your message" in missing
+    telegram.say(TOKEN, 77, f"/start {channel.link_code}")
+    page.post("/settings/alerts/telegram", {"do": "find"})
+    channel.refresh_from_db()
+    assert channel.target == "77"
+    page.post("/settings/alerts/telegram", {"do": "test"})
+    assert AlertDelivery.objects.get().state == DeliveryState.DELIVERED
+    page.post("/settings/alerts/telegram", {"do": "save", "telegram-chat": "-1001", "telegram-kinds": KINDS})
+    channel.refresh_from_db()
+    assert channel.target == "-1001"
+    page.post("/settings/alerts/telegram", {"do": "test"})
+    assert AlertDelivery.objects.filter(state=DeliveryState.REFUSED).count() == 1
+
+
+def test_the_bot_of_an_agent_and_a_wrong_one_are_refused(
+    page: Client, project: Project, telegram: FakeTelegram
+) -> None:
+    telegram.add_bot(CANARY_TELEGRAM_TOKEN)
+    for token, words in (
+        (CANARY_TELEGRAM_TOKEN, "an agent"),
+        ("1:nobodys", "refused"),
+        ("nonsense", "not a bot token"),
+    ):
+        form = {"do": "save", "telegram-token": token, "telegram-kinds": KINDS}
+        answer = page.post("/settings/alerts/telegram", form)
+        assert answer.status_code == 400
+        assert words in answer.content.decode()
+    assert not AlertChannel.objects.exclude(secret_ciphertext="").exists()
+
+
+def test_the_settings_lead_there_and_strangers_see_their_own(page: Client, bob: User, receiver: Receiver) -> None:
+    assert "/settings/alerts" in page.get("/settings").content.decode()
+    page.post("/settings/alerts/webhook", {"do": "save", "webhook-url": receiver.url, "webhook-kinds": KINDS})
+    stranger = browser_of(bob)
+    stranger.post("/settings/alerts/webhook", {"do": "test"})
+    stranger.post("/settings/alerts/webhook", {"do": "remove"})
+    assert receiver.taken == []
+    assert AlertChannel.objects.count() == 1
+    assert page.get("/settings/alerts/pigeon").status_code == 404
+    assert browser_of(None).get("/settings/alerts").status_code == 302

@@ -1,0 +1,218 @@
+"""What happens to agents arrives at those who want to know it: once each, in few messages, whoever else is slow."""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+
+from accounts import clock
+from accounts.models import User
+from containers.agent_contract import AgentState
+from containers.vocabulary import Health
+from projects.models import AlertChannel, AlertDelivery, DeliveryState, Event, Project, Trouble
+from projects.models.event import SYSTEM
+from projects.rules.alerts import FLAPS_WITHIN, PAUSES, AlertKind, Way
+from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
+from projects.services.budgets import EVENT as BUDGET
+from projects.watcher import troubles
+from projects.watcher.alerts import Lanes, open_cursor, read_events
+from tests.fakes.engine import MemoryEngine
+from tests.mailing import deliver
+from tests.projects.alerts.conftest import Receiver
+
+Beat = Callable[[], None]
+
+
+@pytest.fixture
+def secret(owner: User, receiver: Receiver) -> str:
+    """Of Alice's webhook, which tells of everything."""
+    return set_webhook(user=owner, url=f"{receiver.url}/hook?of=alice")
+
+
+def _pass(monkeypatch: pytest.MonkeyPatch, time: timedelta) -> None:
+    now = clock.now() + time
+    monkeypatch.setattr(clock, "now", lambda: now)
+
+
+def _kinds(receiver: Receiver) -> list[str]:
+    return [body["data"]["kind"] for body in receiver.bodies]
+
+
+def test_a_crash_and_what_comes_of_it_are_told_signed(
+    project: Project, engine: MemoryEngine, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.crash(project.container_name, exit_code=1)
+    beat()
+    beat()
+    ((headers, body),) = receiver.taken
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    mac = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{mac}"
+    assert receiver.bodies[0]["data"]["project"]["name"] == project.name
+    assert receiver.bodies[0]["data"]["sentence"] == "Crashed"
+    engine.report(project.container_name, AgentState.RUNNING)
+    beat()
+    assert len(receiver.taken) == 1  # well, and not yet for long
+    _pass(monkeypatch, troubles.WELL_FOR + timedelta(seconds=1))
+    beat()
+    assert _kinds(receiver) == ["crash", "recovery"]
+    assert not Trouble.objects.exists()
+    assert Event.objects.filter(action="recover").count() == 1
+
+
+def test_trouble_is_told_once_it_lasts(
+    project: Project, engine: MemoryEngine, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.report(project.container_name, AgentState.DEGRADED, "provider_unreachable")
+    engine.set_health(project.container_name, Health.UNHEALTHY)
+    beat()
+    assert receiver.taken == []
+    _pass(monkeypatch, troubles.LASTS + timedelta(seconds=1))
+    for _ in range(3):
+        beat()
+    assert _kinds(receiver) == ["degraded"]
+    assert receiver.bodies[0]["data"]["code"] == "provider_unreachable"
+
+
+def test_a_flapping_agent_makes_few_messages(
+    project: Project, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        action, outcome = ("recover", "done") if number % 2 else ("crash", "crash")
+        project.event(SYSTEM, action, outcome).save()
+    beat()
+    assert len(receiver.taken) == 3
+    assert AlertDelivery.objects.get(state=DeliveryState.WAITING).batched == 96
+    _pass(monkeypatch, FLAPS_WITHIN + timedelta(seconds=1))
+    beat()
+    assert len(receiver.taken) == 4
+    assert receiver.bodies[3]["data"]["batched"] == 96
+    assert receiver.bodies[3]["data"]["kind"] == "recovery"
+
+
+def test_the_same_again_is_told_once_an_hour(
+    project: Project, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minutes in (0, 1, 1, 1, 58):
+        _pass(monkeypatch, timedelta(minutes=minutes))
+        project.event(SYSTEM, "crash", "crash").save()
+        beat()
+    assert _kinds(receiver) == ["crash", "crash"]
+
+
+def test_each_way_tells_of_what_is_chosen_and_of_ones_own(
+    project: Project, owner: User, bob: User, secret: str, receiver: Receiver, beat: Beat
+) -> None:
+    choose_kinds(user=owner, way=Way.WEBHOOK, kinds=[AlertKind.BUDGET])
+    set_webhook(user=bob, url=f"{receiver.url}/bobs")
+    for action, outcome in (("crash", "crash"), (BUDGET, "granted"), (BUDGET, "warning"), ("start", "done")):
+        project.event(SYSTEM, action, outcome).save()
+    beat()
+    assert _kinds(receiver) == ["budget"]
+
+
+def test_a_try_that_fails_is_repeated_with_the_same_id_after_growing_pauses(
+    project: Project, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose_kinds(user=User.objects.get(pk=project.owner_id), way=Way.WEBHOOK, kinds=[AlertKind.CRASH])
+    receiver.status = 500
+    project.event(SYSTEM, "crash", "crash").save()
+    beat()
+    beat()
+    assert len(receiver.taken) == 1
+    for pause in PAUSES:
+        _pass(monkeypatch, pause + timedelta(seconds=1))
+        beat()
+    assert len(receiver.taken) == len(PAUSES) + 1
+    assert len({headers["webhook-id"] for headers, _ in receiver.taken}) == 1
+    delivery = AlertDelivery.objects.get()
+    assert (delivery.state, delivery.last_answer) == (DeliveryState.GIVEN_UP, "Answered 500")
+
+
+def test_a_process_that_dies_tells_it_again_and_makes_no_second_message(
+    project: Project, secret: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.event(SYSTEM, "crash", "crash").save()
+    before = open_cursor()
+    read_events(open_cursor())
+    Lanes(run=lambda _: None).send_due()  # claimed, and dead before it was sent
+    read_events(before)
+    assert AlertDelivery.objects.count() == 1
+    _pass(monkeypatch, PAUSES[0] + timedelta(seconds=1))
+    Lanes(run=lambda work: work()).send_due()
+    assert len(receiver.taken) == 1
+
+
+def test_who_is_slow_delays_nobody_else(project: Project, owner: User, secret: str) -> None:
+    """All who were slow together hold fewer places than there are."""
+    begun: list[Any] = []
+    lanes = Lanes(run=begun.append)
+    users = [User.objects.create(email=f"u{number}@example.com") for number in range(12)]
+    channels = [AlertChannel.objects.create(user=user, way=Way.WEBHOOK, target="x") for user in users]
+    for channel in channels[:11]:
+        for _ in range(2):
+            AlertDelivery.objects.create(channel=channel, kind="crash")
+        lanes._leave(channel.pk, is_slow=True)
+    lanes.send_due()
+    assert len(begun) == 4
+    AlertDelivery.objects.create(channel=channels[11], kind="crash")
+    lanes.send_due()
+    assert len(begun) == 5
+
+
+def test_mails_tell_as_before_until_somebody_chooses(
+    project: Project, owner: User, engine: MemoryEngine, beat: Beat, settings: Any
+) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    project.event(SYSTEM, "degraded", "provider_unreachable").save()
+    beat()
+    choose_kinds(user=owner, way=Way.MAIL, kinds=[AlertKind.DEGRADED])
+    project.event(SYSTEM, "degraded", "provider_unreachable").save()
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    beat()
+    beat()
+    deliver()
+    (message,) = mail.outbox
+    assert message.subject.startswith(f"{project.name}: In trouble")
+    assert "/settings/alerts" in message.body
+
+
+def test_credentials_are_nowhere_but_encrypted(
+    project: Project,
+    owner: User,
+    secret: str,
+    receiver: Receiver,
+    beat: Beat,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver.stop()
+    project.event(SYSTEM, "crash", "crash").save()
+    beat()
+    assert AlertDelivery.objects.get().last_answer.startswith("It could not be reached")
+    channel = AlertChannel.objects.get()
+    stored = "".join(str(value) for row in AlertChannel.objects.values() for value in row.values())
+    stored += "".join(str(row) for row in AlertDelivery.objects.values()) + caplog.text
+    for needle in (secret[:-4], "of=alice"):
+        assert needle not in stored
+    before = settings.BERTH_ENCRYPTION_KEYS
+    settings.BERTH_ENCRYPTION_KEYS = ["Y2FuYXJ5MGNhbmFyeTBjYW5hcnkwY2FuYXJ5MDAwMDA=", *before]
+    assert rotate_alert_secrets() == 1
+    settings.BERTH_ENCRYPTION_KEYS = settings.BERTH_ENCRYPTION_KEYS[:1]
+    channel.refresh_from_db()
+    assert channel.decrypt("secret") == secret
+    assert renew_secret(user=owner) != secret
+
+
+def test_a_look_that_finds_nothing_asks_little(project: Project, owner: User, django_assert_num_queries: Any) -> None:
+    lanes = Lanes(run=lambda work: work())
+    with django_assert_num_queries(5):
+        troubles.note_troubles()
+        read_events(open_cursor())
+        lanes.send_due()
