@@ -20,7 +20,7 @@ from accounts.models import User
 from projects.models import Project
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine
-from tests.moments import of_accounts, of_gateway, of_projects, of_watcher
+from tests.moments import of_accounts, of_alerts, of_gateway, of_projects, of_watcher
 from tests.moments.world import World
 from tests.sampling import Some
 
@@ -46,6 +46,10 @@ COLUMNS: dict[str, Reader | None] = {
     "accounts.User.date_joined": SHOWN,
     "accounts.User.last_login": SHOWN,
     "admin.LogEntry.action_time": SHOWN,
+    "projects.AlertChannel.created_at": SHOWN,
+    "projects.AlertDelivery.created_at": of_alerts.told_at,
+    "projects.AlertDelivery.ended_at": SHOWN,
+    "projects.AlertDelivery.next_try_at": of_alerts.next_try_at,
     "projects.EngineHost.ask_again_at": of_projects.ask_again_at,
     "projects.Event.at": of_projects.event_at,
     "projects.Gateway.found_at": of_gateway.found_at,
@@ -83,6 +87,8 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Run.ended_at": SHOWN,
     "projects.Run.started_at": SHOWN,
     "projects.Sample.at": SHOWN,
+    "projects.Trouble.since": of_alerts.trouble_since,
+    "projects.Trouble.well_since": of_alerts.well_since,
     "projects.Watch.heartbeat_at": of_watcher.heartbeat_at,
     "projects.Watch.lease_until": of_watcher.lease_until,
     "sessions.Session.expire_date": of_accounts.session_expire_date,

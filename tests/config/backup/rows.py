@@ -25,6 +25,7 @@ from accounts.models import (
 )
 from config.backup.schema import OF_ONE_MACHINE
 from projects.models import (
+    AlertChannel,
     EventCursor,
     HourlyUsage,
     IdempotencyRecord,
@@ -34,7 +35,9 @@ from projects.models import (
     Quarantined,
     Spending,
 )
+from projects.models.alert import ADDRESS
 from projects.models.installation import read_installation
+from projects.rules.alerts import Way
 from projects.services.key_rotation import check_keys
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
@@ -72,6 +75,8 @@ def fill_every_table() -> User:
     LoginCounter.objects.create(account="a" * 64, address="b", attempts=3, last_attempt_at=MOMENT)
     UsageCounter.objects.create(subject="s", scope="reads", window=7, spent=3)
     OutgoingMail.objects.create(kind="agent", user_id=alice.pk, facts={"a": [1]})
+    channel = AlertChannel.objects.create(user=alice, way=Way.WEBHOOK, target="https://a.example/…")
+    AlertChannel.objects.filter(pk=channel.pk).update(**channel.encrypt(ADDRESS, "https://a.example/b"))
     EventCursor.objects.create(name="a reader", last_event_id=1)
     IdempotencyRecord.objects.create(owner=alice, key="k", digest="d" * 64, project_id=project.pk, answer='{"a": 1}')
     Quarantined.objects.create(key="k", instance=settings.BERTH_INSTANCE)

@@ -9,6 +9,7 @@ import pytest
 from accounts import clock
 from accounts.models import User
 from projects.models import Project
+from projects.services.alert_channels import set_webhook
 from projects.watcher import troubles
 from projects.watcher.alerts import Lanes, open_cursor, read_events
 from projects.watcher.leader import beat as leader_beat
@@ -65,3 +66,9 @@ def owner(project: Project) -> User:
     found = User.objects.get(pk=project.owner_id)
     open_cursor()
     return found
+
+
+@pytest.fixture
+def secret(owner: User, receiver: Receiver) -> str:
+    """Of Alice's webhook, which tells of everything."""
+    return set_webhook(user=owner, url=f"{receiver.url}/hook?of=alice")

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('projects', '0041_suspended_because'),
+        ('projects', "0043_operation_holder"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

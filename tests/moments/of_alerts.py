@@ -1,0 +1,53 @@
+"""The moments that alerts depend on."""
+
+from datetime import datetime, timedelta
+
+from accounts import clock
+from containers.vocabulary import Health
+from projects.models import AlertChannel, AlertDelivery, Event, Trouble
+from projects.models.event import SYSTEM
+from projects.rules.alerts import AlertKind, Way
+from projects.services.alert_placing import place
+from projects.watcher.alerts import Lanes
+from projects.watcher.troubles import note_troubles
+from tests.moments.world import World
+
+
+def _delivery(world: World, **values: object) -> AlertDelivery:
+    channel, _ = AlertChannel.objects.get_or_create(user=world.owner, way=Way.WEBHOOK, defaults={"target": "x"})
+    AlertDelivery.objects.all().delete()
+    facts = {"code": "crash"}
+    return AlertDelivery.objects.create(channel=channel, project_id=world.id, kind="crash", facts=facts, **values)
+
+
+def next_try_at(world: World, at: datetime, shift: timedelta) -> None:
+    """No message waits longer than the longest pause."""
+    _delivery(world, next_try_at=at)
+    begun: list[object] = []
+    Lanes(run=begun.append).send_due()
+    assert bool(begun) == (shift != timedelta(minutes=10))
+
+
+def told_at(world: World, at: datetime, shift: timedelta) -> None:
+    """What was told in the future is told again. What was told ten minutes ago is not."""
+    _delivery(world, created_at=at, state="delivered")
+    event = world.project().event(SYSTEM, "crash", "crash")
+    event.save()
+    place(event, AlertKind.CRASH, name="x")
+    assert (AlertDelivery.objects.count() == 1) == (shift == timedelta(minutes=-10))
+
+
+def trouble_since(world: World, at: datetime, shift: timedelta) -> None:
+    """Trouble that began in the future is told at once, and waits for nothing."""
+    world.rows.update(health=Health.UNHEALTHY, observed_at=clock.now(), updated_at=clock.now())
+    Trouble.objects.update_or_create(pk=world.id, defaults={"since": at})
+    note_troubles()
+    assert Event.objects.filter(project_id=world.id, action="degraded").exists()
+
+
+def well_since(world: World, at: datetime, shift: timedelta) -> None:
+    """One that is well since the future is well."""
+    world.rows.update(observed_at=clock.now(), updated_at=clock.now())
+    Trouble.objects.update_or_create(pk=world.id, defaults={"told": "crash", "well_since": at})
+    note_troubles()
+    assert not Trouble.objects.exists()

@@ -1,0 +1,72 @@
+"""Which ways tell of what, and that their credentials stand nowhere in the clear."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import mail
+
+from accounts.models import User
+from projects.models import AlertChannel, AlertDelivery, Project
+from projects.models.event import SYSTEM
+from projects.rules.alerts import AlertKind, Way
+from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets
+from projects.watcher import troubles
+from projects.watcher.alerts import Lanes, open_cursor, read_events
+from tests.fakes.engine import MemoryEngine
+from tests.mailing import deliver
+from tests.projects.alerts.conftest import Receiver
+
+Beat = Callable[[], None]
+
+
+def test_mails_tell_as_before_until_somebody_chooses(
+    project: Project, owner: User, engine: MemoryEngine, beat: Beat, settings: Any
+) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    project.event(SYSTEM, "degraded", "provider_unreachable").save()
+    beat()
+    choose_kinds(user=owner, way=Way.MAIL, kinds=[AlertKind.DEGRADED])
+    project.event(SYSTEM, "degraded", "provider_unreachable").save()
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    beat()
+    beat()
+    deliver()
+    (message,) = mail.outbox
+    assert message.subject.startswith(f"{project.name}: In trouble")
+    assert "/settings/alerts" in message.body
+
+
+def test_credentials_are_nowhere_but_encrypted(
+    project: Project,
+    owner: User,
+    secret: str,
+    receiver: Receiver,
+    beat: Beat,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver.stop()
+    project.event(SYSTEM, "crash", "crash").save()
+    beat()
+    assert AlertDelivery.objects.get().last_answer.startswith("It could not be reached")
+    channel = AlertChannel.objects.get()
+    stored = "".join(str(value) for row in AlertChannel.objects.values() for value in row.values())
+    stored += "".join(str(row) for row in AlertDelivery.objects.values()) + caplog.text
+    for needle in (secret[:-4], "of=alice"):
+        assert needle not in stored
+    before = settings.BERTH_ENCRYPTION_KEYS
+    settings.BERTH_ENCRYPTION_KEYS = ["Y2FuYXJ5MGNhbmFyeTBjYW5hcnkwY2FuYXJ5MDAwMDA=", *before]
+    assert rotate_alert_secrets() == 1
+    settings.BERTH_ENCRYPTION_KEYS = settings.BERTH_ENCRYPTION_KEYS[:1]
+    channel.refresh_from_db()
+    assert channel.decrypt("secret") == secret
+    assert renew_secret(user=owner) != secret
+
+
+def test_a_look_that_finds_nothing_asks_little(project: Project, owner: User, django_assert_num_queries: Any) -> None:
+    lanes = Lanes(run=lambda work: work())
+    with django_assert_num_queries(5):
+        troubles.note_troubles()
+        read_events(open_cursor())
+        lanes.send_due()
