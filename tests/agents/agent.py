@@ -116,6 +116,11 @@ class Agent:
 
         return wait_until(found, within=PATIENCE, what=lambda: f"never {state} {code}:\n{self.output}")
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def wait_for_exit(self) -> int:
         assert self._process is not None
         assert self._reader is not None

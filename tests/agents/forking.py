@@ -30,7 +30,7 @@ class Forked:
     def __init__(self, stdout: TextIO, report: TextIO) -> None:
         self.stdout: TextIO | None = stdout
         self._report = report
-        self._pid = int(report.readline())
+        self.pid = int(report.readline())
         self._code: int | None = None
         self._ended = threading.Thread(target=self._read_code, daemon=True)
         self._ended.start()
@@ -42,7 +42,7 @@ class Forked:
     def wait(self, timeout: float) -> int:
         self._ended.join(timeout)
         if self._code is None:
-            raise subprocess.TimeoutExpired(f"process {self._pid}", timeout)
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
         return self._code
 
     def terminate(self) -> None:
@@ -54,7 +54,7 @@ class Forked:
     def _send(self, number: signal.Signals) -> None:
         if self._code is None:
             with suppress(ProcessLookupError):
-                os.kill(self._pid, number)
+                os.kill(self.pid, number)
 
 
 def fork_agent(environment: dict[str, str]) -> Forked:

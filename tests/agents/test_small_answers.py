@@ -40,11 +40,12 @@ def talk(bot: Any) -> Any:
     """A conversation to which everybody is admitted."""
     from assistant.commands import Commands
     from assistant.conversation import Conversation
+    from assistant.limits import read_limits
 
     access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
     config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace(hurry=lambda: None)
     parts: list[Any] = [config, memory, nothing]
-    return Conversation(bot, access, Commands(bot, *parts), parts[-1])
+    return Conversation(bot, access, Commands(bot, *parts), parts[-1], read_limits({}))
 
 
 @pytest.mark.parametrize(("text", "answer"), [("/whoami", "7"), ("/stop", "not answering"), ("/reset", "went wrong")])

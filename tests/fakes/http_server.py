@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.fakes.messages import Answer, Request, Streamed
 
-LARGEST_BODY = 20_000_000
+LARGEST_BODY = 32 << 20
 
 
 class FakeServer:

@@ -25,6 +25,7 @@ from tests.fakes.provider_answers import (
     too_many_requests,
     vendor_of,
 )
+from tests.fakes.provider_contents import find_bad_part, transcription
 from tests.fakes.provider_dials import BREAK, ProviderDials
 from tests.fakes.provider_streams import EVENTS, stream
 
@@ -33,11 +34,17 @@ DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model
 DIALS += ("hold", "release", "rate_limit", "break_down", "garbage", "stall", "heal")
 
 
+KINDS = {"chat/completions": "chat", "messages": "chat", "key": "key", "auth/key": "key"}
+KINDS["audio/transcriptions"] = "sound"
+
+
 class FakeProvider(ProviderDials):
     def answer(self, request: Request) -> Answer | None:
         if request.path.startswith("/control/"):
             return self._control(request.path.removeprefix("/control/"), request.fields())
-        match = re.fullmatch(r"/(?:api/)?v1/(chat/completions|messages|models|models/.+|key|auth/key)", request.path)
+        match = re.fullmatch(
+            r"/(?:api/)?v1/(chat/completions|audio/transcriptions|messages|models|models/.+|key|auth/key)", request.path
+        )
         if match is None:
             return Answer.json(404, {"error": {"message": f"Invalid URL ({request.method} {request.path})"}})
         asked = self._record(request, match[1])
@@ -47,13 +54,15 @@ class FakeProvider(ProviderDials):
         fault = self._take_fault(asked)
         if fault is not None:
             return self._broken(asked, request, *fault)
-        return self._result(asked, match[1])
+        if asked.kind == "sound":
+            return transcription(asked, request, self._transcript)
+        return self._answer_question(asked) if asked.kind == "chat" else self._look(asked, match[1])
 
     def _record(self, request: Request, path: str) -> Asked:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         key = request.headers.get("x-api-key") or bearer or None
-        kind = {"chat/completions": "chat", "messages": "chat", "key": "key", "auth/key": "key"}.get(path, "models")
-        body = request.fields() if kind == "chat" else {}
+        kind = KINDS.get(path, "models")
+        body = request.fields() if kind in ("chat", "sound") else {}
         model = body.get("model") or (path.removeprefix("models/") if path.startswith("models/") else None)
         messages = list(body.get("messages") or [])
         system = body.get("system") or next((m["content"] for m in messages if m.get("role") == "system"), None)
@@ -84,14 +93,17 @@ class FakeProvider(ProviderDials):
             self.hang(request, lambda: fault.times is None and all(f[2] is not fault for f in self._faults))
         return fault.answer
 
-    def _result(self, asked: Asked, path: str) -> Answer:
+    def _look(self, asked: Asked, path: str) -> Answer:
         if asked.kind == "key":
             return Answer.json(200, {"data": self._key_facts(asked)})
         if path == "models":
             listed = [describe_model(asked, name) for name in self._models if name not in self._missing_models]
             return Answer.json(200, {"object": "list", "data": listed, "has_more": False})
-        if asked.kind == "models":
-            return Answer.json(200, describe_model(asked, path.removeprefix("models/")))
+        return Answer.json(200, describe_model(asked, path.removeprefix("models/")))
+
+    def _answer_question(self, asked: Asked) -> Answer:
+        if (wrong := find_bad_part(asked)) is not None:
+            return refuse_with(asked, 400, wrong, "invalid_request_error", None)
         if not asked.model or not asked.messages:
             return refuse_with(asked, 400, "you must provide a model parameter", "invalid_request_error", None)
         question = last_question(asked)

@@ -33,6 +33,7 @@ class ProviderDials(FakeServer):
         self._faults: list[tuple[str, dict[str, Any], Fault]] = []
         self._asked: list[Asked] = []
         self._reply: str | None = None
+        self._transcript: str | None = "What is this?"
         self._pieces: list[str] | None = None
         self._let_through = ALL
         self.streams = True
@@ -73,6 +74,11 @@ class ProviderDials(FakeServer):
         with self.changed:
             self._let_through = pieces
             self.changed.notify_all()
+
+    def transcribe_as(self, text: str | None) -> None:
+        """What every sound says; None: there is no such path, as at a server that transcribes nothing."""
+        with self.changed:
+            self._transcript = text
 
     def hold(self, question: str) -> None:
         """Answer this question only after `release` or `heal`."""

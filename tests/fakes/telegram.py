@@ -15,6 +15,7 @@ from tests.fakes.messages import Answer, Request
 from tests.fakes.telegram_bot import Bot, Call
 from tests.fakes.telegram_dials import TelegramDials
 from tests.fakes.telegram_errors import CONFLICT, CONFLICT_HOOK, CONFLICT_POLL, ApiError
+from tests.fakes.telegram_files import download
 from tests.fakes.telegram_methods import call_method
 
 LONGEST_POLL = 50  # seconds, as Telegram's
@@ -24,12 +25,14 @@ class FakeTelegram(TelegramDials):
     def answer(self, request: Request) -> Answer | None:
         if request.path.startswith("/control/"):
             return self._control(request.path.removeprefix("/control/"), request.fields())
-        match = re.fullmatch(r"/bot(\d+:[\w-]+)/(?:test/)?(\w+)", request.path)
+        file = re.fullmatch(r"/file/bot(\d+:[\w-]+)/(.+)", request.path)
+        match = file or re.fullmatch(r"/bot(\d+:[\w-]+)/(?:test/)?(\w+)", request.path)
         if match is None:
             return ApiError(404, "Not Found").answer
         token, method = match[1], match[2].lower()
         try:
-            return self._call(self._authenticated(token), method, request)
+            bot = self._authenticated(token)
+            return download(bot, match[2]) if file else self._call(bot, method, request)
         except ApiError as error:
             return error.answer
         except (TypeError, ValueError):

@@ -42,6 +42,19 @@ class Polls:
     open: int = 0  # long polls waiting right now
 
 
+@dataclass(frozen=True)
+class File:
+    """What a user has sent. Telegram may say another size than it has."""
+
+    file_id: str
+    content: bytes = field(repr=False)
+    size: int
+
+    @property
+    def path(self) -> str:
+        return f"documents/{self.file_id}"
+
+
 @dataclass
 class Bot:
     token: str = field(repr=False)
@@ -63,6 +76,8 @@ class Bot:
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     commands: list[Any] = field(default_factory=list)
+
+    files: dict[str, File] = field(default_factory=dict)
 
     @property
     def id(self) -> int:

@@ -37,7 +37,7 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
         "settings.mood",
         (
             "There is no such setting. Known are: allowed_users, answer_seconds, instructions, longest_message, "
-            "messages_per_minute, model, provider."
+            "messages_per_minute, model, provider, voice_model."
         ),
     ),
 ]

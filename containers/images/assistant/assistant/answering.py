@@ -2,14 +2,19 @@
 
 import logging
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from telegram import Bot
 
+from agent_contract import ProblemCode
 from assistant.brain import RefusedError
+from assistant.files import UnreadableError
 from assistant.formatted import clean, is_blank
 from assistant.incoming import Incoming
 from assistant.memory import Place
+from assistant.parts import Question
+from assistant.reading import Reading
 from assistant.reply import Drafts, Reply
 from assistant.sending import send_text
 from assistant.texts import Text, say
@@ -19,24 +24,33 @@ from berth_agent.status import Status
 logger = logging.getLogger(__name__)
 
 
+@dataclass
+class UnderWay:
+    incoming: Incoming
+    reply: Reply
+    remembered: str
+    """The question, as it is remembered."""
+
+
 class Answering:
-    def __init__(self, bot: Bot, thinking: Thinking, status: Status, seconds: int) -> None:
+    def __init__(self, bot: Bot, reading: Reading, thinking: Thinking, status: Status, seconds: int) -> None:
         """`seconds` is what the thinking may take for one answer."""
         self._bot = bot
         self._seconds = seconds
+        self._reading = reading
         self._thinking = thinking
         self._status = status
         self._drafts = Drafts()
-        self._under_way: dict[Place, tuple[Incoming, Reply]] = {}
+        self._under_way: dict[Place, UnderWay] = {}
 
     async def answer(self, incoming: Incoming) -> None:
         """Raises nothing but the cancellation of its task."""
         place = incoming.place
         reply = Reply(self._bot, place, reply_to=incoming.reply_to, is_private=incoming.is_private, drafts=self._drafts)
-        self._under_way[place] = (incoming, reply)
+        under_way = self._under_way[place] = UnderWay(incoming, reply, incoming.question)
         try:
-            if incoming.question:
-                await self._answer(incoming, reply)
+            if incoming.is_readable:
+                await self._answer(under_way)
             else:
                 text = Text.ONLY_TEXT if incoming.message.effective_attachment else Text.HELLO
                 await reply.finish("", say(text, incoming.language))
@@ -55,14 +69,14 @@ class Answering:
 
         To be called while that is under way still; what it returns is for when its task is cancelled.
         """
-        incoming, reply = self._under_way.get(place, (None, None))
-        return self._break_off(place, words, incoming, reply)
+        return self._break_off(place, words, self._under_way.get(place))
 
     def find_draft(self, chat: object, draft_id: object) -> Incoming | None:
         """The question that is being answered by this draft."""
-        for incoming, reply in self._under_way.values():
-            if incoming.place.chat == chat and reply.draft_id is not None and reply.draft_id == draft_id:
-                return incoming
+        for each in self._under_way.values():
+            shown = each.reply.draft_id
+            if each.incoming.place.chat == chat and shown is not None and shown == draft_id:
+                return each.incoming
         return None
 
     def find_question(self, incoming: Incoming) -> str | None:
@@ -75,41 +89,55 @@ class Answering:
 
     def take_back(self, incoming: Incoming) -> Coroutine[Any, Any, None]:
         """Removes what was shown of the answer to this message. To be called as `break_off` is."""
-        asked, reply = self._under_way.get(incoming.place, (None, None))
-        is_shown = asked is not None and asked.message.message_id == incoming.message.message_id
-        return self._take_back(reply if is_shown else None)
+        found = self._under_way.get(incoming.place)
+        is_shown = found is not None and found.incoming.message.message_id == incoming.message.message_id
+        return self._take_back(found.reply if found is not None and is_shown else None)
 
-    async def _answer(self, incoming: Incoming, reply: Reply) -> None:
-        text, words = "", ""
-        async with reply:
-            try:
-                heard = await self._thinking.think(incoming.place, incoming.question, reply.grow)
-            except RefusedError as error:
-                text, words = clean(error.heard.text), self._explain(error, incoming.language)
-            except OutOfTimeError:
-                text, words = clean(reply.text), say(Text.OUT_OF_TIME, incoming.language, seconds=self._seconds)
-            else:
-                self._status.note_provider(None)
-                text = clean(heard.text)
-                words = say(Text.NO_WORDS, incoming.language) if is_blank(text) else ""
-        await self._leave(incoming, reply, text, words)
+    async def _answer(self, under_way: UnderWay) -> None:
+        incoming, reply = under_way.incoming, under_way.reply
+        try:
+            async with reply, self._reading.read(incoming) as question:
+                under_way.remembered = question.remembered
+                text, words = await self._ask(incoming, question, reply)
+        except UnreadableError as error:
+            text, words = "", say(error.text, incoming.language, **error.values)
+        except RefusedError as error:  # of a sound
+            text, words = "", self._explain(error, incoming.language)
+        await self._leave(under_way, text, words)
 
-    def _explain(self, error: RefusedError, language: str | None) -> str:
-        if error.problem is None:
+    async def _ask(self, incoming: Incoming, question: Question, reply: Reply) -> tuple[str, str]:
+        """The answer, and the agent's own words below."""
+        try:
+            heard = await self._thinking.think(incoming.place, question, reply.grow)
+        except RefusedError as error:
+            return clean(error.heard.text), self._explain(error, incoming.language, has_files=bool(question.parts))
+        except OutOfTimeError:
+            return clean(reply.text), say(Text.OUT_OF_TIME, incoming.language, seconds=self._seconds)
+        self._status.note_provider(None)
+        text = clean(heard.text)
+        return text, say(Text.NO_WORDS, incoming.language) if is_blank(text) else ""
+
+    def _explain(self, error: RefusedError, language: str | None, *, has_files: bool = False) -> str:
+        """With files a model that is said to be unknown may be one that takes none, or not of this kind."""
+        problem = error.problem
+        if has_files and (problem is None or problem.code is ProblemCode.PROVIDER_MODEL):
+            return say(Text.CANNOT_SEE, language)
+        if problem is None:
             return say(Text.REFUSED, language)
-        self._status.note_provider(error.problem)
-        return say(Text.BROKEN_OFF if error.heard.text else Text(error.problem.code.value), language)
+        self._status.note_provider(problem)
+        return say(Text.BROKEN_OFF if error.heard.text else Text(problem.code.value), language)
 
-    async def _break_off(self, place: Place, words: str, incoming: Incoming | None, reply: Reply | None) -> None:
-        if incoming is None or reply is None or reply.is_final or is_blank(reply.text):
+    async def _break_off(self, place: Place, words: str, found: UnderWay | None) -> None:
+        if found is None or found.reply.is_final or is_blank(found.reply.text):
             await send_text(self._bot, place, words)
         else:
-            await self._leave(incoming, reply, clean(reply.text), words)
+            await self._leave(found, clean(found.reply.text), words)
 
     async def _take_back(self, reply: Reply | None) -> None:
         if reply is not None and not reply.is_final:
             await reply.take_back()
 
-    async def _leave(self, incoming: Incoming, reply: Reply, text: str, words: str) -> None:
-        self._thinking.remember(incoming.place, incoming.question, text, incoming.message.message_id)
-        await reply.finish("" if is_blank(text) else text, words)
+    async def _leave(self, under_way: UnderWay, text: str, words: str) -> None:
+        incoming = under_way.incoming
+        self._thinking.remember(incoming.place, under_way.remembered, text, incoming.message.message_id)
+        await under_way.reply.finish("" if is_blank(text) else text, words)

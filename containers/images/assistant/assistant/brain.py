@@ -5,8 +5,8 @@ import json
 import logging
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from ssl import SSLContext
-from typing import Any
 
 import httpx
 
@@ -14,7 +14,11 @@ from agent_contract import ProblemCode
 from assistant.config import Config
 from assistant.dialects import Heard, StatusError, dialect_of
 from assistant.events import as_object, read_document, read_events
+from assistant.files import UnreadableError
 from assistant.memory import Message
+from assistant.parts import Body
+from assistant.texts import Text
+from assistant.transcribing import CANNOT, transcribe
 from berth_agent.outcome import Problem
 from berth_agent.providers import explain_refusal, problem
 
@@ -68,6 +72,23 @@ class Brain:
             raise RefusedError(_explain(error), heard, is_too_much=_is_too_much(error)) from None
         return heard
 
+    async def transcribe(self, path: Path, name: str, mime: str) -> Heard:
+        """What a sound says. Raises UnreadableError where the provider cannot tell, else RefusedError."""
+        model = self._config.voice_model
+        if not model:
+            raise UnreadableError(Text.CANNOT_HEAR)
+        headers = self._dialect.headers(self._config.key)
+        try:
+            async with asyncio.timeout(self._config.answer_seconds):
+                return await transcribe(self._client, path, name=name, mime=mime, model=model, headers=headers)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing was heard
+            logger.warning("a sound was not transcribed: %s", _describe(error))
+            found = _explain(error)
+            is_unknown = found is None or found.code is ProblemCode.PROVIDER_MODEL
+            if is_unknown and isinstance(error, StatusError) and error.status in CANNOT:
+                raise UnreadableError(Text.CANNOT_HEAR) from None
+            raise RefusedError(found, Heard()) from None
+
     async def close(self) -> None:
         await self._client.aclose()
 
@@ -77,7 +98,8 @@ class Brain:
         """Tries again where that may help and nothing was heard yet."""
         tries = RETRIES
         while True:
-            body = self._dialect.body(self._config.model, instructions, messages, stream=self._streams)
+            document = self._dialect.body(self._config.model, instructions, messages, stream=self._streams)
+            body = Body(document, [part for message in messages for part in message.parts])
             try:
                 return await self._ask_once(body, heard, hear)
             except (StatusError, httpx.TransportError) as error:
@@ -91,9 +113,10 @@ class Brain:
                 tries -= 1
                 await asyncio.sleep(_pause(error))
 
-    async def _ask_once(self, body: dict[str, Any], heard: Heard, hear: Callable[[str], None]) -> None:
+    async def _ask_once(self, body: Body, heard: Heard, hear: Callable[[str], None]) -> None:
         key = self._dialect.headers(self._config.key)  # which need not be fit for a header
-        async with self._client.stream("POST", self._dialect.path, json=body, headers=key) as answer:
+        headers = key | {"Content-Type": "application/json", "Content-Length": str(body.length)}
+        async with self._client.stream("POST", self._dialect.path, content=body.read(), headers=headers) as answer:
             pieces = answer.aiter_bytes()
             if not answer.is_success:
                 text = (await read_document(pieces)).decode("utf-8", "replace")

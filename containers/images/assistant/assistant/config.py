@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent_contract import SecretFile, Variable
 from assistant.limits import Limits, read_limits
-from assistant.providers import DEFAULT_MODELS
+from assistant.providers import DEFAULT_MODELS, VOICE_MODELS
 from berth_agent.inputs import (
     PUBLIC_TELEGRAM,
     find_places,
@@ -16,6 +16,7 @@ from berth_agent.inputs import (
     read_seconds,
     read_secret,
     read_settings,
+    read_text,
     read_url,
 )
 from berth_agent.providers import PUBLIC_BASES, Provider
@@ -43,6 +44,7 @@ class Config:
     unreachable_seconds: float  # how long an unreachable Telegram is tolerated
     answer_seconds: float  # how long the model may be silent
     limits: Limits
+    voice_model: str  # empty where the provider transcribes nothing
 
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
@@ -51,6 +53,7 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
     token = read_secret(places, SecretFile.TELEGRAM_BOT_TOKEN)
     key = read_secret(places, SecretFile.AGENT_API_KEY)
     provider = read_provider(env, key)
+    settings = read_settings(env)
     return Config(
         token=token,
         key=key,
@@ -66,7 +69,8 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
         conflict_seconds=read_seconds(env, "AGENT_CONFLICT_SECONDS", 30),
         unreachable_seconds=read_seconds(env, "AGENT_UNREACHABLE_SECONDS", 300),
         answer_seconds=read_seconds(env, "AGENT_ANSWER_SECONDS", 120),
-        limits=read_limits(read_settings(env)),
+        limits=read_limits(settings),
+        voice_model=read_text(settings, "voice_model", VOICE_MODELS.get(provider, "")),
     )
 
 

@@ -8,9 +8,10 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
-from telegram import Bot, Update
+from telegram import Bot, Message, Update
 
 from assistant.access import Access
+from assistant.albums import Albums
 from assistant.answering import Answering
 from assistant.commands import Commands
 from assistant.incoming import Incoming
@@ -36,6 +37,7 @@ class Conversation:
         self._commands = commands
         self._answering = answering
         self._turns = Turns()
+        self._albums = Albums(self._take_album)
         self._languages: dict[Place, str | None] = {}
         self._asked_to_wait: set[Place] = set()
         self._small: set[asyncio.Task[None]] = set()
@@ -48,7 +50,7 @@ class Conversation:
                 self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
             elif message.from_user is not None and update.message is None:
                 self._take_edited(Incoming(message, message.from_user, self._bot.bot, is_edited=True))
-            elif message.from_user is not None:
+            elif message.from_user is not None and not self._albums.add(message):
                 self._take(Incoming(message, message.from_user, self._bot.bot))
         except sqlite3.Error:
             logger.exception("a message could not be looked at")
@@ -58,6 +60,7 @@ class Conversation:
 
         What else is being said is waited for as well: Telegram does not send again what it answers.
         """
+        self._albums.finish()
         self._answering.hurry()
         late = await self._turns.finish(patience)
         farewells = [
@@ -82,6 +85,16 @@ class Conversation:
         elif self._is_within_limits(incoming):
             self._wait_for_turn(incoming, self._answering.answer)
 
+    def _take_album(self, messages: list[Message]) -> None:
+        """The one with the text speaks for all."""
+        first = next((each for each in messages if each.caption), messages[0])
+        others = tuple(each for each in messages if each is not first)
+        try:
+            if first.from_user is not None:
+                self._take(Incoming(first, first.from_user, self._bot.bot, others=others))
+        except sqlite3.Error:
+            logger.exception("an album could not be looked at")
+
     def _take_edited(self, incoming: Incoming) -> None:
         """Answers anew what was asked in other words. Telegram also says so where only a preview has come."""
         if incoming.text.startswith("/") or not self._is_for_me(incoming) or not self._access.admits(incoming.user):
@@ -96,8 +109,10 @@ class Conversation:
     def _is_new(self, incoming: Incoming) -> bool:
         asked = self._turns.find_question(incoming.place, incoming.message.message_id)
         asked = asked if asked is not None else self._answering.find_question(incoming)
+        if not incoming.is_readable:  # such as a live location, which changes all the time
+            return False
         if asked is not None:
-            return asked != incoming.question
+            return asked != incoming.question and not (incoming.attachments and asked.startswith(incoming.question))
         edited, said = incoming.message.edit_date, incoming.message.date
         return edited is not None and edited - said < LATE
 

@@ -2,11 +2,12 @@
 messages. Pure rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assistant.memory import Message
+from assistant.parts import Part
 from berth_agent.providers import Provider
 
 LONGEST_ANSWER = 4096  # tokens; Anthropic wants a bound, and refuses more than a model can
@@ -80,7 +81,7 @@ class OpenAI:
         return {"Authorization": f"Bearer {key}"}
 
     def body(self, model: str, instructions: str, messages: Sequence[Message], *, stream: bool) -> dict[str, Any]:
-        prompt = [{"role": "system", "content": instructions}, *(message._asdict() for message in messages)]
+        prompt = [{"role": "system", "content": instructions}, *(_say(message, self._attach) for message in messages)]
         asked: dict[str, Any] = {"model": model, "messages": prompt}
         return asked | {"stream": True, "stream_options": {"include_usage": True}} if stream else asked
 
@@ -99,6 +100,12 @@ class OpenAI:
             raise ValueError("an answer without choices")
         self._add(choices[0].get("message"), heard)
         heard.is_complete = True
+
+    @staticmethod
+    def _attach(part: Part) -> dict[str, Any]:
+        if part.is_image:
+            return {"type": "image_url", "image_url": {"url": part.address}}
+        return {"type": "file", "file": {"filename": part.name, "file_data": part.address}}
 
     @staticmethod
     def _add(said: object, heard: Heard) -> None:
@@ -120,7 +127,7 @@ class Anthropic:
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
     def body(self, model: str, instructions: str, messages: Sequence[Message], *, stream: bool) -> dict[str, Any]:
-        prompt = [message._asdict() for message in messages]
+        prompt = [_say(message, self._attach) for message in messages]
         asked = {"model": model, "max_tokens": LONGEST_ANSWER, "system": instructions, "messages": prompt}
         return asked | {"stream": True} if stream else asked
 
@@ -147,6 +154,11 @@ class Anthropic:
         heard.is_complete = True
 
     @staticmethod
+    def _attach(part: Part) -> dict[str, Any]:
+        source = {"type": "base64", "media_type": part.mime, "data": part.slot}
+        return {"type": "image" if part.is_image else "document", "source": source}
+
+    @staticmethod
     def _count(document: object, heard: Heard) -> None:
         usage = document.get("usage") if isinstance(document, dict) else None
         if isinstance(usage, dict):
@@ -155,6 +167,14 @@ class Anthropic:
 
 def dialect_of(provider: Provider) -> Dialect:
     return Anthropic() if provider is Provider.ANTHROPIC else OpenAI()
+
+
+def _say(message: Message, attach: Callable[[Part], dict[str, Any]]) -> dict[str, Any]:
+    """The files stand in front of the text, as providers advise."""
+    if not message.parts:
+        return {"role": message.role, "content": message.content}
+    text = [{"type": "text", "text": message.content}]
+    return {"role": message.role, "content": [*map(attach, message.parts), *text]}
 
 
 def _check(document: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from telegram import Message, User
 
+from assistant.attachments import Attachment, Kind, attachments_of
 from assistant.memory import Place
 
 MENTIONS: list[str | None] = ["mention", "text_mention"]
@@ -18,6 +19,8 @@ class Incoming:
     user: User
     me: User
     is_edited: bool = False
+    others: tuple[Message, ...] = ()
+    """Of the same album, in front of or behind the message, which holds the text."""
 
     @property
     def is_private(self) -> bool:
@@ -70,12 +73,29 @@ class Incoming:
     @property
     def question(self) -> str:
         """For the model: with what it replies to, and in a group with the name of who asks."""
-        text = self._without_mention.strip()
-        if not text:
-            return ""
+        return self.phrase(self.said) if self.said else ""
+
+    @property
+    def said(self) -> str:
+        return self._without_mention.strip()
+
+    def phrase(self, text: str) -> str:
         quoted = self._quoted
         asked = f"{quoted}\n\n{text}" if quoted else text
         return asked if self.is_private else f"{self._name}: {asked}"
+
+    @property
+    def is_readable(self) -> bool:
+        return bool(self.said) or any(each.kind is not Kind.OTHER for each in self.attachments)
+
+    @cached_property
+    def attachments(self) -> list[Attachment]:
+        """With those of what it replies to, unless they are the agent's own."""
+        messages = sorted((self.message, *self.others), key=lambda each: each.message_id)
+        replied = self.message.reply_to_message
+        if replied is not None and (replied.from_user is None or replied.from_user.id != self.me.id):
+            messages.insert(0, replied)
+        return [found for message in messages for found in attachments_of(message)]
 
     @property
     def _username(self) -> str:

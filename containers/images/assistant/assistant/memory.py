@@ -5,6 +5,8 @@ summary.
 import sqlite3
 from typing import Literal, NamedTuple
 
+from assistant.parts import Part
+
 MOST_MESSAGES = 40  # that are sent along with a question, and be they not summarised
 MOST_CHARACTERS = 24_000  # of these: some 6,000 tokens, which the window of every model holds
 WHOLE_MESSAGES = 16  # that stay as they are when older ones are summarised
@@ -27,6 +29,7 @@ class Place(NamedTuple):
 class Message(NamedTuple):
     role: Literal["user", "assistant"]
     content: str
+    parts: tuple[Part, ...] = ()
 
 
 class Older(NamedTuple):

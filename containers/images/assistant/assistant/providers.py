@@ -7,3 +7,5 @@ DEFAULT_MODELS = {
     Provider.OPENROUTER: "openrouter/auto",
     Provider.OPENAI: "gpt-5.4-mini",
 }
+VOICE_MODELS = {Provider.OPENAI: "gpt-4o-mini-transcribe", Provider.OPENROUTER: "openai/gpt-4o-mini-transcribe"}
+"""Which write down what a sound says. Anthropic has none."""

@@ -18,9 +18,11 @@ from assistant.brain import Brain
 from assistant.commands import Commands, publish_commands
 from assistant.config import Config
 from assistant.conversation import Conversation
+from assistant.files import Files
 from assistant.memory import Memory
 from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
+from assistant.reading import Reading
 from assistant.spending import Spending
 from assistant.store import open_store
 from assistant.thinking import Thinking
@@ -67,7 +69,9 @@ async def _live(config: Config, status: Status) -> None:
         _note_first_probe(await probing, status)
         store = _open_store(config)
         stack.callback(store.close)
-        conversation = _make_conversation(bot, config, brain, store, status)
+        files = Files(bot, config.data_dir, tls)
+        stack.push_async_callback(files.close)
+        conversation = _make_conversation(bot, config, brain, files, store, status)
         stack.push_async_callback(conversation.close, FINISH_SECONDS)
         poller = Poller(bot, status, patience, conversation.take)
         stack.push_async_callback(_confirm_quietly, poller)
@@ -93,14 +97,15 @@ def _make_bot(config: Config, tls: SSLContext) -> Bot:
 
 
 def _make_conversation(
-    bot: Bot, config: Config, brain: Brain, store: sqlite3.Connection, status: Status
+    bot: Bot, config: Config, brain: Brain, files: Files, store: sqlite3.Connection, status: Status
 ) -> Conversation:
     memory, spending = Memory(store), Spending(store)
+    thinking = Thinking(config, brain, memory, spending)
     return Conversation(
         bot,
         Access(config, People(store), status),
         Commands(bot, config, memory, spending),
-        Answering(bot, Thinking(config, brain, memory, spending), status, config.limits.answer_seconds),
+        Answering(bot, Reading(files, brain, spending), thinking, status, config.limits.answer_seconds),
         config.limits,
     )
 

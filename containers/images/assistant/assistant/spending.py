@@ -18,11 +18,12 @@ class Spending:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def note(self, chat: int, *, tokens_in: int, tokens_out: int) -> None:
+    def note(self, chat: int, *, tokens_in: int, tokens_out: int, answers: int = 1) -> None:
         self._add(
-            "INSERT INTO spent VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET answers = answers + 1,"
+            "INSERT INTO spent VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET answers = answers + excluded.answers,"
             " tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out",
             chat,
+            answers,
             tokens_in,
             tokens_out,
         )

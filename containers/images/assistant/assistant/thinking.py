@@ -8,6 +8,7 @@ from assistant.config import Config
 from assistant.dialects import Heard
 from assistant.formatted import is_blank
 from assistant.memory import MOST_CHARACTERS, Memory, Message, Place
+from assistant.parts import Question
 from assistant.spending import Spending
 from assistant.summing import Summing
 
@@ -33,7 +34,7 @@ class Thinking:
         self._questions = asyncio.Semaphore(MOST_AT_ONCE)
         self._afterwards: set[asyncio.Task[None]] = set()
 
-    async def think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
+    async def think(self, place: Place, question: Question, hear: Callable[[str], None]) -> Heard:
         """Raises RefusedError and OutOfTimeError. Remembers nothing: that is for what has reached the chat."""
         async with self._questions:
             try:
@@ -42,9 +43,12 @@ class Thinking:
             except TimeoutError:
                 raise OutOfTimeError from None
 
-    async def _think(self, place: Place, question: str, hear: Callable[[str], None]) -> Heard:
+    async def _think(self, place: Place, question: Question, hear: Callable[[str], None]) -> Heard:
         while True:
-            messages = [*self._memory.recall(place, self._room_of(place)), Message("user", question)]
+            messages = [
+                *self._memory.recall(place, self._room_of(place)),
+                Message("user", question.text, question.parts),
+            ]
             try:
                 heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
             except RefusedError as error:

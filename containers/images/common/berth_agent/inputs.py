@@ -103,6 +103,14 @@ def read_settings(env: Mapping[str, str] = os.environ) -> dict[str, Any]:
     return found
 
 
+def read_text(settings: Mapping[str, Any], name: str, default: str = "") -> str:
+    """The setting without the blanks around it; the default where there is none."""
+    value = settings.get(name)
+    if value is not None and not isinstance(value, str):
+        raise refuse(f"{name} must be a text.")
+    return (value or "").strip() or default
+
+
 def refuse(detail: str) -> FatalError:
     """What to raise for a setting that cannot be used; the sentence says which, and what it must be."""
     return FatalError(ExitCode.CONFIGURATION, ProblemCode.BAD_CONFIGURATION, detail)

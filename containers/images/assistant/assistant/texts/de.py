@@ -43,7 +43,16 @@ SENTENCES = {
         "Tut mir leid, ich rede nur mit Leuten, die mit mir gekoppelt sind, und du (ID {user}) bist es nicht. Bitte "
         "meinen Besitzer um einen Link. Wenn du das bist: Er steht auf meiner Seite in Berth."
     ),
-    Text.ONLY_TEXT: "Ich kann nur Text lesen.",
+    Text.ONLY_TEXT: (
+        "Ich kann Texte, Fotos, PDFs und Textdateien lesen und Sprachnachrichten anhören. Das hier ist etwas anderes."
+    ),
+    Text.CANNOT_HEAR: "Das kann ich nicht anhören: Mein Anbieter schreibt es nicht ab. Bitte schreib es mir.",
+    Text.HEARD_NOTHING: "Darin habe ich keine Worte gehört. Bitte sag es noch einmal, oder schreib es mir.",
+    Text.CANNOT_SEE: (
+        "Mein Modell hat dieses Foto oder diese Datei nicht angenommen. Bitte beschreib sie mir, oder schick den Text."
+    ),
+    Text.FILE_TOO_LARGE: "Das ist zu groß für mich: Ich kann in einer Nachricht bis zu {most} MB lesen.",
+    Text.FILE_LOST: "Ich konnte diese Datei nicht von Telegram bekommen. Bitte schick sie noch einmal.",
     Text.ONE_AT_A_TIME: "Das ist mehr, als ich auf einmal beantworten kann. Bitte warte erst meine Antworten ab.",
     Text.TOO_OFTEN: "Das ist mehr, als ich hier in einer Minute beantworten darf. Bitte mach in {seconds} s weiter.",
     Text.MESSAGE_TOO_LONG: "Diese Nachricht hat {length} Zeichen, und ich darf {most} lesen. Bitte kürze sie.",

@@ -41,7 +41,14 @@ SENTENCES = {
         "Sorry, I talk only to people who have paired with me, and you (id {user}) have not. Ask my owner for a link. "
         "If that is you: it is on my page in Berth."
     ),
-    Text.ONLY_TEXT: "I can only read text.",
+    Text.ONLY_TEXT: (
+        "I can read text, photos, PDFs and text files, and listen to voice messages. This is something else."
+    ),
+    Text.CANNOT_HEAR: "I cannot listen to this: my model provider does not transcribe it. Please write it to me.",
+    Text.HEARD_NOTHING: "I heard no words in this. Please say it again, or write it to me.",
+    Text.CANNOT_SEE: "My model did not take this photo or file. Please describe it to me, or send its text.",
+    Text.FILE_TOO_LARGE: "That is too large for me: I can read up to {most} MB in one message.",
+    Text.FILE_LOST: "I could not get this file from Telegram. Please send it again.",
     Text.ONE_AT_A_TIME: "That is more than I can answer at once. Please wait for my answers first.",
     Text.TOO_OFTEN: "That is more in a minute than I may answer here. Please go on in {seconds} s.",
     Text.MESSAGE_TOO_LONG: "This message has {length} characters, and I may read {most}. Please shorten it.",

@@ -41,7 +41,12 @@ SENTENCES = {
         "Lo siento, solo hablo con personas vinculadas conmigo, y tú (id {user}) no lo estás. Pide un enlace a mi "
         "dueño. Si eres tú: está en mi página en Berth."
     ),
-    Text.ONLY_TEXT: "Solo puedo leer texto.",
+    Text.ONLY_TEXT: "Puedo leer texto, fotos, PDF y archivos de texto, y escuchar mensajes de voz. Esto es otra cosa.",
+    Text.CANNOT_HEAR: "No puedo escuchar esto: mi proveedor no lo transcribe. Escríbemelo, por favor.",
+    Text.HEARD_NOTHING: "No he oído palabras en esto. Dilo otra vez o escríbemelo, por favor.",
+    Text.CANNOT_SEE: "Mi modelo no ha aceptado esta foto o archivo. Descríbemelo o envíame su texto, por favor.",
+    Text.FILE_TOO_LARGE: "Es demasiado grande para mí: puedo leer hasta {most} MB en un mensaje.",
+    Text.FILE_LOST: "No he podido obtener este archivo de Telegram. Envíalo de nuevo, por favor.",
     Text.ONE_AT_A_TIME: "Es más de lo que puedo responder a la vez. Espera primero mis respuestas, por favor.",
     Text.TOO_OFTEN: "Es más de lo que puedo responder aquí en un minuto. Sigue dentro de {seconds} s, por favor.",
     Text.MESSAGE_TOO_LONG: "Este mensaje tiene {length} caracteres y puedo leer {most}. Acórtalo, por favor.",

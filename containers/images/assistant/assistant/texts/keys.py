@@ -23,6 +23,11 @@ class Text(StrEnum):
     STRANGER_UNPAIRED = auto()
 
     ONLY_TEXT = auto()
+    CANNOT_HEAR = auto()
+    HEARD_NOTHING = auto()
+    CANNOT_SEE = auto()
+    FILE_TOO_LARGE = auto()
+    FILE_LOST = auto()
     ONE_AT_A_TIME = auto()
     TOO_OFTEN = auto()
     MESSAGE_TOO_LONG = auto()

@@ -38,7 +38,12 @@ SENTENCES = {
         "抱歉，我只和已配对的人聊天，而你（ID {user}）还没有配对。请向我的主人索取链接。"
         "如果你就是主人：链接在 Berth 里我的页面上。"
     ),
-    Text.ONLY_TEXT: "我只能阅读文字。",
+    Text.ONLY_TEXT: "我可以阅读文字、照片、PDF 和文本文件，也能听语音消息。这是别的东西。",
+    Text.CANNOT_HEAR: "我听不了这个：我的模型提供商无法转写它。请写给我。",
+    Text.HEARD_NOTHING: "我没有听到任何话。请再说一遍，或者写给我。",
+    Text.CANNOT_SEE: "我的模型没有接受这张照片或这个文件。请向我描述它，或发送其中的文字。",
+    Text.FILE_TOO_LARGE: "这对我来说太大了：一条消息我最多可以读取 {most} MB。",
+    Text.FILE_LOST: "我无法从 Telegram 获取这个文件。请再发一次。",
     Text.ONE_AT_A_TIME: "消息太多，我一次回答不完。请先等我的回答。",
     Text.TOO_OFTEN: "一分钟内的消息超过了我在这里可以回答的数量。请在 {seconds} 秒后继续。",
     Text.MESSAGE_TOO_LONG: "这条消息有 {length} 个字符，而我最多可以阅读 {most} 个。请缩短它。",

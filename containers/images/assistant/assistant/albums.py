@@ -1,0 +1,45 @@
+"""An album is one message to the agent, though Telegram brings each of its pictures as one of its own."""
+
+import asyncio
+from collections.abc import Callable
+
+from telegram import Message
+
+QUIET_SECONDS = 1.0  # after its last picture an album is whole
+MOST_PICTURES = 10  # of an album, as Telegram has it
+MOST_ALBUMS = 100  # that are gathered at once; then the oldest one counts as whole
+
+Key = tuple[int, int, str]
+
+
+class Albums:
+    def __init__(self, take: Callable[[list[Message]], None]) -> None:
+        self._take = take
+        self._gathered: dict[Key, list[Message]] = {}
+        self._waiting: dict[Key, asyncio.TimerHandle] = {}
+
+    def add(self, message: Message) -> bool:
+        """False for what belongs to no album."""
+        if not message.media_group_id or message.from_user is None:
+            return False
+        key = (message.chat_id, message.from_user.id, message.media_group_id)
+        if key not in self._gathered and len(self._gathered) >= MOST_ALBUMS:
+            self._finish(next(iter(self._gathered)))
+        self._gathered.setdefault(key, []).append(message)
+        if (waiting := self._waiting.pop(key, None)) is not None:
+            waiting.cancel()
+        if len(self._gathered[key]) >= MOST_PICTURES:
+            self._finish(key)
+        else:
+            self._waiting[key] = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._finish, key)
+        return True
+
+    def finish(self) -> None:
+        """Takes all as they are."""
+        for key in list(self._gathered):
+            self._finish(key)
+
+    def _finish(self, key: Key) -> None:
+        if (waiting := self._waiting.pop(key, None)) is not None:
+            waiting.cancel()
+        self._take(self._gathered.pop(key))

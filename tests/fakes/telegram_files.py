@@ -1,0 +1,35 @@
+"""Files at the fake Telegram: those that users send, and the way by which bots get them."""
+
+from typing import Any
+
+from tests.fakes.messages import Answer
+from tests.fakes.telegram_bot import Bot, File
+from tests.fakes.telegram_errors import ApiError
+
+LARGEST = 20 * 1024 * 1024
+"""Bytes. Bots get no larger ones."""
+
+
+def upload(bot: Bot, content: bytes, size: int | None = None) -> dict[str, Any]:
+    """The facts of a file in a message. `size` is what Telegram says of it, where that is not so."""
+    number = len(bot.files) + 1
+    file = File(f"file{number}", content, len(content) if size is None else size)
+    bot.files[file.file_id] = file
+    return {"file_id": file.file_id, "file_unique_id": f"u{number}", "file_size": file.size}
+
+
+def get_file(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
+    file = bot.files.get(str(fields.get("file_id")))
+    if file is None:
+        raise ApiError(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+    if file.size > LARGEST:
+        raise ApiError(400, "Bad Request: file is too big")
+    facts = {"file_id": file.file_id, "file_unique_id": file.file_id, "file_size": file.size}
+    return facts | {"file_path": file.path}
+
+
+def download(bot: Bot, path: str) -> Answer:
+    file = next((each for each in bot.files.values() if each.path == path), None)
+    if file is None:
+        raise ApiError(404, "Not Found")
+    return Answer(200, file.content, {"Content-Type": "application/octet-stream"})
