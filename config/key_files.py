@@ -10,6 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import env
 
+SHORTEST = 32
+"""Characters of a key file. One that was made here has 44 or more."""
+
 _OURS = ("berth.sqlite3", "*.key")
 
 
@@ -57,14 +60,22 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
     path = directory / (name.removeprefix("BERTH_").lower() + ".key")
     try:
         _create_private(path, make())
-        value = path.read_text().strip()
+        value = path.read_bytes().decode("ascii", errors="replace").strip()
     except OSError as error:
         message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). Set one of the two."
         raise ImproperlyConfigured(message) from None
-    if not value:
-        message = f"{name}: the file {path} is empty. Put the key back from your backup."
-        raise ImproperlyConfigured(message)
+    if damage := _find_damage(value):
+        raise ImproperlyConfigured(f"{name}: the file {path} {damage}. Put the key back from your backup.")
     return value
+
+
+def _find_damage(value: str) -> str:
+    """What a crash of the machine, or a full disk, may have left. A key of zeros would be known to everybody."""
+    if not value:
+        return "is empty"
+    if any(not 0x20 <= ord(character) < 0x7F for character in value if character not in "\r\n\t"):
+        return "is damaged: it holds something that is no text"
+    return "is damaged: what it holds is too short for a key" if len(value) < SHORTEST else ""
 
 
 def _create_private(path: Path, content: str) -> None:

@@ -10,9 +10,9 @@ from config.key_files import private_directory, secret
 
 
 def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
-    first = secret("BERTH_X", tmp_path, lambda: "first")
-    second = secret("BERTH_X", tmp_path, lambda: "second")
-    assert (first, second) == ("first", "first")
+    first = secret("BERTH_X", tmp_path, lambda: "1" * 64)
+    second = secret("BERTH_X", tmp_path, lambda: "2" * 64)
+    assert (first, second) == ("1" * 64, "1" * 64)
     assert [path.name for path in tmp_path.iterdir()] == ["x.key"]
 
 
@@ -104,3 +104,26 @@ def test_root_closes_one_of_another_user_and_leaves_it_to_them(anothers: Path, o
     anothers.chmod(open_to)
     assert private_directory(anothers) == anothers
     assert (mode(anothers), anothers.stat().st_uid) == (closed, SOMEBODY)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"\0" * 64, "is damaged: it holds something that is no text"),  # what a power cut leaves
+        (b"\xff\xfe" * 32, "is damaged: it holds something that is no text"),
+        (b"x" * 40 + b"\x1b[2J", "is damaged: it holds something that is no text"),
+        (b"x" * 31 + b"\n", "is damaged: what it holds is too short"),
+    ],
+)
+def test_a_damaged_key_file_is_told_in_a_sentence_that_does_not_show_it(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "x.key").write_bytes(content)
+    with pytest.raises(ImproperlyConfigured) as told:
+        secret("BERTH_X", tmp_path)
+    assert said in str(told.value)
+    assert "Put the key back from your backup." in str(told.value)
+    assert not content.strip() or content.strip().decode(errors="replace") not in str(told.value)
+    assert (tmp_path / "x.key").read_bytes() == content
