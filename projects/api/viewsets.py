@@ -34,7 +34,7 @@ from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Status
 from projects.rules.traits import Condition
-from projects.services import check_creation, control_project, create_project, delete_project, update_project
+from projects.services import change_project, check_creation, control_project, create_project, delete_project
 from projects.services.observation import refresh
 
 
@@ -131,9 +131,8 @@ class ProjectViewSet(OwnProjectsViewSet):
         project, restart = self.get_object(), self.asked[RESTART]
         serializer = ProjectChangeSerializer(project, data=request.data)
         serializer.is_valid(raise_exception=True)
-        project = update_project(project=project, change=serializer.build(), actor=find_actor(request))
-        if restart:
-            control_project(project=project, action=Action.RESTART, actor=find_actor(request))
+        change = serializer.build()
+        project = change_project(project=project, change=change, actor=find_actor(request), restart=restart)
         refresh([project])
         return Response(show_detail(take_snapshot(project)))
 

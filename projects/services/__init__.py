@@ -4,6 +4,7 @@ Every operation claims the project, acts on the engine with no transaction open,
 under the claim's id, so that a slow loser can never overwrite the winner.
 """
 
+from projects.services.change import change_project
 from projects.services.clearing import clear_memory
 from projects.services.control import control_project
 from projects.services.creation import check_creation, create_project
@@ -17,6 +18,7 @@ __all__ = [
     "NewProject",
     "PairingLink",
     "ProjectChange",
+    "change_project",
     "check_creation",
     "clear_memory",
     "control_project",

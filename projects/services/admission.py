@@ -1,5 +1,5 @@
 """What must hold before a project is deployed or changed. What can be looked up here is checked before anybody outside
-is asked, which takes up to 24 s.
+is asked, which takes up to 10 s.
 """
 
 from uuid import UUID

@@ -46,8 +46,8 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
     `UnusableSettingsError`, `OperationLostError` and `EngineError`.
     """
-    check = _look_then_ask(owner=owner, wanted=wanted)
     with command_deadline():
+        check = _look_then_ask(owner=owner, wanted=wanted)
         learn_users()
         project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
         try:
@@ -87,7 +87,7 @@ def _deploy_events(
 @sensitive_variables("wanted")
 def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Checks what `create_project` checks and raises what it raises, but makes nothing."""
-    with COMMANDS.take(owner.email):
+    with COMMANDS.take(owner.email), command_deadline():
         check = _look_then_ask(owner=owner, wanted=wanted)
     check_bot(owner=owner, check=check, project_id=wanted.project_id)
     return check
@@ -96,9 +96,8 @@ def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
 @sensitive_variables("wanted")
 def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Asks Telegram and the provider, once nothing that is known here stands in the way."""
-    with command_deadline():
-        check_image(wanted.agent_type)
-        host = learn_host_memory()
+    check_image(wanted.agent_type)
+    host = learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
     check_budget(wanted.budget, ceiling=wanted.plan.budget)
     check_egress(wanted.egress, least=wanted.agent_type.least_egress)

@@ -22,7 +22,8 @@ from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.lifecycle import PREEMPTED_BY, Operation
 
 ANSWER_WITHIN = 26.0
-"""Seconds that all calls of a command to the engine may take, so that its answer comes within 30."""
+"""Seconds that all calls of a command may take, to the engine, Telegram and the provider, so that its answer comes
+within 30. The last two have ten of them at most (`BERTH_OUTSIDE_LIMIT` for each)."""
 
 AFTER_STOP = 12.0
 """Seconds that the watcher, for which nobody waits, has beyond the stop timeout of the agent."""

@@ -1,0 +1,58 @@
+"""All that a command waits for has one limit, so that its answer comes within 30 seconds: what one server takes of it,
+the next one has not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from containers.call_limits import seconds_left
+from projects.models import Project
+from projects.services import creation, operations, update
+from tests.deploying import PROJECT
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture
+def left(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | None]:
+    """The seconds that were left to those who were asked, by who it was."""
+    noted: dict[str, float | None] = {}
+
+    def noting(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noted_call(*args: Any, **options: Any) -> Any:
+            noted[name] = seconds_left()
+            return call(*args, **options)
+
+        return noted_call
+
+    for service in (creation, update):
+        monkeypatch.setattr(service, "verify_credentials", noting("outside", service.verify_credentials))
+    monkeypatch.setattr(engine, "deploy", noting("engine", engine.deploy))
+    return noted
+
+
+def in_time(left: dict[str, float | None]) -> bool:
+    outside, engine = left.get("outside"), left.get("engine")
+    return outside is not None and engine is not None and engine < outside < operations.ANSWER_WITHIN
+
+
+def test_a_deploy(api: APIClient, left: dict[str, float | None]) -> None:
+    assert api.post("/api/projects", PROJECT, format="json").status_code == 201
+    assert in_time(left)
+
+
+def test_a_change_and_the_restart_with_it(api: APIClient, project: Project, left: dict[str, float | None]) -> None:
+    left.clear()
+    changed = api.patch(f"/api/projects/{project.pk}?restart=true", {"apiKey": "sk-another"}, format="json")
+    assert changed.status_code == 200, changed.json()
+    assert in_time(left)
+
+
+def test_a_look_at_what_a_deploy_would_say(api: APIClient, left: dict[str, float | None]) -> None:
+    assert api.post("/api/projects/validate", PROJECT, format="json").status_code == 200
+    outside = left["outside"]
+    assert outside is not None
+    assert outside < operations.ANSWER_WITHIN
