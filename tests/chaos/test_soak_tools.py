@@ -5,6 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.chaos.matrix.faults import FAULTS
+from tests.chaos.soak.__main__ import find_faults
 from tests.chaos.soak.curves import Curve, count_descriptors, read_memory
 from tests.chaos.soak.picture import draw
 
@@ -46,3 +48,7 @@ def test_the_picture_has_a_frame_for_each_curve() -> None:
 def test_a_process_is_measured() -> None:
     assert read_memory(os.getpid()) > 10
     assert count_descriptors(os.getpid()) >= 3
+
+
+def test_the_soak_takes_only_faults_that_a_plain_installation_can_have() -> None:
+    assert {FAULTS[name].kind for name in find_faults()} == {""}
