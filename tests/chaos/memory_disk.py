@@ -1,5 +1,7 @@
 """A file system in memory, which is soon full. Needs root, and a mount namespace of one's own."""
 
+import itertools
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,10 +11,12 @@ from pathlib import Path
 class MemoryDisk:
     """`size` is what `mount` takes, such as "24m"."""
 
-    def __init__(self, path: Path, size: str) -> None:
+    def __init__(self, path: Path, size: str, *, files: int = 20_000) -> None:
+        """It takes so many files at most."""
         self.path = path
         path.mkdir(exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "none", str(path)], check=True)
+        options = f"size={size},mode=700,nr_inodes={files}"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(path)], check=True)
 
     @contextmanager
     def full(self) -> Iterator[None]:
@@ -24,6 +28,19 @@ class MemoryDisk:
             yield
         finally:
             filling.unlink()
+
+    @contextmanager
+    def without_inodes(self) -> Iterator[None]:
+        """No file can be made. Those that there are take more."""
+        filling = self.path / "empty files"
+        filling.mkdir()
+        with suppress(OSError):
+            for number in itertools.count():
+                (filling / str(number)).touch()
+        try:
+            yield
+        finally:
+            shutil.rmtree(filling)
 
     def close(self) -> None:
         subprocess.run(["umount", "--lazy", str(self.path)], check=True)

@@ -30,7 +30,7 @@ def reconcile(_request: HttpRequest) -> JsonResponse:
 
 
 def rows(_request: HttpRequest) -> JsonResponse:
-    fields = ("id", "instance", "desired", "operation", "generation", "container_state", "failure_code")
+    fields = ("id", "instance", "desired", "operation", "generation", "container_state", "failure_code", "seen_code")
     return JsonResponse({"rows": list(Project.objects.values(*fields))})
 
 

@@ -25,6 +25,13 @@ from tests.chaos.matrix.breaking import (
     stopping,
     telegram_answering,
 )
+from tests.chaos.matrix.breaking_engine_parts import (
+    connections_ended,
+    containerd_killed,
+    containerd_stopped,
+    shims_killed,
+    socket_removed,
+)
 from tests.chaos.matrix.breaking_gateway import (
     engine_execs_hang,
     gateway_killed,
@@ -36,10 +43,17 @@ from tests.chaos.matrix.breaking_gateway import (
 from tests.chaos.matrix.breaking_leader import beside_another
 from tests.chaos.matrix.breaking_names import names
 from tests.chaos.matrix.breaking_redis import redis_killed, redis_stopped
+from tests.chaos.matrix.breaking_resources import (
+    engine_without_inodes,
+    service_without_inodes,
+    without_descriptors,
+    without_memory,
+)
 from tests.chaos.matrix.gateway_image import find_gateway_image
 from tests.chaos.matrix.redis import find_redis
 
 STEPS = (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
+PROCESSES = ("web worker", "watcher", "serve")
 STOPS = (5.0, 30.0, 120.0)
 """Seconds for which a process is stopped."""
 
@@ -82,7 +96,15 @@ FAULTS: Mapping[str, Fault] = {
     **_of_a_process("serve", mutes=False),
     "serve/kill": Fault(serve_killed, mutes=True),
     "web worker/disk full": Fault(service_full),
+    "web worker/no inodes": Fault(service_without_inodes),
+    **{
+        # The web worker closes connections that keep it waiting, so that those can be opened that need an answer.
+        f"{process}/no descriptors": Fault(without_descriptors(process), 10.0, mutes=process == "web worker")
+        for process in PROCESSES
+    },
+    **{f"{process}/no memory": Fault(without_memory(process), 10.0) for process in PROCESSES},
     "database/kill": Fault(database_killed),
+    "database/connections ended": Fault(connections_ended, 10.0),
     **{f"database/stop {seconds:.0f} s": Fault(database_stopped, seconds) for seconds in STOPS},
     "database/hang after connect": Fault(relay("database", "hang"), 10.0),
     "database/drip": Fault(relay("database", "drip"), 10.0),
@@ -97,6 +119,11 @@ FAULTS: Mapping[str, Fault] = {
     "engine/5xx": Fault(engine_answering("500")),
     "engine/wrong JSON": Fault(engine_answering("bad json")),
     "engine/disk full": Fault(engine_full),
+    "engine/no inodes": Fault(engine_without_inodes),
+    "engine/containerd killed": Fault(containerd_killed, 10.0),
+    "engine/containerd stopped": Fault(containerd_stopped, 30.0),
+    "engine/shims killed": Fault(shims_killed),
+    "engine/socket removed": Fault(socket_removed),
     **_of_a_server("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),
     "telegram/wrong JSON": Fault(telegram_answering("garbage")),
