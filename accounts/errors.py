@@ -97,6 +97,13 @@ class UnknownKeyError(AccountError):
         super().__init__("There is no such API key. List your keys to see which there are.")
 
 
+class UnknownSessionError(AccountError):
+    """The session does not exist, is somebody else's, or has ended: deliberately one error."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such session. It may have ended by itself.")
+
+
 class OutboxFullError(AccountError):
     def __init__(self) -> None:
         super().__init__("Too many mails wait for the mail server. Try again later, or tell the staff.")

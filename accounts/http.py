@@ -56,6 +56,22 @@ def client_address(request: HttpRequest | Request) -> str | None:
     return _forwarded_address(request) or _address(request.META.get("REMOTE_ADDR", ""))
 
 
+_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "CrOS", "Linux")
+_BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))
+"""What stands in the header of each, the first that is found, and its name: most of them claim to be others, too."""
+
+
+def client_program(request: HttpRequest | Request) -> str:
+    """What the client calls itself, in two words: `Firefox, Linux`. It may say anything, so this is a hint at most."""
+    said = request.META.get("HTTP_USER_AGENT", "")[:500]
+    browser = next((name for mark, name in _BROWSERS if f"{mark}/" in said), "")
+    if not browser:
+        named = "".join(character for character in said.partition("/")[0] if character.isascii())
+        return named[:40].strip() if named.isprintable() else ""
+    system = next((name for name in _SYSTEMS if name in said), "")
+    return f"{browser}, {system}" if system else browser
+
+
 def is_on_this_machine(request: HttpRequest) -> bool:
     """Whether the client is. One without an address came through a socket of this machine.
 

@@ -36,6 +36,7 @@ class LimitsSerializer(serializers.Serializer[Any]):
 class MeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     email = serializers.EmailField()
+    name = serializers.CharField(allow_blank=True, help_text="As its user likes to be called.")
     role = serializers.ChoiceField(Role.choices)
     created_at = serializers.DateTimeField()
     second_factor = serializers.BooleanField(help_text="Whether signing in takes a code.")
@@ -58,6 +59,7 @@ class MeView(RevalidatedView, APIView):
         told = {
             "id": user.pk,
             "email": user.email,
+            "name": user.name,
             "role": user.role.value,
             "created_at": user.date_joined,
             "second_factor": SecondFactor.objects.filter(user=user).exists(),

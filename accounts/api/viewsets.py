@@ -31,7 +31,7 @@ from accounts.api.serializers import (
     SessionSerializer,
 )
 from accounts.errors import UnknownKeyError
-from accounts.http import AuthenticatedRequest, client_address
+from accounts.http import AuthenticatedRequest, client_address, client_program
 from accounts.models import ApiKey, User
 from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api_key
 from accounts.services.sign_in import log_in, log_out
@@ -56,7 +56,7 @@ class LoginView(StrictView, APIView):
         password is 401 with the code `second_factor_required`.
         """
         fields = _validate(LoginSerializer, request)
-        token, user = log_in(**fields, address=client_address(request))
+        token, user = log_in(**fields, address=client_address(request), program=client_program(request))
         return Response({"token": token, "user": {"id": str(user.pk), "email": user.email}})
 
 

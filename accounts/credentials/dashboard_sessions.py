@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from accounts.models import OpenSession
 from accounts.moments import over
 
 DIGEST_LENGTH = 40
@@ -62,11 +63,15 @@ class SessionStore(db.SessionStore):
                 held = {}
             self._session_cache = held
             self.create()
+            if key and self.session_key:
+                listed = OpenSession.objects.filter(token=digest_session_key(key))
+                listed.update(token=digest_session_key(self.session_key))
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
         if key is not None:
             super().delete(digest_session_key(key))
+            OpenSession.objects.filter(token=digest_session_key(key)).delete()
 
     # Nothing here is asynchronous. These keep a view that is from storing or finding keys themselves.
 

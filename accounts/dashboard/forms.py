@@ -83,6 +83,19 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for
         return user
 
 
+class ProfileForm(forms.Form):
+    name = forms.CharField(
+        max_length=64,
+        required=False,
+        validators=[check_hides_nothing],
+        help_text="What the pages call you. Without one they show your email.",
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"name": user.name}, auto_id="profile_%s", **kwargs)
+
+
 class ChangePasswordForm(forms.Form):
     current = password_field("Current password", autocomplete="current-password")
     new = password_field("New password", autocomplete="new-password", help_text="At least 12 characters.")

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
@@ -14,6 +13,7 @@ from accounts.credentials.one_time_codes import draw_enrolment, make_secret
 from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_secret
 from accounts.dashboard.decorators import for_signed_in
 from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
+from accounts.dashboard.keep_session import keep_session
 from accounts.dashboard.middleware import needs_second_factor
 from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
 from accounts.errors import (
@@ -72,7 +72,7 @@ def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
             return redirect("accounts:settings")
         else:
             discard(request.session, _SETUP)
-            update_session_auth_hash(request, request.user)
+            keep_session(request)
             return _show_codes(request, codes, title="Your second factor is on")
     groups = [secret[start : start + 4] for start in range(0, len(secret), 4)]
     return render(request, "accounts/second_factor_confirm.html", {"form": form, "secret": " ".join(groups)})

@@ -5,9 +5,10 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm
+from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, ProfileForm
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, SecondFactor
+from accounts.services.open_sessions import is_session, list_sessions
 
 
 def show_settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
@@ -17,6 +18,8 @@ def show_settings_page(request: SignedInRequest, **context: Any) -> HttpResponse
         "key_form": NewKeyForm(),
         "keys": ApiKey.objects.unrevoked().filter(user=request.user),
         "second_factor": SecondFactor.objects.filter(user=request.user).first(),
+        "sessions": [(row, is_session(row, request.session)) for row in list_sessions(user=request.user)],
+        "profile_form": ProfileForm(request.user),
         "recovery_codes_left": request.user.recovery_codes.count(),
         **context,
     }

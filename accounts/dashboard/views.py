@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import REDIRECT_FIELD_NAME, logout, update_session_auth_hash
+from django.contrib.auth import REDIRECT_FIELD_NAME, logout
 from django.contrib.auth import views as auth_views
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -18,10 +18,12 @@ from accounts import audit
 from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.forms import ChangePasswordForm, SignInForm
+from accounts.dashboard.keep_session import keep_session
 from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
 from accounts.dashboard.settings_page import show_settings_page
-from accounts.http import SignedInRequest, client_address
+from accounts.http import SignedInRequest, client_address, client_program
 from accounts.models import User
+from accounts.services.open_sessions import note_dashboard_session
 from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import has_second_factor
 from accounts.services.sign_in import sign_out_everywhere
@@ -43,6 +45,12 @@ class SignInView(auth_views.LoginView):
         response = super().form_valid(form)
         # A point in time, because a number of seconds would start again with every change to the session.
         self.request.session.set_expiry(timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
+        note_dashboard_session(
+            user=form.user,
+            session=self.request.session,
+            address=form.address,
+            program=client_program(self.request),
+        )
         audit.record("signed_in", user=form.user.pk, to="dashboard", address=form.address or "unknown")
         return response
 
@@ -105,7 +113,7 @@ def change_own_password(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, client_address(request), request.POST)
     if not form.is_valid() or not form.save(request.session):
         return show_settings_page(request, password_form=form)
-    update_session_auth_hash(request, request.user)
+    keep_session(request)
     messages.success(request, "Your password is changed. All other sessions are signed out.")
     return redirect("accounts:settings")
 

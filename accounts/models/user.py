@@ -77,6 +77,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": "This email is taken."})
+    name = models.CharField(max_length=64, blank=True, default="", db_default="", validators=[check_hides_nothing])
     is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
     notes = models.CharField(

@@ -13,7 +13,8 @@ from accounts.credentials.session_tokens import issue_session, revoke_session
 from accounts.emails import normalise_email
 from accounts.errors import InvalidCredentialsError, SecondFactorRequiredError, WrongCodeError
 from accounts.http import Credential
-from accounts.models import User
+from accounts.models import OpenSession, User
+from accounts.services.open_sessions import note_api_session
 from accounts.services.second_factor import check_second_factor, has_second_factor
 from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from accounts.throttling.login_attempts import account_digest, check_limit, reset_attempts
@@ -43,8 +44,8 @@ def authenticate(*, email: str, password: str, address: str | None) -> User:
 
 
 @sensitive_variables("password", "code", "token")
-def log_in(*, email: str, password: str, code: str = "", address: str | None) -> tuple[str, User]:
-    """Returns a session token for the API, and its user.
+def log_in(*, email: str, password: str, code: str = "", address: str | None, program: str = "") -> tuple[str, User]:
+    """Returns a session token for the API, and its user. `program` is what the caller calls itself, for its list.
 
     Raises what `authenticate` raises. If the user has a second factor and the password is right, it also raises
     SecondFactorRequiredError for a missing or wrong code, and what else `check_second_factor` raises.
@@ -59,6 +60,7 @@ def log_in(*, email: str, password: str, code: str = "", address: str | None) ->
             raise SecondFactorRequiredError from None
     User.objects.filter(pk=user.pk).update(last_login=timezone.now())
     token = issue_session(user)
+    note_api_session(user=user, token=token, address=address, program=program)
     audit.record("signed_in", user=user.pk, to="api", address=address or "unknown")
     return token, user
 
@@ -70,6 +72,7 @@ def log_out(*, user: User, credential: Credential) -> None:
             # Who makes a key in this session has the user locked: it is there before the session ends, or never.
             User.objects.select_for_update().filter(pk=user.pk).first()
             revoke_session(jti=credential.jti, expires_at=credential.expires_at)
+            OpenSession.objects.filter(token=credential.jti).delete()
         audit.record("signed_out", user=user.pk, of="api")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from accounts.models import ApiKey, KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
+from accounts.models import ApiKey, KnownNetwork, LoginCounter, OpenSession, OutgoingMail, RevokedSession, UsageCounter
 from accounts.models.outgoing_mail import ENDED_BADLY, ENDED_WELL, TRIED_FOR
 from accounts.models.throttle import REVOCATIONS_KEPT_FOR
 from accounts.moments import LIMITS_DIFFER, future
@@ -42,6 +42,7 @@ def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield UsageCounter.objects.filter(_windows_over(now - CLOCKS_DIFFER))
     yield LoginCounter.objects.filter(last_attempt_at__lte=now - WINDOW - CLOCKS_DIFFER)
     yield KnownNetwork.objects.filter(used_at__lte=now - KEPT_FOR - CLOCKS_DIFFER)
+    yield OpenSession.objects.filter(ends_at__lte=now - CLOCKS_DIFFER)
     yield RevokedSession.objects.filter(expires_at__lte=now - REVOCATIONS_KEPT_FOR)
     yield LoginCounter.objects.filter(future("last_attempt_at", now=now, ahead=LIMITS_DIFFER))
     yield KnownNetwork.objects.filter(future("used_at", now=now, ahead=LIMITS_DIFFER))

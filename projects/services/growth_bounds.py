@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from accounts.models.outgoing_mail import TRIED_FOR
 from accounts.models.throttle import REVOCATIONS_KEPT_FOR
 from accounts.services.api_keys import LIMIT
+from accounts.services.open_sessions import MOST as MOST_OPEN
 from accounts.services.outbox import MOST_WAITING
 from accounts.throttling.known_networks import KEPT_FOR as NETWORKS_KEPT_FOR
 from accounts.throttling.retention import (
@@ -51,6 +52,9 @@ BOUNDS: dict[str, Bound] = {
     "accounts_secondfactor": Bound(since="enrolled_at", sentence="One for each user."),
     "accounts_recoverycode": Bound(sentence="Ten for each second factor."),
     "accounts_knownnetwork": Bound(since="used_at", sentence=f"Gone {NETWORKS_KEPT_FOR.days} days after the last use."),
+    "accounts_opensession": Bound(
+        since="began_at", sentence=f"The last {MOST_OPEN} of each user, until each ends: 12 hours at most."
+    ),
     "accounts_revokedsession": Bound(
         since="expires_at", sentence=f"Gone {REVOCATIONS_KEPT_FOR.days} days after the token's own end."
     ),

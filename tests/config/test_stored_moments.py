@@ -37,6 +37,8 @@ COLUMNS: dict[str, Reader | None] = {
     "accounts.ApiKey.revoked_at": SHOWN,
     "accounts.KnownNetwork.used_at": of_accounts.known_network_used_at,
     "accounts.LoginCounter.last_attempt_at": of_accounts.last_attempt_at,
+    "accounts.OpenSession.began_at": SHOWN,
+    "accounts.OpenSession.ends_at": of_accounts.open_session_ends_at,
     "accounts.OutgoingMail.created_at": SHOWN,
     "accounts.OutgoingMail.ended_at": SHOWN,
     "accounts.OutgoingMail.give_up_at": SHOWN,

@@ -9,7 +9,8 @@ from django.test import Client
 from accounts import clock
 from accounts.credentials import set_password_tokens
 from accounts.credentials.session_tokens import issue_session
-from accounts.models import ApiKey, KnownNetwork, LoginCounter, OutgoingMail, RevokedSession, UsageCounter
+from accounts.models import ApiKey, KnownNetwork, LoginCounter, OpenSession, OutgoingMail, RevokedSession, UsageCounter
+from accounts.services.open_sessions import list_sessions, note_api_session
 from accounts.services.outbox import find_due, queue_mail
 from accounts.throttling import counters
 from accounts.throttling.known_networks import is_known_network, remember_network
@@ -50,6 +51,13 @@ def revocation_expires_at(world: World, at: datetime, shift: timedelta) -> None:
     other = issue_session(world.owner)
     assert Client().post("/api/auth/logout", headers={"Authorization": f"Bearer {other}"}).status_code == 204
     assert _answer(token) == 401
+
+
+def open_session_ends_at(world: World, at: datetime, shift: timedelta) -> None:
+    """What would last longer than any session does was noted by a clock that was ahead."""
+    note_api_session(user=world.owner, token=issue_session(world.owner), address=None, program="")
+    OpenSession.objects.update(ends_at=at)
+    assert bool(list_sessions(user=world.owner)) == (shift == timedelta(minutes=10))
 
 
 def last_attempt_at(world: World, at: datetime, shift: timedelta) -> None:

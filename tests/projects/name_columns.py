@@ -9,6 +9,7 @@ TYPED_BY_NOBODY = {
     "accounts.user.password": "a hash",
     "accounts.user.email": "has a stricter check of its own: tests/accounts/test_hostile_emails.py",
     "accounts.knownnetwork.network": "an address",
+    "accounts.opensession.program": "two words of ours, or printable ASCII",
     "accounts.revokedsession.jti": "drawn by lot",
     "accounts.logincounter.account": "a digest",
     "accounts.logincounter.address": "an address",

@@ -4,15 +4,16 @@ quarantine, a mail that waits.
 
 import copy
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.apps import apps
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.utils import timezone
 
-from accounts.models import ApiKey, OutgoingMail, UsageCounter, User
+from accounts.models import ApiKey, OpenSession, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
 from projects.models import ModelPrice, Project, Quarantined, Spending
@@ -52,6 +53,8 @@ class PopulatedService:
         alice = make_person("alice")
         add_to_quarantine(engine, alice)
         OutgoingMail.objects.create(kind="agent", user_id=alice.pk)
+        soon = timezone.now() + timedelta(hours=1)
+        OpenSession.objects.create(user=alice, kind="api", token=uuid4().hex, ends_at=soon, session_version=1)
         ModelPrice.objects.create(model="gpt", input=1, output=2)
         project = deploy_project(api_of(alice))
         Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))
@@ -70,6 +73,7 @@ class PopulatedService:
         return {
             "project_id": self.project.pk, "id": self.project.pk, "key_id": self.key.pk, "pk": self.key.pk,
             "user_id": self.alice.pk, "app_label": "projects",
+            "session_id": OpenSession.objects.get().pk,
         }  # fmt: skip
 
     def state(self) -> list[Any]:

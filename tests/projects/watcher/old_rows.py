@@ -15,6 +15,7 @@ from accounts.models import (
     KnownNetwork,
     LoginCounter,
     MailState,
+    OpenSession,
     OutgoingMail,
     RevokedSession,
     UsageCounter,
@@ -43,6 +44,10 @@ def known_network(user: User, at: datetime) -> KnownNetwork:
 
 def revoked_session(user: User, at: datetime) -> RevokedSession:
     return RevokedSession.objects.create(jti=uuid4().hex, expires_at=at)
+
+
+def listed_session(user: User, at: datetime) -> OpenSession:
+    return OpenSession.objects.create(user=user, kind="api", token=uuid4().hex, ends_at=at, session_version=1)
 
 
 def dashboard_session(user: User, at: datetime) -> Session:
@@ -107,6 +112,7 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "alarms of a user": (usage("code-alarms", 86_400), DAY + MARGIN, NOW),
     "networks that a user is known in": (known_network, 90 * DAY + MARGIN, 89 * DAY),
     "revoked sessions": (revoked_session, 2 * DAY + MINUTE, DAY),
+    "sessions that are listed": (listed_session, MINUTE + MARGIN, -MINUTE),
     "sessions of the dashboard": (dashboard_session, MINUTE, -MINUTE),
     "sessions of an earlier version": (undigested_session, NOW, -MINUTE),
     "idempotency records": (idempotency_record, DAY + MINUTE, DAY - MINUTE),
