@@ -72,6 +72,31 @@ class LinkNotValidError(AccountError):
         super().__init__("This link is no longer valid. Ask the staff of this installation for a new one.")
 
 
+class EmailLinkNotValidError(AccountError):
+    """A link for a new email that was used, is too old, another user's, or covers what has changed: one error."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This link is no longer valid, or is for another account than the one that you are signed in to. Ask for a "
+            "new one in the settings."
+        )
+
+
+class EmailTakenError(AccountError):
+    """Told to nobody but who has the mailbox."""
+
+    def __init__(self) -> None:
+        super().__init__("This email has an account of its own by now. Choose another one.")
+
+
+class TooManyLinksError(AccountError):
+    """`retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__("You have asked for as many links as an hour has. Try again in the next one.")
+
+
 class InactiveUserError(AccountError):
     def __init__(self) -> None:
         super().__init__("This user is not active, so no link would work. Make the user active first.")

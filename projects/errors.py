@@ -29,6 +29,18 @@ class ProjectSuspendedError(ProjectError):
     """Staff suspended the project or its owner."""
 
 
+class AccountKeptError(ProjectError):
+    """The account is one that its user cannot delete."""
+
+
+class TooManyExportsError(ProjectError):
+    """`retry_after` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("You have downloaded your data as often as an hour has. Try again in the next one.")
+        self.retry_after = retry_after
+
+
 class OperationInProgressError(ProjectError):
     """Another operation is in flight on the project; `retry_after` is in seconds."""
 

@@ -8,10 +8,11 @@ from django.http import HttpRequest
 
 from accounts.dashboard.forms import password_field
 from accounts.dashboard.pending_sign_in import find_user
+from accounts.emails import LONGEST_EMAIL, clean_email
 from accounts.errors import InvalidCredentialsError, SecondFactorUnreadableError, TooManyAttemptsError, WrongCodeError
 from accounts.http import client_address
 from accounts.models import User
-from accounts.services.second_factor import check_second_factor
+from accounts.services.second_factor import check_second_factor, has_second_factor
 from accounts.services.sign_in import authenticate
 
 
@@ -89,6 +90,37 @@ class PasswordAndCodeForm(PasswordAgainForm):
             except (WrongCodeError, SecondFactorUnreadableError, TooManyAttemptsError) as error:
                 raise ValidationError(str(error), code="wrong") from None
         return code
+
+
+class PasswordAndAnyCodeForm(PasswordAndCodeForm):
+    """Asks for the code only where the user has a second factor."""
+
+    def __init__(self, user: User, address: str | None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, address, *args, **kwargs)
+        if not has_second_factor(user):
+            del self.fields["code"]
+
+
+class NewEmailForm(PasswordAndAnyCodeForm):
+    email = forms.CharField(
+        label="New email",
+        max_length=LONGEST_EMAIL,
+        widget=forms.EmailInput(attrs={"autocomplete": "email", "autocapitalize": "none"}),
+    )
+    field_order = ("email", "password", "code")
+
+    def clean_email(self) -> str:
+        email = clean_email(self.cleaned_data["email"])
+        if email == self.user.email:
+            raise ValidationError("This is your email already.", code="same")
+        return email
+
+    def clean_password(self) -> str:
+        """Uses up no try, and no code, for an address that cannot be taken anyway."""
+        return super().clean_password() if "email" in self.cleaned_data else ""
+
+    def clean_code(self) -> str:
+        return super().clean_code() if "email" in self.cleaned_data else ""
 
 
 class FirstCodeForm(forms.Form):

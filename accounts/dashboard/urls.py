@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.dashboard import key_views, profile_views, views
+from accounts.dashboard import email_views, key_views, profile_views, views
 from accounts.dashboard import second_factor_views as second_factor
 from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.set_password_views import set_password_page
@@ -10,7 +10,6 @@ from accounts.dashboard.sign_up_views import sign_up
 from accounts.dashboard.token_for_docs import token_for_docs
 
 app_name = "accounts"
-end_one = counts_as("signing out")(profile_views.end_one_session)
 urlpatterns = [
     path("sign-in", views.SignInView.as_view(), name="sign-in"),
     path("sign-in/code", views.SignInCodeView.as_view(), name="sign-in-code"),
@@ -20,7 +19,9 @@ urlpatterns = [
     path("settings", views.show_settings, name="settings"),
     path("settings/password", views.change_own_password, name="change-password"),
     path("settings/profile", profile_views.change_profile, name="profile"),
-    path("settings/sessions/<uuid:session_id>/end", end_one, name="end-session"),
+    path("settings/email", email_views.change_email, name="change-email"),
+    path("settings/email/confirm", email_views.confirm_new_email, name="confirm-email"),
+    path("settings/sessions/<uuid:session_id>/end", profile_views.end_one_session, name="end-session"),
     path("settings/keys", key_views.make_key, name="make-key"),
     path("settings/keys/<uuid:key_id>/revoke", key_views.revoke_key, name="revoke-key"),
     path("settings/keys/<uuid:key_id>/rotate", key_views.rotate_key, name="rotate-key"),

@@ -89,6 +89,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         help_text="For the staff; the user does not see them.",
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    # When its user had it deleted: it is gone as soon as the last of its projects is.
+    closed_at = models.DateTimeField(null=True, editable=False)
     # Sessions and set-password links carry the version under which they were made; raising it ends them all. It is not
     # a time, because two events may fall into one second, and not the password hash, because Django rehashes that at
     # sign-in.

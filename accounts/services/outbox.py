@@ -40,10 +40,11 @@ TOLD_FOR = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """What is sent. It goes to the user's address as it is at that moment."""
+    """What is sent. Without `to` it goes to the user's address as it is at that moment."""
 
     subject: str
     text: str
+    to: str = ""
 
 
 Renderer = Callable[[OutgoingMail, User], Letter | None]
@@ -147,7 +148,7 @@ def _send(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> MailState:
         return MailState.NOT_NEEDED
     host = urlsplit(settings.BERTH_PUBLIC_URL).hostname or "localhost"
     message = EmailMessage(
-        letter.subject, letter.text, None, [user.email], headers={"Message-ID": f"<{mail.pk}@{host}>"}
+        letter.subject, letter.text, None, [letter.to or user.email], headers={"Message-ID": f"<{mail.pk}@{host}>"}
     )
     try:
         message.send()

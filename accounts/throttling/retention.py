@@ -32,6 +32,9 @@ WINDOW_SECONDS = {
     "failed_logins": int(WINDOW.total_seconds()),
     "sign-ups": 3600,
     "sign-up-mails": 3600,
+    "email-changes": 3600,
+    "exports": 3600,
+    "new-email-mails": 3600,
     "code-alarms": 86_400,
 }
 """Lengths of the windows of `UsageCounter`, by scope; those of the request limits are `PERIOD`."""

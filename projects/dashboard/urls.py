@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from projects.dashboard import (
+    account_views,
     alert_views,
     chart_views,
     event_views,
@@ -21,6 +22,8 @@ app_name = "projects"
 urlpatterns = [
     path("", list_views.list_projects, name="list"),
     path("projects", RedirectView.as_view(pattern_name="projects:list", query_string=True)),
+    path("settings/export", account_views.export_data, name="export"),
+    path("settings/delete", account_views.remove_account, name="delete-account"),
     path("projects/changes", list_views.list_changes, name="changes"),
     path("projects/curves", list_views.list_curves, name="curves"),
     path("projects/bulk", list_views.act_on_many, name="bulk"),

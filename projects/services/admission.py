@@ -11,7 +11,7 @@ from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
-from projects.errors import BotInUseError, PlanLimitReachedError
+from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError
 from projects.models import AgentType, Plan, Project, read_room
 from projects.rules.bot import CLAIMED
 from projects.rules.reasons import SENTENCES
@@ -38,8 +38,12 @@ def check_plan_limit(*, owner: User, plan: Plan) -> None:
 
 
 def lock_owner(owner: User) -> None:
-    """Locks the owner's row until the transaction ends, so that parallel requests cannot exceed a limit together."""
-    User.objects.select_for_update().get(pk=owner.pk)
+    """Locks the owner's row until the transaction ends, so that parallel requests cannot exceed a limit together.
+
+    Raises `OperationLostError` where the owner has had the account deleted.
+    """
+    if User.objects.select_for_update().filter(pk=owner.pk, closed_at=None).first() is None:
+        raise OperationLostError("The account is being deleted.")
 
 
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:

@@ -44,6 +44,14 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
 
 
+def record_deletion(project: Project, actor: Actor) -> bool:
+    """Leaves the deletion to the watcher. Returns False where an operation that does not give way is in flight, or the
+    project is suspended: then nothing is recorded. Raises `ProjectGoneError`.
+    """
+    claim = claim_deletion(project, unless_suspended=True, **NO_TROUBLE)
+    return claim is not None and project.record(claim, events=[project.event(actor, "delete", "recorded")])
+
+
 def claim_deletion(
     project: Project, *, seconds: float = ANSWER_WITHIN, unless_suspended: bool = False, **values: Any
 ) -> Claim | None:

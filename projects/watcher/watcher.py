@@ -22,6 +22,7 @@ from projects.watcher.alerts import Alerts
 from projects.watcher.background import Background
 from projects.watcher.bot_claims import BotClaims
 from projects.watcher.changed_keys import ChangedKeys
+from projects.watcher.chores import do_chores
 from projects.watcher.disk import Disks
 from projects.watcher.ends import Ends
 from projects.watcher.gateway import Gateways
@@ -36,7 +37,6 @@ from projects.watcher.prompt_looks import PromptLooks
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.reconcile import look_at, reconcile
-from projects.watcher.reminders import remind
 from projects.watcher.reports import Reports
 from projects.watcher.retention import Retention
 from projects.watcher.round import Round
@@ -163,7 +163,7 @@ class Watcher:
         self._changed.add(*result.put_off)
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
-            remind()
+            do_chores()
         self._retention.step()
         self._bot_claims.step()
 

@@ -45,6 +45,7 @@ COLUMNS: dict[str, Reader | None] = {
     "accounts.OutgoingMail.next_try_at": of_accounts.mail_next_try_at,
     "accounts.RevokedSession.expires_at": of_accounts.revocation_expires_at,
     "accounts.SecondFactor.enrolled_at": SHOWN,
+    "accounts.User.closed_at": SHOWN,
     "accounts.User.date_joined": SHOWN,
     "accounts.User.last_login": SHOWN,
     "admin.LogEntry.action_time": SHOWN,

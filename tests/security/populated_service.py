@@ -54,7 +54,9 @@ class PopulatedService:
         add_to_quarantine(engine, alice)
         OutgoingMail.objects.create(kind="agent", user_id=alice.pk)
         soon = timezone.now() + timedelta(hours=1)
-        OpenSession.objects.create(user=alice, kind="api", token=uuid4().hex, ends_at=soon, session_version=1)
+        OpenSession.objects.create(
+            user=alice, kind="api", token=uuid4().hex, ends_at=soon, session_version=1, program="a program"
+        )
         ModelPrice.objects.create(model="gpt", input=1, output=2)
         project = deploy_project(api_of(alice))
         Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))
@@ -73,7 +75,7 @@ class PopulatedService:
         return {
             "project_id": self.project.pk, "id": self.project.pk, "key_id": self.key.pk, "pk": self.key.pk,
             "user_id": self.alice.pk, "app_label": "projects",
-            "session_id": OpenSession.objects.get().pk,
+            "session_id": OpenSession.objects.get(program="a program").pk,
         }  # fmt: skip
 
     def state(self) -> list[Any]:

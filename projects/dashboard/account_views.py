@@ -1,0 +1,98 @@
+"""What somebody may do with the whole account: take all its data along, and have it deleted."""
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+
+from accounts.dashboard.decorators import for_signed_in, settings_form
+from accounts.dashboard.second_factor_forms import PasswordAndAnyCodeForm
+from accounts.http import SignedInRequest, client_address
+from projects.api.long_requests import acquire_lease, renew
+from projects.api.revalidation import release_connection
+from projects.dashboard.log_views import SessionRevalidation
+from projects.dashboard.own_projects import actor
+from projects.errors import AccountKeptError, TooManyExportsError, TooManyStreamsError
+from projects.models import Project
+from projects.services.account_deletion import check_may_go, delete_account
+from projects.services.export import start_export
+from projects.services.places import STREAMS
+
+RENEW_EVERY = 15.0
+"""Seconds. A lease lasts longer than that."""
+
+
+@settings_form
+def export_data(request: SignedInRequest) -> HttpResponseBase:
+    try:
+        download = _Download(request)
+    except (TooManyExportsError, TooManyStreamsError) as error:
+        messages.error(request, str(error))
+        return redirect("accounts:settings")
+    response = StreamingHttpResponse(download, content_type="application/zip")
+    response["Content-Disposition"] = 'attachment; filename="berth-account.zip"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+class _Download:
+    """Holds one of the places of streams until the client has all of it, and no database connection in between.
+
+    It ends early, and so is no whole archive, where the session is ended meanwhile.
+    """
+
+    def __init__(self, request: SignedInRequest) -> None:
+        with ExitStack() as stack:
+            self._lease = stack.enter_context(acquire_lease(request.user, STREAMS))
+            self._pieces: Generator[bytes, None, None] = start_export(user=request.user)
+            stack.callback(self._pieces.close)
+            self._held = stack.pop_all()
+        self._revalidation = SessionRevalidation(request)
+        self._renew_at = time.monotonic() + RENEW_EVERY
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        if self._revalidation.is_due:
+            self._revalidation.check_token()
+        if time.monotonic() >= self._renew_at:
+            renew(self._lease)
+            self._renew_at = time.monotonic() + RENEW_EVERY
+        piece = next(self._pieces)
+        release_connection()
+        return piece
+
+    def close(self) -> None:
+        """Django calls it at the end of every request."""
+        self._held.close()
+
+
+@sensitive_post_parameters()
+@for_signed_in
+def remove_account(request: SignedInRequest) -> HttpResponse:
+    form = PasswordAndAnyCodeForm(request.user, client_address(request), request.POST or None)
+    page = {"form": form, "projects": Project.objects.owned_by(request.user).live().count()}
+    try:
+        check_may_go(request.user)
+        if request.method != "POST" or not form.is_valid():
+            return render(request, "projects/delete_account.html", page)
+        gone = delete_account(user=request.user, session=request.session, actor=actor(request))
+    except AccountKeptError as error:
+        return render(request, "projects/delete_account.html", page | {"error": error}, status=409)
+    logout(cast("HttpRequest", request))
+    if gone:
+        messages.success(request, "Your account is deleted.")
+    else:
+        messages.warning(
+            request,
+            "Your account is closed: nobody can sign in to it any more. Your agents are being removed, and the account "
+            "is gone when the engine has confirmed it.",
+        )
+    return redirect("accounts:sign-in")

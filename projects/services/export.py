@@ -1,0 +1,146 @@
+"""All that the tables say of one user, as a ZIP of JSON lines that is written while it is read: no credential is in it.
+
+Each table is read in pieces, so that neither memory nor a statement grows with what somebody has.
+"""
+
+import io
+from collections.abc import Generator, Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import orjson
+from django.db.models import Model, Q
+
+from accounts import audit
+from accounts.models import ApiKey, KnownNetwork, OpenSession, OutgoingMail, SecondFactor, User
+from accounts.throttling import counters
+from projects.errors import TooManyExportsError
+from projects.models import Allowance, Event, HourlyUsage, Project, Run, Sample, Spending
+from projects.models.event import BY_STAFF, STAFF
+
+HOUR = 3600
+MOST = 5
+"""Exports of a user in an hour."""
+
+PIECE = 500
+FEW = 5
+"""Rows in memory at a time, and those of them that hold a log."""
+
+README = """\
+Everything that the tables of this installation of Berth say of your account, one JSON object on each line. Times are in
+UTC. Left out are passwords, tokens, keys and their digests, notes that staff keep for themselves, and who of them did
+what. What your agents remember is not in the tables: it goes with each agent.
+"""
+
+
+class Table(NamedTuple):
+    """`of` leads to the id of the user, or of one of their projects; what is `left_out` of the columns is secret."""
+
+    model: type[Model]
+    of: str
+    left_out: frozenset[str] = frozenset()
+    piece: int = PIECE
+
+
+_CIPHERTEXTS = ("telegram_token", "api_key", "virtual_token", "virtual_key", "pairing_secret")
+
+TABLES = (
+    Table(User, "id", frozenset({"password", "notes", "session_version"})),
+    Table(SecondFactor, "user_id", frozenset({"secret_ciphertext", "last_step"})),
+    Table(KnownNetwork, "user_id"),
+    Table(OpenSession, "user_id", frozenset({"token", "session_version"})),
+    Table(ApiKey, "user_id", frozenset({"digest", "session_version"})),
+    Table(OutgoingMail, "user_id", frozenset({"last_error"})),
+    Table(Allowance, "user_id"),
+    Table(Project, "owner_id", frozenset({f"{name}_ciphertext" for name in _CIPHERTEXTS} | {"reconcile_error"}), FEW),
+    Table(Event, "owner_id"),
+    Table(HourlyUsage, "owner_id", frozenset({"store"})),
+    Table(Spending, "project_id"),
+    Table(Run, "project_id", piece=FEW),
+    Table(Sample, "project_id"),
+)
+
+NOT_EXPORTED = {
+    "accounts.RecoveryCode": "digests of credentials",
+    "projects.IdempotencyRecord": "repeats an answer of the API for a day",
+    "projects.LongRequest": "a request that is under way",
+    "projects.Quarantined": "the staff decide whose it is",
+}
+"""Other tables that name a user or a project, and why they are left out."""
+
+
+def start_export(*, user: User) -> Generator[bytes, None, None]:
+    """Counts an export, and returns its bytes. Raises `TooManyExportsError`."""
+    window = counters.current_window(HOUR)
+    if not counters.consume(subject=user.pk.hex, scope="exports", window=window, limit=MOST):
+        raise TooManyExportsError(retry_after=counters.seconds_until_end(window, HOUR))
+    audit.record("data_exported", user=user.pk)
+    return write_export(user)
+
+
+def write_export(user: User) -> Generator[bytes, None, None]:
+    written = _Written()
+    with ZipFile(written, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("README.txt", README)
+        for table in TABLES:
+            name = f"{table.model._meta.model_name}.jsonl"
+            with archive.open(name, "w", force_zip64=True) as file:
+                for lines in _read(table, user):
+                    file.write(lines)
+                    if piece := written.take():
+                        yield piece
+    yield written.take()
+
+
+def _read(table: Table, user: User) -> Iterator[bytes]:
+    if table.of != "project_id":
+        yield from _read_pieces(table, Q(**{table.of: user.pk}))
+        return
+    for project_id in list(Project.objects.owned_by(user).values_list("pk", flat=True)):
+        yield from _read_pieces(table, Q(project_id=project_id))
+
+
+def _read_pieces(table: Table, chosen: Q) -> Iterator[bytes]:
+    columns = columns_of(table)
+    key = table.model._meta.pk.attname
+    rows = table.model._default_manager.filter(chosen).order_by("pk").values(*{key, *columns})
+    found: list[dict[str, Any]] = list(rows[: table.piece])
+    while found:
+        last = found[-1][key]
+        yield b"".join(_write(table, {name: row[name] for name in columns}) for row in found)
+        found = list(rows.filter(pk__gt=last)[: table.piece]) if len(found) == table.piece else []
+
+
+def columns_of(table: Table) -> list[str]:
+    return [field.attname for field in table.model._meta.concrete_fields if field.attname not in table.left_out]
+
+
+def _write(table: Table, row: dict[str, Any]) -> bytes:
+    if table.model is Event and row["source"] == BY_STAFF:
+        row |= {"actor": STAFF, "address": None}
+    return orjson.dumps(row, default=_plain, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError
+
+
+class _Written(io.RawIOBase):
+    """What the archive has written and nobody has taken yet."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._held += data
+        return len(data)
+
+    def take(self) -> bytes:
+        taken, self._held = bytes(self._held), bytearray()
+        return taken

@@ -1,0 +1,17 @@
+"""What the watcher does twice a minute beside its rounds: reminders, and what is left of closed accounts."""
+
+import logging
+
+from projects.services.account_deletion import finish_closed_accounts
+from projects.watcher.reminders import remind
+
+log = logging.getLogger(__name__)
+
+
+def do_chores() -> None:
+    """An error in one of them is logged, and keeps neither the others nor the round from what they do."""
+    for chore in (remind, finish_closed_accounts):
+        try:
+            chore()
+        except Exception:
+            log.exception("%s broke; it is tried again.", chore.__name__)

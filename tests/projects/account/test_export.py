@@ -1,0 +1,102 @@
+"""Somebody's data as a file: all that the tables say of them, nobody else's, no credential, and in bounded memory."""
+
+import io
+import json
+from typing import Any
+from zipfile import ZipFile
+
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import User
+from projects.models import Event, Sample
+from projects.services.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
+from tests import canaries
+from tests.clients import api_of, browser_of
+from tests.deploying import deploy_project
+from tests.factories import ApiKeyFactory
+from tests.projects.api.following import hang_up
+
+OWNERS = {"user", "owner", "user_id", "owner_id", "owner_key", "project", "project_id"}
+SECRET = ("ciphertext", "digest", "password", "token", "secret")
+TOLD = {"own_day_tokens", "own_month_tokens", "granted_day_tokens", "granted_month_tokens", "telegram_token_hint"}
+COUNTED = {"day_tokens", "month_tokens"}
+
+
+def unpack(answer: Any) -> dict[str, list[dict[str, Any]]]:
+    content = b"".join(answer.streaming_content)
+    hang_up(answer)
+    with ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        texts = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jsonl")}
+    assert all(canaries.find_canary(text) is None for text in texts.values())
+    return {
+        name.removesuffix(".jsonl"): [json.loads(line) for line in text.splitlines()] for name, text in texts.items()
+    }
+
+
+def test_all_of_ones_own_and_nothing_elses_is_in(alice: User, bob: User) -> None:
+    mine = deploy_project(api_of(alice))
+    theirs = deploy_project(api_of(bob), telegramToken="555:a-free-bot")
+    ApiKeyFactory.create(user=alice)
+    User.objects.filter(pk=alice.pk).update(notes="a note of the staff")
+    Event.objects.create(project_id=mine.pk, owner_id=alice.pk, actor="sam@example.com", source="admin", action="x")
+    told = unpack(browser_of(alice).post("/settings/export"))
+    assert told["user"][0]["email"] == alice.email
+    assert [row["id"] for row in told["project"]] == [str(mine.pk)]
+    assert {row["actor"] for row in told["event"]} == {alice.email, "staff"}
+    assert len(told["apikey"]) == 1
+    text = json.dumps(told)
+    for mark in (str(theirs.pk), bob.email, "sam@example.com", "a note of the staff"):
+        assert mark not in text
+
+
+def test_each_table_that_names_somebody_is_in_or_named(db: None) -> None:
+    naming = {
+        model._meta.label
+        for name in ("accounts", "projects")
+        for model in apps.get_app_config(name).get_models()
+        if OWNERS & {field.name for field in model._meta.concrete_fields}
+    }
+    exported = {table.model._meta.label for table in TABLES}
+    assert naming <= exported | NOT_EXPORTED.keys()
+    assert not exported & NOT_EXPORTED.keys()
+
+
+def test_no_column_of_a_credential_is_in() -> None:
+    suspected = {
+        name
+        for table in TABLES
+        for name in columns_of(table)
+        if any(word in name for word in SECRET) and name not in TOLD | COUNTED
+    }
+    assert suspected == set()
+
+
+def test_it_takes_a_form_and_a_session_and_is_limited(alice: User, bob: User, client: Client) -> None:
+    assert browser_of(alice).get("/settings/export").headers["Location"] == "/settings"
+    assert client.post("/settings/export").headers["Location"].startswith("/sign-in")
+    browser = browser_of(alice)
+    for _ in range(MOST):
+        unpack(browser.post("/settings/export"))
+    assert browser.post("/settings/export").headers["Location"] == "/settings"
+    assert "as often as an hour has" in browser.get("/settings").content.decode()
+    unpack(browser_of(bob).post("/settings/export"))
+
+
+def test_no_more_than_a_piece_of_a_table_is_read_at_a_time(alice: User) -> None:
+    project = deploy_project(api_of(alice))
+    Event.objects.bulk_create(
+        Event(project_id=project.pk, owner_id=alice.pk, actor="a", source="s", action="stop") for _ in range(2 * PIECE)
+    )
+    Sample.objects.create(project_id=project.pk, at=project.created_at, cpu=1, memory=2, received=3, sent=4)
+    with CaptureQueriesContext(connection) as asked:
+        pieces = list(write_export(alice))
+    of_events = [query["sql"] for query in asked if 'FROM "projects_event"' in query["sql"]]
+    assert len(of_events) == 3
+    assert all(query["sql"].endswith((f"LIMIT {PIECE}", f"LIMIT {FEW}")) for query in asked if "LIMIT" in query["sql"])
+    with ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        assert archive.read("event.jsonl").count(b"\n") == 2 * PIECE + Event.objects.exclude(source="s").count()
+        assert archive.read("sample.jsonl").count(b"\n") == 1
