@@ -1,7 +1,6 @@
 """One command for many projects, one after the other, with a result for each."""
 
 import json
-import time
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -15,14 +14,13 @@ from accounts.api.fields import StrictCharField, StrictChoiceField, StrictSerial
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
-from accounts.throttling.rate_limits import count_again
 from projects.api.idempotency import Answer, answer_once
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, read_id
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED
 from projects.models.snapshot import take_snapshot
 from projects.rules.lifecycle import Action
 from projects.rules.statuses import Status
-from projects.services import control_project
+from projects.services.bulk import act_on_each, carry_out
 from projects.services.observation import refresh
 
 MOST = 50
@@ -102,24 +100,23 @@ class BulkControlView(OwnProjectsViewSet):
         return Response(answer.body, headers={REPLAYED.name: "true"} if answer.is_replay else {})
 
     def _act_on_each(self, ids: list[str], action: Action) -> list[dict[str, Any]]:
-        until = time.monotonic() + BEGIN_WITHIN
-        results: list[dict[str, Any]] = []
-        for project_id in ids:
-            if results and (left := self._why_stop(until)):
-                return results + [_result(each, LEFT, left) for each in ids[len(results) :]]
-            results.append(self._act_on(project_id, action))
-        return results
+        bulk = act_on_each(
+            ids,
+            lambda project_id: self._act_on(project_id, action),
+            user=self.request.user,
+            meta=self.request.META,
+            begin_within=BEGIN_WITHIN,
+            is_let_in=self._is_let_in,
+        )
+        throttled = _problem(429, "throttled", _THROTTLED, retry_after=bulk.wait)
+        left = throttled if bulk.wait else _problem(503, "time_over", _LATER, retry_after=1)
+        return bulk.results + [_result(each, LEFT, left) for each in bulk.left]
 
-    def _why_stop(self, until: float) -> dict[str, Any] | None:
-        """Why no other project is begun with; None if one is. Raises `AuthenticationFailed` for a token that ended."""
+    def _is_let_in(self) -> bool:
+        """Raises `AuthenticationFailed` for a token that ended."""
         if self.revalidation is not None and self.revalidation.is_due:
             self.revalidation.check_token()
-        if time.monotonic() >= until:
-            return _problem(503, "time_over", _LATER, retry_after=1)
-        state = count_again(self.request.META, user=self.request.user, scope="commands")
-        if state is not None and not state.allowed:
-            return _problem(429, "throttled", _THROTTLED, retry_after=max(1, int(state.reset)))
-        return None
+        return True
 
     def _act_on(self, project_id: str, action: Action) -> dict[str, Any]:
         self.kwargs["id"] = project_id
@@ -127,7 +124,7 @@ class BulkControlView(OwnProjectsViewSet):
         try:
             project = self.get_object()
             name = project.name
-            control_project(project=project, action=action, actor=find_actor(self.request))
+            carry_out(project, action, find_actor(self.request))
         except Exception as error:  # noqa: BLE001 - as every view: the next line raises what it has no answer for
             # The very answer that the command for this project alone would have. An unknown error is raised again.
             refused = self.handle_exception(error)

@@ -1,12 +1,9 @@
 """The list by status, text and order, and with more of each project.
 
-A status is derived and never stored, so that all rows of the owner are read and their statuses derived before any is
-left out. That is a few columns of each, in one query. Nothing of it is remembered for the next poll.
+A few columns of all rows of the owner are read, in one query. Nothing of it is remembered for the next poll.
 """
 
 from collections.abc import Sequence
-from operator import itemgetter
-from typing import NamedTuple
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -18,17 +15,13 @@ from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_list, render_with
 from projects.api.pagination import CURSOR, LIMIT, MAX_LIMIT
 from projects.api.parameters import choice, refuse_parameter, words
-from projects.api.sorted_pages import Position, cut_page
 from projects.models import Project
 from projects.models.project_row import OwnRows, ProjectRow
 from projects.models.snapshot import Snapshot
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
-from projects.rules.search import is_found
 from projects.rules.statuses import Status
 from projects.services.observation import refresh_rows
-
-LONGEST_TEXT = 100
+from projects.services.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select
+from projects.services.sorted_pages import Position, cut_page
 
 
 def _read_text(raw: str) -> str:
@@ -45,30 +38,15 @@ TEXT = Parameter(
     default="",
     description="Only projects with this in their name, their id or the name of their bot, in any letter case.",
 )
-NEWEST_FIRST = "-created_at"
 SORT = choice(
     "sort",
-    NEWEST_FIRST,
-    "created_at",
-    "name",
-    "-name",
-    "updated_at",
-    "-updated_at",
-    "status",
-    "-status",
+    *(sort for sort in SORTS if sort != TROUBLE_FIRST),
     description="The order; with a minus the other way round. `status` begins with those in trouble.",
 )
 INCLUDE = words("include", ["status_reason", "bot"], description="What else to tell of each project, as in its detail.")
 PARAMETERS = (STATUS, TEXT, SORT, INCLUDE, LIMIT, CURSOR)
 
 _SECRET = ("telegram_token_ciphertext", "api_key_ciphertext")
-_LEVELS = ("error", "warning", "info")
-
-
-class _Known(NamedTuple):
-    row: ProjectRow | Project
-    facts: Facts
-    status: Status
 
 
 def is_queried(asked: Asked) -> bool:
@@ -79,10 +57,14 @@ def is_queried(asked: Asked) -> bool:
 def answer_query(request: AuthenticatedRequest, asked: Asked) -> HttpResponse:
     owner = request.user.pk
     position = _read_position(asked)
-    known = [_Known(row, facts, derive_status(facts)) for row, facts in refresh_rows(OwnRows(owner)[:])]
-    keyed = [(_key(each, asked[SORT]), each) for each in _search(_of_status(known, asked[STATUS]), owner, asked[TEXT])]
-    keyed.sort(key=itemgetter(0), reverse=asked[SORT].startswith("-"))
-    page = cut_page(keyed, sort=asked[SORT], position=position, size=_page_size(asked))
+    selection = select(
+        know(refresh_rows(OwnRows(owner)[:])),
+        statuses=asked[STATUS],
+        text=asked[TEXT],
+        sort=asked[SORT],
+        read_bots=lambda: dict(Project.objects.filter(owner_id=owner).values_list("pk", "bot_username")),
+    )
+    page = cut_page(selection.chosen, sort=asked[SORT], position=position, size=_page_size(asked))
     url = request.build_absolute_uri()
     links = [f'<{replace_query_param(url, "cursor", to.spell())}>; rel="{name}"' for name, to in page.others]
     headers = {"Link": ", ".join(links)} if links else {}
@@ -103,35 +85,7 @@ def _page_size(asked: Asked) -> int | None:
     return asked[LIMIT] or (MAX_LIMIT if asked[CURSOR] is not None else None)
 
 
-def _of_status(known: Sequence[_Known], statuses: tuple[str, ...]) -> Sequence[_Known]:
-    return [each for each in known if each.status in statuses] if statuses else known
-
-
-def _search(known: Sequence[_Known], owner: UUID, text: str) -> Sequence[_Known]:
-    if not text:
-        return known
-    bots = dict(Project.objects.filter(owner_id=owner).values_list("pk", "bot_username"))
-    return [
-        each
-        for each in known
-        if is_found(text, name=each.row.name, bot_username=bots.get(each.row.id, ""), project_id=each.row.id)
-    ]
-
-
-def _key(known: _Known, sort: str) -> tuple[str, str]:
-    """What decides the order: a text, and the id where two have the same."""
-    row, _, status = known
-    match sort.lstrip("-"):
-        case "name":
-            key = row.name.casefold()
-        case "status":
-            key = f"{_LEVELS.index(status.traits.reason_level)} {status}"
-        case column:
-            key = f"{getattr(row, column):%Y-%m-%dT%H:%M:%S.%f}"
-    return key, str(row.id)
-
-
-def _render(known: Sequence[_Known], owner: UUID, include: tuple[str, ...]) -> bytes:
+def _render(known: Sequence[Known[ProjectRow | Project]], owner: UUID, include: tuple[str, ...]) -> bytes:
     if not include:
         return render_list((each.row, each.facts) for each in known)
     rows = Project.objects.filter(owner_id=owner, pk__in=[each.row.id for each in known])

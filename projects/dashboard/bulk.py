@@ -9,16 +9,14 @@ from uuid import UUID
 from accounts.dashboard.still_signed_in import is_still_in
 from accounts.http import SignedInRequest
 from accounts.services import still_signed_in
-from accounts.throttling.rate_limits import count_again
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action
 from projects.rules.traits import Condition
-from projects.services import control_project, delete_project
+from projects.services.bulk import DELETE, act_on_each, carry_out
 from projects.services.observation import refresh
 
-DELETE = "delete"
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
 
 BATCH_SECONDS = 3.0
@@ -54,28 +52,22 @@ class Result(NamedTuple):
     is_gone: bool = False
 
 
-def act_on_each(request: SignedInRequest, batch: Batch) -> dict[str, Any]:
+def act_on_many(request: SignedInRequest, batch: Batch) -> dict[str, Any]:
     """The results, and what is left to be done: `wait` are the seconds until it may go on.
 
-    Each project counts as one command of the user's minute; the request itself counts as the first. None is begun with
-    once the session has ended, which the middleware tells then.
+    None is begun with once the session has ended, which the middleware tells then.
     """
-    began = time.monotonic()
-    by, results, wait = actor(request), list[Result](), 0
-    for number, project_id in enumerate(batch.ids):
-        if number:
-            took = time.monotonic() - began
-            if took >= BATCH_SECONDS or (
-                took >= still_signed_in.ASK_AGAIN_AFTER and not is_still_in(request, request.user)
-            ):
-                break
-            state = count_again(request.META, user=request.user, scope="commands")
-            if state is not None and not state.allowed:
-                wait = state.reset
-                break
-        results.append(_act_on(own_projects(request).filter(pk=project_id).first(), project_id, batch, by))
-    rest = batch.ids[len(results) :]
-    return {"batch": batch, "results": results, "rest": rest, "wait": wait, "later": LATER if wait else ""}
+    by, ask_again_at = actor(request), time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
+    bulk = act_on_each(
+        batch.ids,
+        lambda project_id: _act_on(own_projects(request).filter(pk=project_id).first(), project_id, batch, by),
+        user=request.user,
+        meta=request.META,
+        begin_within=BATCH_SECONDS,
+        is_let_in=lambda: time.monotonic() < ask_again_at or is_still_in(request, request.user),
+    )
+    later = LATER if bulk.wait else ""
+    return {"batch": batch, "results": bulk.results, "rest": bulk.left, "wait": bulk.wait, "later": later}
 
 
 def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) -> Result:
@@ -89,7 +81,7 @@ def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) 
 
 def _delete(project: Project, by: Actor) -> Result:
     project_id = project.pk
-    if delete_project(project=project, actor=by):
+    if carry_out(project, DELETE, by):
         return Result(project_id, project.name, "Deleted.", "success", is_gone=True)
     return Result(project_id, project.name, "It is gone when the engine has confirmed it.", "warning")
 
@@ -100,7 +92,7 @@ DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Rest
 def _control(project: Project, action: Action, by: Actor) -> Result:
     refresh([project])
     ran_already = action == Action.START and project.status.traits.condition == Condition.UP
-    project = control_project(project=project, action=action, actor=by)
+    carry_out(project, action, by)
     if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
         return Result(project.pk, project.name, "It is being stopped. That may take a while.", "warning")
     return Result(project.pk, project.name, "It ran already." if ran_already else DONE[action], "success")

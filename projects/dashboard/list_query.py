@@ -7,8 +7,7 @@ from django.db.models import TextChoices
 from django.http import QueryDict
 
 from projects.rules.statuses import Status
-
-LONGEST_TEXT = 100
+from projects.services.selection import LONGEST_TEXT
 
 
 class Order(TextChoices):

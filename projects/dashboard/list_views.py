@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.http import SignedInRequest
-from projects.dashboard.bulk import Batch, act_on_each
+from projects.dashboard import bulk
+from projects.dashboard.bulk import Batch
 from projects.dashboard.bulk_form import BulkForm, ConfirmDeletionForm
 from projects.dashboard.list_query import ListQuery, Order
 from projects.dashboard.own_projects import own_projects
@@ -84,7 +85,7 @@ def act_on_many(request: SignedInRequest) -> HttpResponse:
     batch = Batch(action=form.cleaned_data["action"], ids=form.cleaned_data["project"])
     if batch.deletes and not form.cleaned_data["confirmed"]:
         return _ask(request, batch)
-    page = act_on_each(request, batch)
+    page = bulk.act_on_many(request, batch)
     return render(request, "projects/bulk_part.html" if request.htmx else "projects/bulk.html", page)
 
 
@@ -96,4 +97,4 @@ def _ask(request: SignedInRequest, batch: Batch) -> HttpResponse:
         page = {"form": form, "projects": chosen}
         return render(request, "projects/bulk_delete.html", page, status=400 if form.is_bound else 200)
     asked = Batch(action=batch.action, ids=[project.pk for project in chosen])
-    return render(request, "projects/bulk.html", act_on_each(request, asked))
+    return render(request, "projects/bulk.html", bulk.act_on_many(request, asked))

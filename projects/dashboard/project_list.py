@@ -14,17 +14,23 @@ from django.db.models import QuerySet
 
 from accounts import clock
 from projects.dashboard.list_query import ListQuery, Order
-from projects.dashboard.project_rows import Known, Row, make_digest, show_rows
+from projects.dashboard.project_rows import Row, make_digest, show_rows
 from projects.models import Project
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
-from projects.rules.search import is_found
 from projects.rules.statuses import TRAITS, Status
-from projects.rules.urgency import ORDER, find_rank, needs_attention
+from projects.rules.urgency import ORDER
 from projects.services.observation import refresh
+from projects.services.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
+from projects.services.sorted_pages import numbered
 
 PAGE = 25
 """Rows of a page."""
+
+SORT_OF = {
+    Order.TROUBLE: TROUBLE_FIRST,
+    Order.NEWEST: NEWEST_FIRST,
+    Order.OLDEST: OLDEST_FIRST,
+    Order.NAME: "name",
+}
 
 UNSHOWN = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 
@@ -83,46 +89,23 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     read = list(projects.defer(*UNSHOWN))
     refresh(read)
     now = clock.now()
-    known = [_know(project, project.facts(now)) for project in read]
-    matching = [each for each in known if _matches(each.project, query.text.casefold())]
-    chosen = sort([each for each in matching if query.status in {None, each.status}], query.order)
-    pages = max(1, -(-len(chosen) // PAGE))
-    page = min(max(query.page, 1), pages)
+    known = know((project, project.facts(now)) for project in read)
+    statuses = [query.status] if query.status else []
+    selection = select(known, statuses=statuses, text=query.text.casefold(), sort=SORT_OF[query.order])
+    rows, page, pages = numbered(selection.chosen, page=query.page, size=PAGE)
     return ProjectList(
         query=query,
         page=page,
         pages=pages,
-        rows=show_rows(chosen[(page - 1) * PAGE : page * PAGE]),
-        chips=_make_chips(matching, query),
-        total=len(chosen),
+        rows=show_rows([each for _, each in rows]),
+        chips=_make_chips(selection.found, query),
+        total=len(selection.chosen),
         owned=len(known),
-        trouble=sum(needs_attention(each.rank) for each in known),
+        trouble=sum(each.needs_attention for each in known),
     )
 
 
-def sort(known: list[Known], order: Order) -> list[Known]:
-    """Of rows that are equal to the order, the newest come first, as they were read."""
-    match order:
-        case Order.OLDEST:
-            return known[::-1]
-        case Order.NAME:
-            return sorted(known, key=lambda each: each.project.name.casefold())
-        case Order.TROUBLE:
-            return sorted(known, key=lambda each: each.rank)
-        case Order.NEWEST:
-            return known
-
-
-def _know(project: Project, facts: Facts) -> Known:
-    status = derive_status(facts)
-    return Known(project, facts, status, find_rank(status, facts))
-
-
-def _matches(project: Project, text: str) -> bool:
-    return is_found(text, name=project.name, bot_username=project.bot_username, project_id=project.pk)
-
-
-def _make_chips(matching: Sequence[Known], query: ListQuery) -> list[Chip]:
+def _make_chips(matching: Sequence[Known[Project]], query: ListQuery) -> list[Chip]:
     """All, then each status that there is, in the order of urgency; and the one that is asked for, if none has it."""
     numbers = Counter(each.status for each in matching)
     looks = {status: ORDER.index(TRAITS[status].look) for status in Status}

@@ -11,16 +11,9 @@ from django.db.models import OuterRef, Subquery
 from projects.models import Event, Project
 from projects.rules.bot import Bot
 from projects.rules.event_sentences import tell_event
-from projects.rules.lifecycle import Facts
 from projects.rules.statuses import Status
 from projects.rules.traits import Condition
-
-
-class Known(NamedTuple):
-    project: Project
-    facts: Facts
-    status: Status
-    rank: int
+from projects.services.selection import Known
 
 
 class LastEvent(NamedTuple):
@@ -55,9 +48,9 @@ def make_digest(value: Any) -> str:
     return blake2s(repr(value).encode(), digest_size=6).hexdigest()
 
 
-def show_rows(known: Sequence[Known]) -> list[Row]:
-    events = _read_last_events([each.project.pk for each in known])
-    return [_show_row(each, events.get(each.project.pk)) for each in known]
+def show_rows(known: Sequence[Known[Project]]) -> list[Row]:
+    events = _read_last_events([each.row.pk for each in known])
+    return [_show_row(each, events.get(each.row.pk)) for each in known]
 
 
 def _read_last_events(ids: Sequence[UUID]) -> dict[UUID, Event]:
@@ -66,7 +59,7 @@ def _read_last_events(ids: Sequence[UUID]) -> dict[UUID, Event]:
     return {event.project_id: event for event in Event.objects.order_by().filter(pk__in=last)}
 
 
-def _show_row(known: Known, event: Event | None) -> Row:
+def _show_row(known: Known[Project], event: Event | None) -> Row:
     project, facts, status, _ = known
     reason = project.explain(facts)
     is_up = status.traits.condition == Condition.UP

@@ -59,6 +59,13 @@ def cut_page(rows: Sequence[tuple[Key, Row]], *, sort: str, position: Position |
     return Page([row for _, row in rows[start:end]], others)
 
 
+def numbered(rows: Sequence[Row], *, page: int, size: int) -> tuple[Sequence[Row], int, int]:
+    """The rows of this page, or of the last one where there are not as many; its number, and how many there are."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(max(page, 1), pages)
+    return rows[(page - 1) * size : page * size], page, pages
+
+
 def _find(rows: Sequence[tuple[Key, Row]], position: Position, *, turned: bool) -> int:
     """How many rows stand before the position."""
     at = position.key
