@@ -5,24 +5,41 @@ The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from accounts.models import User
+from accounts.models import OpenSession, User
 from tests.factories import ApiKeyFactory
 
-PAGES = ["/sign-in", "/settings", "/nowhere"]
+FAULTS = (Path(__file__).parent / "faults.js").read_text()
+BELOW_SETTINGS = {
+    "email": "/settings/email",
+    "email-not-valid": "/settings/email/confirm?link=x",
+    "delete-account": "/settings/delete",
+    "settings-again": "/settings",
+}
+
+
+def note_session(user: User, **values: Any) -> None:
+    ends_at = timezone.now() + timedelta(hours=1)
+    OpenSession.objects.create(user=user, kind="api", ends_at=ends_at, session_version=user.session_version, **values)
 
 
 def test_every_page_fits_its_screen(
-    page: Page, alice: User, sign_in: Callable[[User], None], look: Callable[[str], None]
+    page: Page, alice: User, sign_in: Callable[[User], None], look: Callable[[str], None], settings: Any
 ) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    for token, program, address in (("a", "Firefox, Linux", "203.0.113.9"), ("b", "", None), ("c", "x" * 40, "::1")):
+        note_session(alice, token=token, program=program, address=address)
     ago = timezone.now() - timedelta(hours=3)
     ApiKeyFactory.create(
         user=alice, name="deploy script", last_used_at=ago, last_used_ip="2001:db8:85a3::8a2e:370:7334"
     )
     ApiKeyFactory.create(user=alice, name="x" * 64, scope="read", expires_at=None)
+    rotated = ApiKeyFactory.create(user=alice, name="y" * 64)
     old = ApiKeyFactory.create(user=alice, name="last year's", expired=True)
 
     page.goto("/sign-in")
@@ -40,5 +57,11 @@ def test_every_page_fits_its_screen(
     look("new-key")
     page.goto(f"/settings/keys/{old.pk}/revoke")
     look("revoke")
+    page.goto(f"/settings/keys/{rotated.pk}/rotate")
+    look("rotate")
+    for name, path in BELOW_SETTINGS.items():
+        page.goto(path)
+        look(name)
+        assert page.evaluate(FAULTS) == [], path
     page.goto("/nowhere")
     look("not-found")
