@@ -16,7 +16,18 @@ from accounts import audit
 from accounts.models import ApiKey, KnownNetwork, OpenSession, OutgoingMail, SecondFactor, User
 from accounts.throttling import counters
 from projects.errors import TooManyExportsError
-from projects.models import Allowance, Event, HourlyUsage, Project, Run, Sample, Spending
+from projects.models import (
+    AlertChannel,
+    AlertDelivery,
+    Allowance,
+    Event,
+    HourlyUsage,
+    Project,
+    Run,
+    Sample,
+    Spending,
+    Trouble,
+)
 from projects.models.event import BY_STAFF, STAFF
 
 HOUR = 3600
@@ -53,12 +64,15 @@ TABLES = (
     Table(ApiKey, "user_id", frozenset({"digest", "session_version"})),
     Table(OutgoingMail, "user_id", frozenset({"last_error"})),
     Table(Allowance, "user_id"),
+    Table(AlertChannel, "user_id", frozenset({"address_ciphertext", "secret_ciphertext", "link_code"})),
+    Table(AlertDelivery, "channel__user_id"),
     Table(Project, "owner_id", frozenset({f"{name}_ciphertext" for name in _CIPHERTEXTS} | {"reconcile_error"}), FEW),
     Table(Event, "owner_id"),
     Table(HourlyUsage, "owner_id", frozenset({"store"})),
     Table(Spending, "project_id"),
     Table(Run, "project_id", piece=FEW),
     Table(Sample, "project_id"),
+    Table(Trouble, "project_id"),
 )
 
 NOT_EXPORTED = {

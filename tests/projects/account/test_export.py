@@ -21,7 +21,14 @@ from tests.projects.api.following import hang_up
 
 OWNERS = {"user", "owner", "user_id", "owner_id", "owner_key", "project", "project_id"}
 SECRET = ("ciphertext", "digest", "password", "token", "secret")
-TOLD = {"own_day_tokens", "own_month_tokens", "granted_day_tokens", "granted_month_tokens", "telegram_token_hint"}
+TOLD = {
+    "own_day_tokens",
+    "own_month_tokens",
+    "granted_day_tokens",
+    "granted_month_tokens",
+    "telegram_token_hint",
+    "secret_hint",
+}
 COUNTED = {"day_tokens", "month_tokens"}
 
 
