@@ -15,7 +15,8 @@ def test_a_question_is_answered_by_the_model_as_the_owner_instructed(
     agent.start(AGENT_INSTRUCTIONS="Talk like a sailor.", AGENT_MODEL="gpt-5-mini").wait_for("running")
     assert ask("Where is the ship?") == "You said: Where is the ship?"
     asked = provider.asked()[-1]
-    assert (asked.model, asked.key, asked.system) == ("gpt-5-mini", key, "Talk like a sailor.")
+    assert (asked.model, asked.key) == ("gpt-5-mini", key)
+    assert (asked.system or "").startswith("Talk like a sailor.")
     assert telegram.calls(token, "sendChatAction")[0].fields["action"] == "typing"
     assert telegram.calls(token, "setMyCommands")
 

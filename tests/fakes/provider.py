@@ -27,7 +27,7 @@ from tests.fakes.provider_answers import (
 )
 from tests.fakes.provider_contents import find_bad_part, transcription
 from tests.fakes.provider_dials import BREAK, ProviderDials
-from tests.fakes.provider_streams import EVENTS, stream
+from tests.fakes.provider_streams import EVENTS, stream, stream_calls
 
 # What /control/fail may turn.
 DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
@@ -109,11 +109,19 @@ class FakeProvider(ProviderDials):
         question = last_question(asked)
         with self.changed:
             self.changed.wait_for(lambda: question not in self._held or self.closing.is_set())
+        if (calls := self._take_calls(asked)) is not None:
+            return Streamed(200, b"", EVENTS, pieces=stream_calls(asked, calls))
         text = self._reply if self._reply is not None else f"You said: {question}"
         if not asked.body.get("stream") or not self.streams:
             return completion(asked, text)
         pieces = self._pieces if self._pieces is not None else [text]
         return Streamed(200, b"", EVENTS, pieces=stream(asked, self._paced(pieces)))
+
+    def _take_calls(self, asked: Asked) -> list[tuple[str, dict[str, Any]]] | None:
+        """Where it may call any."""
+        choice = str(asked.body.get("tool_choice", "auto"))
+        with self.changed:
+            return self._calls.pop(0) if self._calls and asked.body.get("tools") and "none" not in choice else None
 
     def _paced(self, pieces: list[str]) -> Iterator[str]:
         """Each piece when the test lets it through."""

@@ -16,7 +16,24 @@ def files_in(asked: Asked) -> list[tuple[str, bytes]]:
     """The kind and the content of each file in the last question. ValueError for what no provider takes."""
     content = asked.messages[-1].get("content") if asked.messages else None
     parts = content if isinstance(content, list) else []
-    return [_decode(part) for part in parts if part.get("type") != "text"]
+    return [_decode(part) for part in parts if part.get("type") not in ("text", "tool_result")]
+
+
+def calls_in(asked: Asked) -> list[str]:
+    """The ids of the calls in what was asked."""
+    openai = [call["id"] for message in asked.messages for call in message.get("tool_calls") or []]
+    return openai + [block["id"] for block in _blocks(asked, "tool_use")]
+
+
+def results_in(asked: Asked) -> dict[str, str]:
+    """What the tools have answered, by the ids of the calls."""
+    openai = {each["tool_call_id"]: each["content"] for each in asked.messages if each.get("role") == "tool"}
+    return openai | {block["tool_use_id"]: block["content"] for block in _blocks(asked, "tool_result")}
+
+
+def _blocks(asked: Asked, kind: str) -> list[dict[str, Any]]:
+    contents = [each["content"] for each in asked.messages if isinstance(each.get("content"), list)]
+    return [block for content in contents for block in content if block.get("type") == kind]
 
 
 def _decode(part: dict[str, Any]) -> tuple[str, bytes]:
@@ -31,6 +48,10 @@ def _decode(part: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def find_bad_part(asked: Asked) -> str | None:
+    """Each call of a tool has its answer, as providers demand it."""
+    called, answered = calls_in(asked), results_in(asked)
+    if called != list(answered):
+        return "An assistant message with 'tool_calls' must be followed by tool messages."
     try:
         kinds = [kind for kind, _ in files_in(asked)]
     except (KeyError, TypeError, ValueError, binascii.Error):

@@ -33,6 +33,7 @@ class ProviderDials(FakeServer):
         self._faults: list[tuple[str, dict[str, Any], Fault]] = []
         self._asked: list[Asked] = []
         self._reply: str | None = None
+        self._calls: list[list[tuple[str, dict[str, Any]]]] = []
         self._transcript: str | None = "What is this?"
         self._pieces: list[str] | None = None
         self._let_through = ALL
@@ -74,6 +75,11 @@ class ProviderDials(FakeServer):
         with self.changed:
             self._let_through = pieces
             self.changed.notify_all()
+
+    def call_tools(self, *steps: list[tuple[str, dict[str, Any]]]) -> None:
+        """Answers the next questions that come with tools by calling some: in each step those with these arguments."""
+        with self.changed:
+            self._calls = list(steps)
 
     def transcribe_as(self, text: str | None) -> None:
         """What every sound says; None: there is no such path, as at a server that transcribes nothing."""
@@ -145,7 +151,7 @@ class ProviderDials(FakeServer):
         with self.changed:
             for dialled in (self._faults, self._rejected, self._penniless, self._missing_models, self._held):
                 dialled.clear()
-            self._reply, self._pieces, self._let_through = None, None, ALL
+            self._reply, self._pieces, self._let_through, self._calls = None, None, ALL, []
             self.changed.notify_all()
 
     # Inside.

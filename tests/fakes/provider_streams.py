@@ -51,6 +51,30 @@ def _anthropic(asked: Asked, pieces: Iterator[str]) -> Iterator[bytes]:
     yield _event({"type": "message_stop"})
 
 
+def stream_calls(asked: Asked, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[bytes]:
+    """Calls of tools, their arguments in pieces."""
+    number = len(asked.messages)
+    for place, (name, arguments) in enumerate(calls):
+        written = json.dumps(arguments)
+        halves = (written[: len(written) // 2], written[len(written) // 2 :])
+        if asked.vendor == "anthropic":
+            block = {"type": "tool_use", "id": f"toolu_{number}_{place}", "name": name, "input": {}}
+            yield _event({"type": "content_block_start", "index": place, "content_block": block})
+            for half in halves:
+                delta = {"type": "input_json_delta", "partial_json": half}
+                yield _event({"type": "content_block_delta", "index": place, "delta": delta})
+            continue
+        facts = {"id": f"call_{number}_{place}", "type": "function", "function": {"name": name, "arguments": ""}}
+        yield _chunk({"tool_calls": [facts | {"index": place}]})
+        for half in halves:
+            yield _chunk({"tool_calls": [{"index": place, "function": {"arguments": half}}]})
+    yield _event({"type": "message_stop"}) if asked.vendor == "anthropic" else _chunk({}, "tool_calls")
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    return _data({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+
 def _data(document: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(document).encode() + b"\n\n"
 

@@ -36,8 +36,8 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
         {"mood": 1},
         "settings.mood",
         (
-            "There is no such setting. Known are: allowed_users, answer_seconds, instructions, longest_message, "
-            "messages_per_minute, model, provider, voice_model."
+            "There is no such setting. Known are: allowed_users, answer_seconds, answer_steps, instructions, "
+            "longest_message, messages_per_minute, model, provider, reminders, time_zone, voice_model."
         ),
     ),
 ]

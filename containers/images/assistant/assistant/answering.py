@@ -19,6 +19,7 @@ from assistant.reply import Drafts, Reply
 from assistant.sending import send_text
 from assistant.texts import Text, say
 from assistant.thinking import OutOfTimeError, Thinking
+from assistant.tools.tool import Caller
 from berth_agent.status import Status
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Answering:
     async def _ask(self, incoming: Incoming, question: Question, reply: Reply) -> tuple[str, str]:
         """The answer, and the agent's own words below."""
         try:
-            heard = await self._thinking.think(incoming.place, question, reply.grow)
+            heard = await self._thinking.think(Caller(incoming.place, incoming.language), question, reply.grow)
         except RefusedError as error:
             return clean(error.heard.text), self._explain(error, incoming.language, has_files=bool(question.parts))
         except OutOfTimeError:

@@ -5,6 +5,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from ssl import SSLContext
 
@@ -12,9 +13,10 @@ import httpx
 
 from agent_contract import ProblemCode
 from assistant.config import Config
-from assistant.dialects import Heard, StatusError, dialect_of
+from assistant.dialects import Prompt, dialect_of
 from assistant.events import as_object, read_document, read_events
 from assistant.files import UnreadableError
+from assistant.heard import Heard, StatusError
 from assistant.memory import Message
 from assistant.parts import Body
 from assistant.texts import Text
@@ -48,6 +50,7 @@ class Brain:
         self._config = config
         self._dialect = dialect_of(config.provider)
         self._streams = True
+        self._takes_tools = True
         self._client = httpx.AsyncClient(
             base_url=config.api_base,
             headers={"User-Agent": "berth-agent/1"},
@@ -58,15 +61,18 @@ class Brain:
     async def answer(
         self, messages: Sequence[Message], hear: Callable[[str], None] | None = None, *, instructions: str = ""
     ) -> Heard:
+        """The model's answer, in words alone. Raises RefusedError."""
+        return await self.answer_prompt(Prompt(instructions or self._config.instructions, messages), hear or _ignore)
+
+    async def answer_prompt(self, prompt: Prompt, hear: Callable[[str], None]) -> Heard:
         """The model's answer. `hear` is called with all of it that has come so far, each time that there is more.
 
         Raises RefusedError, with what had come, for everything that goes wrong on the provider's side.
         """
         heard = Heard()
-        asked = (messages, instructions or self._config.instructions)
         try:
             async with asyncio.timeout(self._config.answer_seconds * MOST_SPANS):
-                await self._ask(*asked, heard, hear or _ignore)
+                await self._ask(prompt, heard, hear)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             logger.warning("the provider did not answer: %s", _describe(error))
             raise RefusedError(_explain(error), heard, is_too_much=_is_too_much(error)) from None
@@ -92,19 +98,21 @@ class Brain:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _ask(
-        self, messages: Sequence[Message], instructions: str, heard: Heard, hear: Callable[[str], None]
-    ) -> None:
+    async def _ask(self, prompt: Prompt, heard: Heard, hear: Callable[[str], None]) -> None:
         """Tries again where that may help and nothing was heard yet."""
         tries = RETRIES
         while True:
-            document = self._dialect.body(self._config.model, instructions, messages, stream=self._streams)
-            body = Body(document, [part for message in messages for part in message.parts])
+            prompt = prompt if self._takes_tools else replace(prompt, tools=())
+            document = self._dialect.body(self._config.model, prompt, stream=self._streams)
+            body = Body(document, [part for message in prompt.messages for part in message.parts])
             try:
                 return await self._ask_once(body, heard, hear)
             except (StatusError, httpx.TransportError) as error:
-                if heard.text:
+                if heard.text or heard.calls:
                     raise
+                if prompt.tools and not prompt.steps and _refuses_tools(error):
+                    self._takes_tools = False  # small models do not
+                    continue
                 if self._streams and _refuses_streams(error):
                     self._streams = False  # some organisations may not stream some models
                     continue
@@ -144,6 +152,10 @@ def _ignore(_: str) -> None:
 
 def _refuses_streams(error: Exception) -> bool:
     return isinstance(error, StatusError) and error.status in (400, 422) and '"stream' in error.text
+
+
+def _refuses_tools(error: Exception) -> bool:
+    return isinstance(error, StatusError) and error.status in (400, 404, 422) and "tool" in error.text.lower()
 
 
 def _may_pass(error: Exception) -> bool:

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from agent_contract import SecretFile, Variable
 from assistant.limits import Limits, read_limits
@@ -18,6 +20,7 @@ from berth_agent.inputs import (
     read_settings,
     read_text,
     read_url,
+    refuse,
 )
 from berth_agent.providers import PUBLIC_BASES, Provider
 
@@ -44,6 +47,8 @@ class Config:
     unreachable_seconds: float  # how long an unreachable Telegram is tolerated
     answer_seconds: float  # how long the model may be silent
     limits: Limits
+    reminders: bool
+    zone: ZoneInfo
     voice_model: str  # empty where the provider transcribes nothing
 
 
@@ -70,8 +75,18 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
         unreachable_seconds=read_seconds(env, "AGENT_UNREACHABLE_SECONDS", 300),
         answer_seconds=read_seconds(env, "AGENT_ANSWER_SECONDS", 120),
         limits=read_limits(settings),
+        reminders=settings.get("reminders") is not False,
+        zone=_read_zone(settings),
         voice_model=read_text(settings, "voice_model", VOICE_MODELS.get(provider, "")),
     )
+
+
+def _read_zone(settings: Mapping[str, Any]) -> ZoneInfo:
+    name = read_text(settings, "time_zone", "UTC")
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        raise refuse("time_zone must be a name such as Europe/Berlin.") from None
 
 
 def parse_allowed_users(listed: str) -> frozenset[str]:

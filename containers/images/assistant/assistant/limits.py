@@ -15,6 +15,7 @@ class Limits(NamedTuple):
     messages_per_minute: int
     longest_message: int  # characters
     answer_seconds: int  # for all of an answer
+    answer_steps: int  # in which tools are used, of an answer
 
 
 def read_limits(settings: Mapping[str, Any]) -> Limits:
@@ -23,6 +24,7 @@ def read_limits(settings: Mapping[str, Any]) -> Limits:
         messages_per_minute=read_whole(settings, "messages_per_minute", 10, least=1, most=600),
         longest_message=read_whole(settings, "longest_message", 4096, least=100, most=4096),
         answer_seconds=read_whole(settings, "answer_seconds", 300, least=1, most=1800),
+        answer_steps=read_whole(settings, "answer_steps", 8, least=1, most=20),
     )
 
 

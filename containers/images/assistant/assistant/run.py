@@ -18,15 +18,21 @@ from assistant.brain import Brain
 from assistant.commands import Commands, publish_commands
 from assistant.config import Config
 from assistant.conversation import Conversation
+from assistant.delivering import Delivering
 from assistant.files import Files
 from assistant.memory import Memory
 from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
 from assistant.reading import Reading
+from assistant.reminders import Reminders
 from assistant.spending import Spending
+from assistant.stepping import Stepping
 from assistant.store import open_store
+from assistant.summing import Summing
 from assistant.thinking import Thinking
 from assistant.tls import make_tls
+from assistant.tools.reminding import Reminding
+from assistant.tools.toolbox import Source, Toolbox
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -71,14 +77,15 @@ async def _live(config: Config, status: Status) -> None:
         stack.callback(store.close)
         files = Files(bot, config.data_dir, tls)
         stack.push_async_callback(files.close)
-        conversation = _make_conversation(bot, config, brain, files, store, status)
+        reminders = Reminders(store)
+        toolbox = _make_toolbox(config, reminders)
+        conversation = _make_conversation(bot, config, brain, files, toolbox, store, status)
         stack.push_async_callback(conversation.close, FINISH_SECONDS)
         poller = Poller(bot, status, patience, conversation.take)
         stack.push_async_callback(_confirm_quietly, poller)
-        tasks = [
-            asyncio.create_task(work)
-            for work in (poller.run(), watch_provider(config, brain, status), publish_commands(bot))
-        ]
+        delivering = Delivering(bot, reminders, config.zone)
+        works = (poller.run(), watch_provider(config, brain, status), publish_commands(bot), delivering.run())
+        tasks = [asyncio.create_task(work) for work in works]
         for task in tasks:
             stack.callback(task.cancel)
         await asyncio.gather(*tasks)
@@ -97,10 +104,11 @@ def _make_bot(config: Config, tls: SSLContext) -> Bot:
 
 
 def _make_conversation(
-    bot: Bot, config: Config, brain: Brain, files: Files, store: sqlite3.Connection, status: Status
+    bot: Bot, config: Config, brain: Brain, files: Files, toolbox: Toolbox, store: sqlite3.Connection, status: Status
 ) -> Conversation:
     memory, spending = Memory(store), Spending(store)
-    thinking = Thinking(config, brain, memory, spending)
+    stepping = Stepping(brain, toolbox, config.limits.answer_steps)
+    thinking = Thinking(config, stepping, Summing(brain, memory, spending), memory, spending)
     return Conversation(
         bot,
         Access(config, People(store), status),
@@ -108,6 +116,13 @@ def _make_conversation(
         Answering(bot, Reading(files, brain, spending), thinking, status, config.limits.answer_seconds),
         config.limits,
     )
+
+
+def _make_toolbox(config: Config, reminders: Reminders) -> Toolbox:
+    sources: list[Source] = []
+    if config.reminders:
+        sources.append(Reminding(reminders, config.zone).list_tools)
+    return Toolbox(config.zone, sources)
 
 
 def _open_store(config: Config) -> sqlite3.Connection:

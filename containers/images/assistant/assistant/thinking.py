@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import Callable
 
-from assistant.brain import Brain, RefusedError
+from assistant.brain import RefusedError
 from assistant.config import Config
-from assistant.dialects import Heard
 from assistant.formatted import is_blank
+from assistant.heard import Heard
 from assistant.memory import MOST_CHARACTERS, Memory, Message, Place
 from assistant.parts import Question
 from assistant.spending import Spending
+from assistant.stepping import Stepping
 from assistant.summing import Summing
+from assistant.tools.tool import Caller
 
 MOST_AT_ONCE = 8  # questions to the model
 SMALLER = 4  # times less is sent along where the window of the model turns out to be small
@@ -24,33 +26,36 @@ class OutOfTimeError(Exception):
 
 
 class Thinking:
-    def __init__(self, config: Config, brain: Brain, memory: Memory, spending: Spending) -> None:
+    def __init__(
+        self, config: Config, stepping: Stepping, summing: Summing, memory: Memory, spending: Spending
+    ) -> None:
         self._config = config
-        self._brain = brain
+        self._stepping = stepping
         self._memory = memory
         self._spending = spending
-        self._summing = Summing(brain, memory, spending)
+        self._summing = summing
         self._rooms: dict[Place, int] = {}
         self._questions = asyncio.Semaphore(MOST_AT_ONCE)
         self._afterwards: set[asyncio.Task[None]] = set()
 
-    async def think(self, place: Place, question: Question, hear: Callable[[str], None]) -> Heard:
+    async def think(self, caller: Caller, question: Question, hear: Callable[[str], None]) -> Heard:
         """Raises RefusedError and OutOfTimeError. Remembers nothing: that is for what has reached the chat."""
         async with self._questions:
             try:
                 async with asyncio.timeout(self._config.limits.answer_seconds):
-                    return await self._think(place, question, hear)
+                    return await self._think(caller, question, hear)
             except TimeoutError:
                 raise OutOfTimeError from None
 
-    async def _think(self, place: Place, question: Question, hear: Callable[[str], None]) -> Heard:
+    async def _think(self, caller: Caller, question: Question, hear: Callable[[str], None]) -> Heard:
+        place = caller.place
         while True:
             messages = [
                 *self._memory.recall(place, self._room_of(place)),
                 Message("user", question.text, question.parts),
             ]
             try:
-                heard = await self._brain.answer(messages, hear, instructions=self._instructions(place))
+                heard = await self._stepping.answer(messages, hear, self._instructions(place), caller)
             except RefusedError as error:
                 self._note(place, error.heard)
                 if len(messages) > 1 and error.is_too_much and self._room_of(place) > LEAST_ROOM:

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from assistant.dialects import Heard, StatusError
 from assistant.events import as_object, read_document
+from assistant.heard import Heard, StatusError
 
 CANNOT = (400, 403, 404, 405, 410, 415, 422, 501)
 """What a provider answers that does not know the path, the model or the format."""

@@ -57,6 +57,8 @@ SENTENCES = {
     Text.TOO_OFTEN: "Das ist mehr, als ich hier in einer Minute beantworten darf. Bitte mach in {seconds} s weiter.",
     Text.MESSAGE_TOO_LONG: "Diese Nachricht hat {length} Zeichen, und ich darf {most} lesen. Bitte kürze sie.",
     Text.OUT_OF_TIME: "Hier habe ich aufgehört: Eine Antwort darf mich {seconds} s kosten.",
+    Text.REMINDER: "⏰ Erinnerung: {what}",
+    Text.REMINDER_LATE: "⏰ Erinnerung: {what}\n\nDas kommt zu spät: Es war fällig {when}.",
     Text.NO_WORDS: "Mein Modell hat eine leere Antwort gegeben. Bitte frag mit anderen Worten.",
     Text.BROKEN: "Beim Antworten ist etwas schiefgegangen. Bitte versuch es noch einmal.",
     Text.BROKEN_OFF: "Hier hat mein Anbieter abgebrochen.",

@@ -53,6 +53,8 @@ SENTENCES = {
     Text.TOO_OFTEN: "That is more in a minute than I may answer here. Please go on in {seconds} s.",
     Text.MESSAGE_TOO_LONG: "This message has {length} characters, and I may read {most}. Please shorten it.",
     Text.OUT_OF_TIME: "I stopped here: an answer may take me {seconds} s.",
+    Text.REMINDER: "⏰ Reminder: {what}",
+    Text.REMINDER_LATE: "⏰ Reminder: {what}\n\nThis comes late: it was due {when}.",
     Text.NO_WORDS: "My model gave an empty answer. Please ask in other words.",
     Text.BROKEN: "Something went wrong while I was answering. Please try again.",
     Text.BROKEN_OFF: "My model provider broke off here.",

@@ -51,6 +51,8 @@ SENTENCES = {
     Text.TOO_OFTEN: "Es más de lo que puedo responder aquí en un minuto. Sigue dentro de {seconds} s, por favor.",
     Text.MESSAGE_TOO_LONG: "Este mensaje tiene {length} caracteres y puedo leer {most}. Acórtalo, por favor.",
     Text.OUT_OF_TIME: "He parado aquí: una respuesta puede llevarme {seconds} s.",
+    Text.REMINDER: "⏰ Recordatorio: {what}",
+    Text.REMINDER_LATE: "⏰ Recordatorio: {what}\n\nLlega tarde: tocaba {when}.",
     Text.NO_WORDS: "Mi modelo ha dado una respuesta vacía. Pregunta con otras palabras, por favor.",
     Text.BROKEN: "Algo ha fallado mientras respondía. Inténtalo de nuevo, por favor.",
     Text.BROKEN_OFF: "Mi proveedor de modelos se ha interrumpido aquí.",

@@ -32,6 +32,8 @@ class Text(StrEnum):
     TOO_OFTEN = auto()
     MESSAGE_TOO_LONG = auto()
     OUT_OF_TIME = auto()
+    REMINDER = auto()
+    REMINDER_LATE = auto()
     NO_WORDS = auto()
     BROKEN = auto()
     BROKEN_OFF = auto()

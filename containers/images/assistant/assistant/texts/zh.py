@@ -48,6 +48,8 @@ SENTENCES = {
     Text.TOO_OFTEN: "一分钟内的消息超过了我在这里可以回答的数量。请在 {seconds} 秒后继续。",
     Text.MESSAGE_TOO_LONG: "这条消息有 {length} 个字符，而我最多可以阅读 {most} 个。请缩短它。",
     Text.OUT_OF_TIME: "我在这里停下了：一次回答最多可用 {seconds} 秒。",
+    Text.REMINDER: "⏰ 提醒：{what}",
+    Text.REMINDER_LATE: "⏰ 提醒：{what}\n\n这条提醒晚了：原定时间是 {when}。",
     Text.NO_WORDS: "我的模型给出了空的回答。请换一种说法再问。",
     Text.BROKEN: "回答时出了问题。请再试一次。",
     Text.BROKEN_OFF: "我的模型服务商在这里中断了。",

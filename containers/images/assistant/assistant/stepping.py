@@ -1,0 +1,51 @@
+"""An answer in steps: the model calls tools, hears what they return, and goes on until it has only words."""
+
+from collections.abc import Callable, Sequence
+
+from assistant.brain import Brain, RefusedError
+from assistant.dialects import Prompt
+from assistant.heard import Heard, Step
+from assistant.memory import Message
+from assistant.tools.tool import Caller
+from assistant.tools.toolbox import Toolbox
+
+
+class Stepping:
+    def __init__(self, brain: Brain, toolbox: Toolbox, most_steps: int) -> None:
+        self._brain = brain
+        self._toolbox = toolbox
+        self._most_steps = most_steps
+
+    async def answer(
+        self, messages: Sequence[Message], hear: Callable[[str], None], instructions: str, caller: Caller
+    ) -> Heard:
+        """All that was said, and what it took. Raises RefusedError with that."""
+        tools = await self._toolbox.list_tools()
+        if tools:
+            instructions += self._toolbox.note()
+        whole = Heard(is_complete=True)
+        steps: list[Step] = []
+        while True:
+            said = f"{whole.text}\n\n" if whole.text else ""
+            prompt = Prompt(instructions, messages, tools, tuple(steps), len(steps) < self._most_steps)
+            try:
+                heard = await self._brain.answer_prompt(prompt, _behind(said, hear))
+            except RefusedError as error:
+                _add(whole, error.heard, said)
+                # What tools have done must not be done again for a smaller question.
+                raise RefusedError(error.problem, whole, is_too_much=error.is_too_much and not steps) from None
+            _add(whole, heard, said)
+            if not heard.calls or not tools or not prompt.may_call:
+                return whole
+            results = [await self._toolbox.use(tools, call, caller) for call in heard.calls]
+            steps.append(Step(heard.text, heard.calls, results))
+
+
+def _behind(said: str, hear: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda text: hear(said + text)
+
+
+def _add(whole: Heard, heard: Heard, said: str) -> None:
+    whole.text = said + heard.text if heard.text.strip() else whole.text
+    whole.tokens_in += heard.tokens_in
+    whole.tokens_out += heard.tokens_out

@@ -1,0 +1,69 @@
+"""Tools that set, list and take back reminders."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
+from typing import Any
+
+from assistant.formatted import clean, is_blank
+from assistant.reminders import Reminders
+from assistant.tools.tool import Caller, Tool, ToolError, schema_of
+
+FARTHEST = timedelta(days=731)
+TEXT = {"type": "string", "description": "What to remind of, in the words of the person."}
+AT = {"type": "string", "description": "Local date and time, such as 2026-11-24T09:00."}
+IN_MINUTES = {"type": "number", "description": "In place of `at`: minutes from now."}
+
+
+class Reminding:
+    def __init__(self, reminders: Reminders, zone: tzinfo) -> None:
+        self._reminders = reminders
+        self._zone = zone
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return [
+            Tool(
+                "set_reminder",
+                "Has a message sent to this chat at a time.",
+                schema_of(("text",), text=TEXT, at=AT, in_minutes=IN_MINUTES),
+                self._set,
+            ),
+            Tool("list_reminders", "Lists the reminders of this chat.", schema_of(), self._list),
+            Tool("cancel_reminder", "Takes a reminder back.", schema_of(("id",), id={"type": "integer"}), self._cancel),
+        ]
+
+    async def _set(self, caller: Caller, arguments: dict[str, Any]) -> str:
+        text = clean(str(arguments["text"])).strip()
+        if is_blank(text):
+            raise ToolError("the text is empty.")
+        due = self._read_time(arguments)
+        number = self._reminders.add(caller.place, int(due.timestamp()), text, caller.language)
+        if number is None:
+            raise ToolError("there are too many reminders already.")
+        return f"Set: reminder {number} for {self._show(due)}."
+
+    async def _list(self, caller: Caller, _: dict[str, Any]) -> str:
+        found = self._reminders.of(caller.place)
+        return "\n".join(f"{each.number}: {self._show(each.due)}: {each.text}" for each in found) or "There are none."
+
+    async def _cancel(self, caller: Caller, arguments: dict[str, Any]) -> str:
+        if not self._reminders.remove(int(arguments["id"]), caller.place):
+            raise ToolError("there is no such reminder in this chat.")
+        return "Taken back."
+
+    def _read_time(self, arguments: dict[str, Any]) -> datetime:
+        now = datetime.fromtimestamp(self._reminders.now(), self._zone)
+        try:
+            if arguments.get("in_minutes") is not None:
+                due = now + timedelta(minutes=float(arguments["in_minutes"]))
+            else:
+                due = datetime.fromisoformat(str(arguments["at"]))
+        except OverflowError:
+            raise ToolError("that is too far away.") from None
+        due = due if due.tzinfo else due.replace(tzinfo=self._zone)
+        if not now - timedelta(minutes=1) < due < now + FARTHEST:
+            raise ToolError(f"that is in the past or too far away. It is {self._show(now)}.")
+        return due
+
+    def _show(self, moment: datetime | int) -> str:
+        local = datetime.fromtimestamp(moment, self._zone) if isinstance(moment, int) else moment.astimezone(self._zone)
+        return f"{local:%Y-%m-%d %H:%M} ({self._zone})"
