@@ -1,13 +1,16 @@
 """Choosing from the catalogue: the field that takes a slug, and whether a plan is enough for a type."""
 
+from functools import lru_cache
 from typing import Any
+from uuid import uuid4
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.api.fields import StrictCharField
-from projects.models import AgentType, Plan, Project, plans_offered_to
+from accounts.compiled_instances import CompiledInstances
+from projects.models import AgentType, Plan, Project, find_offered_plan, plans_offered_to
 
 
 @extend_schema_field({"type": "string"})
@@ -30,7 +33,9 @@ class CatalogueField(StrictCharField):
         return row
 
     def find(self, slug: str) -> Any:
-        return self.available_rows().filter(slug=slug).first()
+        """The row, if it is one of `available_rows`."""
+        model: Any = self.queryset.model
+        return next(_available(model).read(slug), None)
 
     def to_representation(self, value: Any) -> str:
         return str(value.pk)
@@ -64,11 +69,18 @@ class PlanField(CatalogueField):
 
     def find(self, slug: str) -> Any:
         project = self._project
-        return project.plan if project and project.plan_id == slug else super().find(slug)
+        if project is None:
+            return find_offered_plan(self.context["owner"], slug)
+        return project.plan if project.plan_id == slug else find_offered_plan(project.owner, slug)
 
     @property
     def _project(self) -> Project | None:
         return getattr(self.parent, "instance", None)
+
+
+@lru_cache
+def _available(model: Any) -> CompiledInstances[Any]:
+    return CompiledInstances(lambda slug: model.objects.filter(available=True, slug=slug).order_by(), uuid4().hex)
 
 
 def check_memory(agent_type: AgentType, plan: Plan) -> None:

@@ -1,5 +1,6 @@
 """Finding the caller's own projects, for every view under /api/projects."""
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
+from projects.api.fast_json import render_detail
 from projects.api.revalidation import Revalidation
 from projects.api.serializers import ProjectDetailSerializer
 from projects.api.wait import wait_until_settled
@@ -41,7 +43,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
         return found
 
     def get_object(self) -> Project:
-        project = self.get_queryset().filter(id=self.get_id()).first()
+        project = Project.find_own(self.request.user.pk, self.get_id())
         if project is None:
             raise Http404
         return project
@@ -73,7 +75,9 @@ def read_id(text: str) -> UUID:
 
 
 def show_detail(snapshot: Snapshot) -> dict[str, Any]:
-    return dict(ProjectDetailSerializer(snapshot).data)
+    """What `ProjectDetailSerializer` makes of it, as JSON has it."""
+    shown: dict[str, Any] = json.loads(render_detail(snapshot))
+    return shown
 
 
 def find_actor(request: AuthenticatedRequest) -> Actor:

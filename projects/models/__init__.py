@@ -1,7 +1,7 @@
 """The tables: projects, the catalogue, events, and what the processes share."""
 
 from projects.models.alert import AlertChannel, AlertDelivery, DeliveryState, Trouble
-from projects.models.allowance import Allowance, plans_offered_to, plans_with_room, read_room
+from projects.models.allowance import Allowance, find_offered_plan, plans_offered_to, plans_with_room, read_room
 from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
@@ -44,6 +44,7 @@ __all__ = [
     "Spending",
     "Trouble",
     "Watch",
+    "find_offered_plan",
     "plans_offered_to",
     "plans_with_room",
     "read_room",

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
+from accounts.compiled_instances import CompiledInstances
 from accounts.compiled_query import CompiledQuery
 from projects.models.catalogue import Plan
 from projects.models.project import Project
@@ -47,6 +48,20 @@ def plans_offered_to(user: "User") -> QuerySet[Plan]:
     """The plans that this user may choose now. `owner_limit` of each says for how many projects."""
     offered: QuerySet[Plan] = _with_limit(user.pk, is_admin=user.is_superuser).filter(available=True, owner_limit__gt=0)
     return offered
+
+
+def find_offered_plan(user: "User", slug: str) -> Plan | None:
+    """The one of `plans_offered_to` with this slug."""
+    return next(_offer_of(is_admin=user.is_superuser).read(user.pk, slug), None)
+
+
+@lru_cache
+def _offer_of(*, is_admin: bool) -> CompiledInstances[Plan]:
+    def write(user_id: UUID, slug: str) -> QuerySet[Plan]:
+        plans: QuerySet[Plan] = _with_limit(user_id, is_admin=is_admin).filter(available=True, owner_limit__gt=0)
+        return plans.filter(slug=slug).order_by()
+
+    return CompiledInstances(write, uuid4(), uuid4().hex, also=("owner_limit",))
 
 
 def plans_with_room(user: "User") -> QuerySet[Plan]:

@@ -16,6 +16,7 @@ from projects.models.event import Event
 from projects.models.holder import MOST, has_ended
 from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_columns import at_rest, in_flight
+from projects.models.whole_row import WholeRow
 from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 
@@ -28,7 +29,7 @@ class Claim:
     contested: bool
 
 
-class Claimable(models.Model):
+class Claimable(WholeRow):
     """What is wanted, and the operation in flight.
 
     Only the holder of `operation_id` may record an outcome. Past the deadline any process may claim the project. The
@@ -45,7 +46,7 @@ class Claimable(models.Model):
     operation_deadline = models.DateTimeField(null=True, editable=False)
     operation_holder = models.CharField(max_length=MOST, blank=True, default="", db_default="", editable=False)
 
-    class Meta:
+    class Meta(WholeRow.Meta):
         abstract = True
 
     def claim(
@@ -84,7 +85,7 @@ class Claimable(models.Model):
         contested = _seize(rows, values, over=_expired(now) | Q(operation__in=preempting))
         if contested is None:
             return None
-        self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
+        self.reread()
         if self.operation_id != claim_id:
             return None  # taken away again at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
@@ -109,7 +110,7 @@ class Claimable(models.Model):
         """
         if not self._row().exclude(desired=Desired.DELETED).update(**values, entry_version=F("entry_version") + 1):
             return False
-        self.refresh_from_db(from_queryset=type(self)._default_manager.select_related())
+        self.reread()
         return True
 
     def holds(self, claim: "Claim") -> bool:

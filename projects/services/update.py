@@ -67,7 +67,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
         check_may_be_changed(project)
         check = _look_then_ask(project, change)
         if _write(project, _new_values(project, change, check), check, actor, change):
-            project.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
+            project.reread()
             if project.failure_code == DISK_FULL:
                 let_run(project)
             if change.plan is not None or change.budget is not None:

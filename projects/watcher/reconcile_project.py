@@ -147,7 +147,7 @@ class Repair:
     def __call__(self) -> None:
         project, result = self.project, Round(at=clock.now())
         try:
-            project.refresh_from_db(from_queryset=Project.objects.select_related("owner", "plan", "agent_type"))
+            project.reread()
             if self._is_still_right() and repair_within_round(project, self.decision.remedy, result):
                 note_success(project)
         except ProjectGoneError:

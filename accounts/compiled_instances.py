@@ -1,0 +1,87 @@
+"""Instances of a model, and of others that belong to them, by a query that is written once.
+
+For a model with many columns the ORM takes longer to write the query and to make the instances than the database takes
+to answer it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db.models import GenericIPAddressField, Model, QuerySet
+
+from accounts.compiled_query import CompiledQuery, make_instance
+
+M = TypeVar("M", bound=Model)
+
+
+class _Part:
+    """The columns of one model. `relation` leads to it from the model of the query, and is empty for that itself."""
+
+    def __init__(self, model: type[Model], relation: str = "") -> None:
+        fields = model._meta.concrete_fields
+        self.model, self.relation = model, relation
+        self.names = tuple(field.attname for field in fields)
+        self.columns = tuple(f"{relation}__{name}" if relation else name for name in self.names)
+        self._key = next(at for at, field in enumerate(fields) if field.primary_key)
+        self._addresses = [at for at, field in enumerate(fields) if isinstance(field, GenericIPAddressField)]
+
+    def make(self, values: list[Any]) -> Any:
+        """None where there is no row, as at the end of a relation that leads nowhere."""
+        if values[self._key] is None:
+            return None
+        for at in self._addresses:  # PostgreSQL's binary format has no text for them
+            values[at] = None if values[at] is None else str(values[at])
+        return make_instance(self.model, self.names, values)
+
+
+class CompiledInstances(Generic[M]):
+    """`write` and `samples` are as those of a `CompiledQuery`, but that `write` returns a plain queryset.
+
+    `beside` names the relations to one other row each, which are read as `select_related` reads them, and `also` what
+    the queryset has annotated.
+    """
+
+    def __init__(
+        self,
+        write: Callable[..., QuerySet[M]],
+        *samples: UUID | str,
+        beside: Sequence[str] = (),
+        also: Sequence[str] = (),
+    ) -> None:
+        self._write, self._samples, self._beside, self._also = write, samples, beside, also
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        """Made at first use: until then not all models are known."""
+        model = self._write(*self._samples).model
+        relations = ((name, model._meta.get_field(name).related_model) for name in self._beside)
+        return [_Part(model), *(_Part(other, name) for name, other in relations if isinstance(other, type))]
+
+    @cached_property
+    def _query(self) -> CompiledQuery:
+        columns = [column for part in self._parts for column in part.columns]
+        return CompiledQuery(lambda *values: self._write(*values).values_list(*columns, *self._also), *self._samples)
+
+    def read(self, *values: UUID | str) -> Iterator[M]:
+        for row in self._query.rows(*values):
+            yield self._make(row)
+
+    def refresh(self, instance: M, *values: UUID | str) -> bool:
+        """Has the instance say what its row says now. Returns False where there is none any more."""
+        found = next(self.read(*values), None)
+        if found is None:
+            return False
+        vars(instance).update(vars(found))
+        return True
+
+    def _make(self, row: Sequence[Any]) -> M:
+        rest = iter(row)
+        first, *others = ((part, part.make([next(rest) for _ in part.names])) for part in self._parts)
+        instance: M = first[1]
+        for part, other in others:
+            field: Any = instance._meta.get_field(part.relation)
+            field.set_cached_value(instance, other)
+        vars(instance).update(zip(self._also, rest, strict=True))
+        return instance
