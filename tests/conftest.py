@@ -21,6 +21,7 @@ from containers.identity import forget_installation_id
 from projects.models import AgentType, Plan
 from tests import canaries
 from tests.databases import commits, is_for_postgresql, touches_database
+from tests.emptying import empty_after_each_test_that_commits
 from tests.fakes.engine import MemoryEngine
 from tests.sockets import stay_inside
 
@@ -32,6 +33,7 @@ PATIENCE = 100.0
 
 def pytest_configure() -> None:
     stay_inside()
+    empty_after_each_test_that_commits()
     gc.disable()  # to the end of the collection, which makes half a million objects and no garbage
 
 
