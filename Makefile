@@ -1,4 +1,4 @@
-.PHONY: run upgrade test backup sbom install-service uninstall-service
+.PHONY: run upgrade test backup sbom install-service uninstall-service uninstall
 
 run: ## Prepare everything and serve Berth on this machine
 	@config/bin/run
@@ -20,3 +20,6 @@ install-service: ## Start Berth with this machine (systemd), with the agents' ne
 
 uninstall-service: ## Take the units away again; the data, the settings and the agents stay
 	@config/bin/uninstall-service
+
+uninstall: ## Take away Berth's containers, networks and rules; WHAT="--volumes --images --data" says what else, --dry-run only tells
+	@config/bin/uninstall $(WHAT)

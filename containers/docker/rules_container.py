@@ -22,7 +22,7 @@ from containers.firewall.iptables import rules_for
 from containers.firewall.path import parse_chains
 from containers.firewall.resolvers import parse_resolvers
 from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules
-from containers.firewall.script import as_script
+from containers.firewall.script import as_removal, as_script
 from containers.hardening import MEBIBYTE
 from containers.identity import helper_labels
 
@@ -52,6 +52,16 @@ def set_rules(connection: Connection) -> None:
         rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=resolvers)]
         listing = "".join(f"echo '{_LISTED}{name}'; {name} -w -S\n" for name in PROGRAMS.values())
         _check(run_helper(connection, _CHOOSE + as_script(rules) + listing, network="host"), rules)
+
+
+def run_removal(connection: Connection) -> None:
+    """Takes all our rules away. Raises `EngineError`, as where there is no image for it."""
+    if inspect_image(connection, FIREWALL.image) is None:
+        message = f"The image {FIREWALL.image} is not on the engine. Run `manage.py firewall --remove` as root there."
+        raise EngineRefusedError(message)
+    rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=[])]
+    with time_limit(_LIMIT):
+        run_helper(connection, _CHOOSE + as_removal(rules), network="host")
 
 
 def _check(printed: str, rules: list[RuleSet]) -> None:

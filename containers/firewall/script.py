@@ -26,6 +26,24 @@ def as_script(rules: Iterable[RuleSet]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_removal(rules: Iterable[RuleSet]) -> str:
+    """A shell script that takes the rules away. What is not there is no error, and what is not ours stays."""
+    lines = []
+    for family in rules:
+        command = f"{family.program} -w"
+        hooked = [f"{parent} {hook.rule}" for hook in family.hooks for parent in hook.parents]
+        lines += [_delete_all(f"{command} -t raw -D {CLOSED} {family.opening}")]
+        lines += [_delete_all(f"{command} -D {rule}") for rule in hooked]
+        chains = list(reversed(family.chains))
+        lines += [f"{command} {act} {chain} 2>/dev/null || true" for act in ("-F", "-X") for chain in chains]
+    return "\n".join(lines) + "\n"
+
+
+def _delete_all(command: str) -> str:
+    """The rule may be there several times: processes that start together each insert it."""
+    return f"for n in 1 2 3 4 5 6 7 8 9; do {command} 2>/dev/null || break; done"
+
+
 def _lead_by_script(command: str, program: str, hook: Hook) -> list[str]:
     """Makes the jump to our chain the first of all, in Docker's chain for that if packets come there first."""
     *preferred, last = hook.parents

@@ -1,0 +1,145 @@
+"""`manage.py uninstall` takes away what is this installation's, says so before, and touches nothing else."""
+
+import socket
+import subprocess
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.management import CommandError, call_command
+
+from accounts import clock
+from containers.docker import removal
+from containers.docker_api.client import Connection
+from containers.firewall.bridge import bridges_to_guard
+from containers.firewall.iptables import can_set_rules, rules_for
+from containers.firewall.script import as_removal
+from containers.identity import own_labels
+from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL
+from projects.models import Watch
+from projects.models.installation import read_installation
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
+
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def data(settings: Any, tmp_path: Path) -> Path:
+    """A data directory with what Berth writes there and with what is somebody's, and a port on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        settings.BERTH_HOST, settings.BERTH_PORT = free.getsockname()
+    settings.BERTH_DATA_DIR = tmp_path
+    settings.BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
+    for name in ("berth.sqlite3", "berth.sqlite3-wal", "token_key.key", "static.digest", "notes.txt"):
+        (tmp_path / name).touch()
+    for name in ("static", "backups"):
+        (tmp_path / name).mkdir()
+    read_installation()
+    return tmp_path
+
+
+def uninstall(*options: str) -> str:
+    said = StringIO()
+    call_command("uninstall", *options, stdout=said)
+    return said.getvalue()
+
+
+def names(client: Any) -> set[str]:
+    containers = {row["Names"][0].lstrip("/") for row in client.containers(all=True)}
+    volumes = {row["Name"] for row in client.volumes()["Volumes"] or []}
+    return containers | volumes | {row["Name"] for row in client.networks()}
+
+
+def rules() -> str:
+    return subprocess.run(["iptables", "-S"], capture_output=True, check=True, text=True).stdout
+
+
+@pytest.mark.docker
+def test_it_removes_what_is_ours_and_nothing_else(docker_under_test: DockerUnderTest) -> None:
+    client, name = docker_under_test.client, docker_under_test.name
+    deploy(docker_under_test)
+    assert not removal.remove_image(Connection(), docker_under_test.image), "A container was made from it."
+    foreign = {
+        f"{name}-of-another-installation": {**own_labels(), INSTALLATION_LABEL: "f" * 32},
+        f"{name}-of-another-instance": {**own_labels(), INSTANCE_LABEL: "another"},
+        f"{name}-of-somebody": {},
+    }
+    for each, labels in foreign.items():
+        client.create_container(docker_under_test.image, name=each, labels=labels)
+        client.create_volume(f"{each}-data", labels=labels)
+    kept = set(foreign) | {f"{each}-data" for each in foreign}
+    try:
+        ours = {*removal.find_belongings(Connection()).containers, *removal.find_belongings(Connection()).volumes}
+        assert name in ours
+        told = uninstall("--dry-run", "--volumes")
+        assert all(each in told for each in ours)
+        assert not any(each in told for each in kept)
+        assert ours | kept <= names(client)
+        uninstall("--yes")
+        found = removal.find_belongings(Connection())
+        assert not found.containers | found.networks
+        assert f"{name}-data" in found.volumes
+        if can_set_rules():
+            assert not any(bridge.upper() in rules() for bridge in bridges_to_guard())
+        uninstall("--yes", "--volumes")
+        assert not ours & names(client)
+        assert kept <= names(client)
+        assert "Berth is gone" in uninstall("--yes", "--volumes")
+    finally:
+        for each in foreign:
+            client.remove_container(each, force=True)
+            client.remove_volume(f"{each}-data")
+
+
+@pytest.mark.docker
+def test_of_the_data_directory_it_removes_what_it_wrote_there_but_backups(
+    docker_under_test: DockerUnderTest, data: Path
+) -> None:
+    assert str(data / "token_key.key") in uninstall("--dry-run", "--data")
+    assert len(list(data.iterdir())) == 7
+    said = uninstall("--yes", "--data")
+    assert sorted(path.name for path in data.iterdir()) == ["backups", "notes.txt"]
+    assert f"These stay in {data}: backups, notes.txt." in said
+
+
+@pytest.mark.docker
+def test_it_asks_before_it_does_anything(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy(docker_under_test)
+    for answer in ("", "y", "no"):
+        monkeypatch.setattr("builtins.input", lambda _, said=answer: said)
+        assert "Berth is gone" not in uninstall("--volumes")
+    assert docker_under_test.is_running(docker_under_test.name)
+
+
+def test_it_refuses_while_berth_runs() -> None:
+    with socket.socket() as server:
+        server.bind((django_settings.BERTH_HOST, django_settings.BERTH_PORT))
+        server.listen()
+        with pytest.raises(CommandError, match="Stop Berth first"):
+            uninstall("--yes")
+    soon = clock.now() + timedelta(seconds=5)
+    Watch.objects.create(instance=django_settings.BERTH_INSTANCE, holder="here-1", lease_until=soon)
+    with pytest.raises(CommandError, match=r"still runs \(here-1\)"):
+        uninstall("--yes")
+
+
+def test_without_a_database_nothing_is_known_to_be_berths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.db.connection.introspection.table_names", list)
+    with pytest.raises(CommandError, match="There is no database"):
+        uninstall("--yes")
+
+
+def test_the_script_takes_away_each_rule_that_is_set() -> None:
+    """For an engine on whose host this process sets none itself."""
+    for family in rules_for("br-x", resolvers=[]):
+        script = as_removal([family])
+        for hook in family.hooks:
+            for parent in hook.parents:
+                assert f"{family.program} -w -D {parent} {hook.rule} " in script
+        assert all(f"-X {chain} " in script for chain in family.chains)
+    assert subprocess.run(["/bin/sh", "-n"], input=script, text=True, check=False).returncode == 0
