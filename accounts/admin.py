@@ -18,7 +18,8 @@ from django.views.decorators.http import require_POST
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyError
-from accounts.models import ApiKey, OutgoingMail, Role, User
+from accounts.models import ApiKey, Notice, OutgoingMail, Role, User
+from accounts.notice_admin import NoticeAdmin
 from accounts.outbox_admin import OutgoingMailAdmin
 from accounts.people_admin import KnowsPeople
 from accounts.services.api_keys import revoke_api_key
@@ -28,6 +29,7 @@ from accounts.services.still_signed_in import lock_if_still_signed_in
 
 admin.site.unregister(Group)
 admin.site.register(OutgoingMail, OutgoingMailAdmin)
+admin.site.register(Notice, NoticeAdmin)
 
 _ROLE_FIELDS = ("is_staff", "is_superuser")
 

@@ -100,3 +100,10 @@ class EditableByAdmins(ReadableByStaff):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return is_admin(request)
+
+
+class EditableByStaff(ReadableByStaff):
+    """For a ModelAdmin: staff can see and change the rows; nobody can add or delete any."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return is_staff(request)

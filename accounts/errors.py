@@ -132,3 +132,12 @@ class UnknownSessionError(AccountError):
 class OutboxFullError(AccountError):
     def __init__(self) -> None:
         super().__init__("Too many mails wait for the mail server. Try again later, or tell the staff.")
+
+
+class MaintenanceError(AccountError):
+    """The staff are at work, so that nothing may be changed. `retry_after` is in seconds."""
+
+    retry_after = 300
+
+    def __init__(self, notice: str = "") -> None:
+        super().__init__(f"The staff are at work, and nothing can be changed until they are done. {notice}".strip())

@@ -55,6 +55,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.KeyExistsError: Row(409, "key_exists"),
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
     accounts.UnknownKeyError: Row(404, "not_found"),
+    accounts.MaintenanceError: Row(503, "maintenance"),
     accounts.OutboxFullError: Row(429, "throttled", retry_after=60),
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),
@@ -90,7 +91,6 @@ TABLE: Mapping[type[Exception], Row] = {
     containers.AddressUnusableError: Row(502, "engine_error"),
     containers.GatewaySilentError: Row(502, "engine_error"),
     containers.ImageMissingError: Row(502, "engine_error"),
-    containers.AddressUnusableError: Row(502, "engine_error"),
     containers.NameTakenError: Row(502, "engine_error"),
     containers.SupersededError: Row(409, "superseded"),
     containers.EngineError: Row(502, "engine_error"),

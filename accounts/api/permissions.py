@@ -7,6 +7,7 @@ from rest_framework.request import Request
 
 from accounts.http import Credential
 from accounts.models import Scope
+from accounts.services.notice import check_maintenance
 
 if TYPE_CHECKING:
     # The REST framework imports its default permissions, this module, while it makes APIView.
@@ -21,7 +22,8 @@ class ScopePermission(IsAuthenticated):
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if not super().has_permission(request, view):
             return False
-        return request.method in SAFE_METHODS or _credential(request).scope == Scope.WRITE
+        may = request.method in SAFE_METHODS or _credential(request).scope == Scope.WRITE
+        return may and _goes_on(request, view)
 
 
 class SessionOnly(IsAuthenticated):
@@ -30,7 +32,16 @@ class SessionOnly(IsAuthenticated):
     message = "An API key cannot do this. Sign in, and use the session token."
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        return super().has_permission(request, view) and _credential(request).is_session
+        return super().has_permission(request, view) and _credential(request).is_session and _goes_on(request, view)
+
+
+def _goes_on(request: Request, view: "APIView") -> bool:
+    """True. Raises `MaintenanceError` for a change while the staff are at work, unless the view says that it goes on:
+    `goes_on` has the actions that do, and an empty text where the view has none.
+    """
+    if request.method not in SAFE_METHODS and getattr(view, "action", "") not in getattr(view, "goes_on", ()):
+        check_maintenance(request.user)
+    return True
 
 
 def _credential(request: Request) -> Credential:

@@ -82,6 +82,7 @@ class SessionView(APIView):
 
 class LogoutView(StrictView, APIView):
     permission_classes = [SessionOnly]
+    goes_on = ("",)
     throttle_classes: list[type[BaseThrottle]] = []  # a thief of the token must not keep its owner from ending it
 
     @describe(
@@ -98,6 +99,7 @@ class LogoutView(StrictView, APIView):
 
 class ApiKeyViewSet(RevalidatedView, ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
+    goes_on = ("destroy",)
     throttle_scope = "commands"
 
     @describe(

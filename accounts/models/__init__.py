@@ -1,6 +1,7 @@
 """Users, their sessions, API keys and second factors, what limits them, and the mails that wait."""
 
 from accounts.models.api_key import ApiKey, ApiKeyQuerySet, Scope
+from accounts.models.notice import Notice
 from accounts.models.open_session import OpenSession, SessionKind
 from accounts.models.outgoing_mail import MailState, OutgoingMail
 from accounts.models.second_factor import KnownNetwork, RecoveryCode, SecondFactor
@@ -13,6 +14,7 @@ __all__ = [
     "KnownNetwork",
     "LoginCounter",
     "MailState",
+    "Notice",
     "OpenSession",
     "OutgoingMail",
     "RecoveryCode",

@@ -24,6 +24,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
     pagination_class = None  # the one list with pages reads its own
     lookup_field = "id"
+    goes_on = ("validate",)  # it changes nothing
     request: AuthenticatedRequest
     revalidation: Revalidation | None = None  # what `make_revalidation` has made
 

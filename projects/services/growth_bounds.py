@@ -60,6 +60,7 @@ BOUNDS: dict[str, Bound] = {
     ),
     "accounts_logincounter": Bound(since="last_attempt_at", sentence="Gone 15 minutes after the last failed sign-in."),
     "accounts_usagecounter": Bound(sentence="Gone when its minute, quarter of an hour, hour or day is over."),
+    "accounts_notice": Bound(sentence="One."),
     "accounts_outgoingmail": Bound(
         since="created_at",
         sentence=f"{MOST_WAITING:,} waiting, for {TRIED_FOR.days} days, and {MOST_ENDED:,} others: sent ones go after "

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounts.models import ApiKey, OpenSession, OutgoingMail, UsageCounter, User
+from accounts.models import ApiKey, Notice, OpenSession, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
 from projects.models import ModelPrice, Project, Quarantined, Spending
@@ -57,6 +57,7 @@ class PopulatedService:
         OpenSession.objects.create(
             user=alice, kind="api", token=uuid4().hex, ends_at=soon, session_version=1, program="a program"
         )
+        Notice.objects.create(pk=1, text="A notice")
         ModelPrice.objects.create(model="gpt", input=1, output=2)
         project = deploy_project(api_of(alice))
         Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))

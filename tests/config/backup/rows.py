@@ -16,6 +16,7 @@ from accounts.credentials.second_factor_secrets import encrypt_secret
 from accounts.models import (
     KnownNetwork,
     LoginCounter,
+    Notice,
     OutgoingMail,
     RecoveryCode,
     RevokedSession,
@@ -73,6 +74,7 @@ def fill_every_table() -> User:
     KnownNetwork.objects.create(user=alice, network="203.0.113.0/24", used_at=MOMENT)
     RevokedSession.objects.create(jti="a" * 32, expires_at=MOMENT)
     LoginCounter.objects.create(account="a" * 64, address="b", attempts=3, last_attempt_at=MOMENT)
+    Notice.objects.create(pk=1, text=TEXT)
     UsageCounter.objects.create(subject="s", scope="reads", window=7, spent=3)
     OutgoingMail.objects.create(kind="agent", user_id=alice.pk, facts={"a": [1]})
     channel = AlertChannel.objects.create(user=alice, way=Way.WEBHOOK, target="https://a.example/…")

@@ -1,0 +1,48 @@
+"""The notice on all pages, and what forms answer while the staff are at work."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import SimpleLazyObject
+
+from accounts.errors import MaintenanceError
+from accounts.services.notice import check_maintenance, read_notice
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_APPS = frozenset({"accounts", "projects"})
+
+GO_ON = frozenset(
+    f"accounts:{name}"
+    for name in ("sign-in", "sign-in-code", "sign-out", "sign-out-everywhere", "end-session", "revoke-key")
+)
+"""What nobody is kept from: signing in, and taking from a thief what they have."""
+
+
+def tell_notice(_request: HttpRequest) -> dict[str, Any]:
+    """For all templates. The database is asked where one shows it."""
+    return {"notice": SimpleLazyObject(read_notice)}
+
+
+class MaintenanceMiddleware:
+    """Answers forms of all but the staff with 503 meanwhile. The admin is theirs anyway; /api has its permissions."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        is_page = match is not None and bool(_APPS & set(match.app_names)) and not match.route.startswith("api/")
+        if match is None or not is_page or request.method in _READING or match.view_name in GO_ON:
+            return None
+        try:
+            check_maintenance(request.user)
+        except MaintenanceError as error:
+            response = render(request, "maintenance.html", {"error": error}, status=503)
+            response["Retry-After"] = str(error.retry_after)
+            return response
+        return None

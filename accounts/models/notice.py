@@ -1,0 +1,30 @@
+"""What the staff tell everybody, and whether they are at work on the installation."""
+
+from django.core.validators import MaxLengthValidator
+from django.db import models
+
+from accounts.text import check_hides_nothing
+
+LONGEST = 500
+
+
+class Notice(models.Model):
+    """One row, or none. `is_maintenance`: nobody but the staff changes anything. Agents go on, and so do reads."""
+
+    text = models.CharField(
+        max_length=LONGEST,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[check_hides_nothing, MaxLengthValidator(LONGEST)],
+        help_text="Stands on every page, the sign-in included. Empty: none.",
+    )
+    is_maintenance = models.BooleanField(
+        "maintenance",
+        default=False,
+        db_default=False,
+        help_text="Changes are refused, but for those of the staff, and every page says so. Agents go on.",
+    )
+
+    def __str__(self) -> str:
+        return "Notice on all pages"

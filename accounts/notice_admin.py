@@ -1,0 +1,21 @@
+"""The notice on all pages, in the admin: one row, which all staff may change."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from accounts.admin_permissions import EditableByStaff, is_staff
+from accounts.models import Notice
+
+
+class NoticeAdmin(EditableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    fields = ("text", "is_maintenance")
+    list_display = ("__str__", "text", "is_maintenance")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_staff(request) and not Notice.objects.exists()
+
+    def save_model(self, request: HttpRequest, obj: Notice, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        obj.pk = 1  # also where two add it at the same moment
+        super().save_model(request, obj, form, change)
