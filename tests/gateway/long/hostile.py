@@ -4,6 +4,7 @@ python -m tests.gateway.long.hostile DEED PORT ADDRESS KEY TOKEN    does one of 
 """
 
 import http.client
+import os
 import socket
 import statistics
 import subprocess
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
 from tests.gateway.long.scenes import Figures
+from tests.ports import reserve_port
 
 HEAVY = b'{"model":"m","messages":[],"a":[' + b"{}," * 49_000 + b"{}]}"
 AT_A_TIME = 4
@@ -67,23 +70,70 @@ def _send_endlessly(who: Attacker) -> None:
             connection.sendall(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
 
 
+def _extend(who: Attacker) -> None:
+    """The extension of a chunk, which has no end."""
+    with who.connect() as connection:
+        head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n"
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n1;a=".encode())
+        while True:
+            connection.sendall(b"x" * 0x10000)
+
+
+def _dawdle(who: Attacker) -> None:
+    """Bodies that come byte by byte."""
+    head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\nContent-Length: 999\r\n\r\n"
+    with ExitStack() as stack:
+        connections = [stack.enter_context(who.connect()) for _ in range(120 // AT_A_TIME)]
+        for connection in connections:
+            connection.sendall(head.encode())
+        for _ in range(900):
+            time.sleep(0.5)
+            for connection in connections:
+                connection.sendall(b" ")
+
+
 DEEDS: dict[str, Callable[[Attacker], None]] = {
     "flood": _flood, "guesses": _guess, "heavy": _send_heavy, "connections": _connect, "endless": _send_endlessly,
+    "extensions": _extend, "slow bodies": _dawdle,
 }  # fmt: skip
 
 
 def slow_others(alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int) -> Figures:
-    """Ratios of the median times of Bob's streams, in pairs: beside each of Alice's deeds, and without."""
+    """Ratios of the median times of Bob's streams, in pairs: beside each of Alice's deeds, and without.
+
+    The gateway has a processor of its own, and Alice an upstream that nobody is: what is measured is the gateway.
+    """
     figures: Figures = {}
     provider.words = 100
+    entry = alice.entry(limits={"requests": 10**9})
+    for upstream in ("telegram", "provider"):
+        entry[upstream] |= {"base": f"http://127.0.0.1:{reserve_port()}"}
+    alice.gateway.apply(entry)
+    first, *others = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(alice.gateway.pid, {first})
+    os.sched_setaffinity(0, others or {first})
     for name in DEEDS:
-        alone, beside = [], []
+        alone, beside, taken = [], [], []
         for _ in range(rounds):
             alone.append(_stream(bob))
             with doing(name, alice):
+                taken.append(_taken(alice.gateway.pid))
                 beside.append(_stream(bob))
         figures[name] = statistics.median(beside) / statistics.median(alone)
+        figures[f"{name}, of the processor"] = statistics.median(taken)
     return figures
+
+
+def _taken(pid: int) -> float:
+    """The part of one core that the gateway takes while only the deed is done."""
+    before, began = _processor_time(pid), time.monotonic()
+    time.sleep(2)
+    return (_processor_time(pid) - before) / (time.monotonic() - began)
+
+
+def _processor_time(pid: int) -> float:
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
