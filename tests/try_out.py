@@ -11,15 +11,16 @@ import argparse
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.e2e.service import EMAIL, Service, make_environment
+from tests.e2e.service import EMAIL, Answer, Service, make_environment
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "try berth by hand"
@@ -30,22 +31,24 @@ YOU = 1001
 class Trial:
     """A running Berth with one deployed agent."""
 
-    def __init__(self, service: Service, telegram: FakeTelegram, token: str) -> None:
+    def __init__(self, service: Service, telegram: FakeTelegram, provider: FakeProvider, token: str) -> None:
         self.service = service
-        self._telegram = telegram
-        self._bot_token = token
+        self.provider = provider
+        self.telegram = telegram
+        self.bot_token = token
         self._seen = 0
 
     def ask(self, text: str) -> str:
         """What the agent answers within 30 seconds. Raises `TimeoutError`."""
-        self._telegram.say(self._bot_token, YOU, text)
-        answer = self._telegram.wait_for_message(self._bot_token, after=self._seen, timeout=100)
-        self._seen = len(self._telegram.sent(self._bot_token))
+        self.telegram.say(self.bot_token, YOU, text)
+        answer = self.telegram.wait_for_message(self.bot_token, after=self._seen, timeout=100)
+        self._seen = len(self.telegram.sent(self.bot_token))
         return answer.text
 
 
 @contextmanager
-def running_trial() -> Iterator[Trial]:
+def running_trial(**settings: object) -> Iterator[Trial]:
+    """`settings` are those of the agent."""
     bot_token = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}"
     provider_key = f"sk-try-{secrets.token_hex(16)}"
     with ExitStack() as stack:
@@ -65,19 +68,32 @@ def running_trial() -> Iterator[Trial]:
         stack.callback(remove_leftovers, environment)
         stack.callback(service.interrupt_if_running)
         service.start()
-        link = deploy(service, bot_token, provider_key)
-        trial = Trial(service, telegram, bot_token)
+        link = deploy(service, bot_token, provider_key, settings)
+        trial = Trial(service, telegram, provider, bot_token)
         trial.ask(f"/start {link.partition('?start=')[2]}")  # pairs the terminal with the agent
         yield trial
 
 
-def deploy(service: Service, bot_token: str, provider_key: str) -> str:
+def deploy(service: Service, bot_token: str, provider_key: str, settings: Mapping[str, object]) -> str:
     """Returns the link by which its owner pairs."""
     login = service.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
-    body = {"name": "Try-out", "telegramToken": bot_token, "apiKey": provider_key}
-    answer = service.call("POST", "/api/projects?wait=30", body, login.json["token"])
-    if answer.status != 201 or answer.json["status"] != "running":
-        raise SystemExit(f"The agent does not run: {answer.text}")
+    body = {"name": "Try-out", "telegramToken": bot_token, "apiKey": provider_key, "settings": settings}
+    answers: list[Answer] = []
+
+    def is_taken() -> bool:  # a machine that is busy has no gateway yet
+        answers.append(service.call("POST", "/api/projects?wait=30", body, login.json["token"]))
+        return answers[-1].status != 503
+
+    wait_until(is_taken, within=300, every=1)
+    answer = answers[-1]
+    if answer.status != 201:
+        raise SystemExit(f"The agent is not deployed: {answer.text}")
+    path, token = f"/api/projects/{answer.json['id']}", login.json["token"]
+
+    def runs() -> bool:  # one that was too early for its provider comes right by itself
+        return bool(service.call("GET", path, token=token).json["status"] == "running")
+
+    wait_until(runs, within=300, every=0.5)
     return str(answer.json["bot"]["url"])
 
 

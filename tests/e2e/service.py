@@ -5,6 +5,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -73,6 +74,7 @@ class Service:
     said: list[str] = field(default_factory=list)
     process: subprocess.Popen[bytes] | None = None
     runs: int = 0
+    command: tuple[str, ...] = ("make", "run")
 
     @property
     def address(self) -> str:
@@ -86,7 +88,7 @@ class Service:
         self.runs += 1
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
-                ["make", "run"],
+                self.command,
                 cwd=self.checkout, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
@@ -105,6 +107,20 @@ class Service:
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(60)
+
+    def kill(self) -> None:
+        """`kill -9` of the command; what it has started ends with it. When this returns nobody listens any more."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(60)
+        wait_until(lambda: not self._listens(), within=60, every=0.01)
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", int(self.environment["BERTH_PORT"])), 5).close()
+        except OSError:
+            return False
+        return True
 
     def interrupt_if_running(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -4,7 +4,7 @@
 
 The fuzz is a command of its own (`python -m tests.gateway.fuzz`), as is what ends engines
 (`python -m pytest tests/gateway/long/engine_restarts.py`), and what
-searches whole images (`…/canary.py`).
+searches whole images (`…/canary.py`), and what kills a whole Berth (`python -m tests.gateway.long.whole`).
 """
 
 import argparse

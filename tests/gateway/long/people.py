@@ -1,0 +1,88 @@
+"""Who has to do with a whole Berth while it is broken: a user who writes to an agent, and its owner."""
+
+import http.client
+import random
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from itertools import count
+
+from tests.e2e.service import EMAIL
+from tests.try_out import PASSWORD, YOU, Trial
+from tests.waiting import wait_until
+
+PATIENCE = 300.0
+
+
+class Talk:
+    """Says messages and waits for their answers, a few at a time."""
+
+    def __init__(self, trial: Trial, chance: random.Random) -> None:
+        self.trial = trial
+        self.said = 0
+        self.slowest = 0.0
+        self._chance = chance
+        self._others = sum(self.answers().values())
+
+    def answers(self) -> "Counter[str]":
+        return Counter(sent.text for sent in self.trial.telegram.sent(self.trial.bot_token))
+
+    def go_on(self, is_over: threading.Event) -> None:
+        while not is_over.wait(self._chance.uniform(0, 0.5)):
+            self.say(self._chance.randint(1, 3))
+
+    def say(self, messages: int) -> None:
+        began = time.monotonic()
+        for _ in range(messages):
+            self.said += 1
+            self.trial.telegram.say(self.trial.bot_token, YOU, f"message {self.said}.")
+        wait_until(
+            lambda: not self.lost(),
+            within=PATIENCE,
+            every=0.05,
+            what=lambda: f"Unanswered: {self.unanswered()} {self.answers()}",
+        )
+        self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def unanswered(self) -> list[int]:
+        text = "\n".join(self.answers())
+        return [number for number in range(1, self.said + 1) if f"message {number}." not in text]
+
+    def excuses(self) -> int:
+        """Messages of the agent that are no answers: what it says where its provider was cut off in the middle."""
+        return sum(times for text, times in self.answers().items() if "message " not in text) - self._others
+
+    def lost(self) -> int:
+        return max(0, len(self.unanswered()) - self.excuses())
+
+    def repeated(self) -> int:
+        answers = self.answers()
+        return sum(
+            max(0, sum(times for text, times in answers.items() if f"message {number}." in text) - 1)
+            for number in range(1, self.said + 1)
+        )
+
+
+class Owner:
+    """Changes the key of the agent, so that the gateway is being told of something wherever a kill hits."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        login = trial.service.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
+        self._token = login.json["token"]
+        [project] = trial.service.call("GET", "/api/projects", token=self._token).json
+        self._path = f"/api/projects/{project['id']}"
+
+    def go_on(self, is_over: threading.Event) -> None:
+        for number in count():
+            if is_over.wait(1.5):
+                return
+            self.change_key(f"sk-whole-{number % 7}")
+
+    def change_key(self, key: str) -> int:
+        """The status; 0 where nobody answers."""
+        self.trial.provider.add_key(key)
+        with suppress(OSError, http.client.HTTPException, ValueError):
+            return self.trial.service.call("PATCH", self._path, {"apiKey": key}, self._token).status
+        return 0

@@ -1,0 +1,171 @@
+"""A whole Berth, whose service, gateway or engine is killed again and again while its agent answers.
+
+    python -m tests.gateway.long.whole service [--kills 50] [--down 600]
+    python -m tests.gateway.long.whole gateway [--kills 50]
+    python -m tests.gateway.long.whole engine [--kills 50]       takes an engine of its own, as root
+
+`--down` is for how many seconds the service is away at the end. Each message is answered, and by nobody twice but where
+the gateway was killed with the answer on its way. Five to twenty-five minutes.
+"""
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from containers.docker_api.image_build import GATEWAY
+from tests.chaos.own_network import enter_own_network
+from tests.chaos.private_engine import PrivateEngine
+from tests.e2e.on_engine import gateways_of
+from tests.engines import USUAL, connect
+from tests.gateway.long.people import PATIENCE, Owner, Talk
+from tests.try_out import Trial, running_trial
+from tests.waiting import wait_until
+
+SERVE = (".venv/bin/python", "manage.py", "serve")
+"""What `make run` ends in: what it prepares is there."""
+IMAGES = ("berth/gateway", "berth/assistant", "berth/agent-base", "berth-base")
+
+Kill = Callable[[], None]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["service", "gateway", "engine"])
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--down", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        private = None
+        if options.what == "engine":
+            enter_own_network("tests.gateway.long.whole")
+            private = stack.enter_context(own_engine())
+        trial = stack.enter_context(running_trial(messages_per_minute=600))
+        trial.service.command = SERVE
+        kills: dict[str, Kill] = {
+            "service": partial(kill_service, trial),
+            "gateway": partial(kill_gateway, trial, random.Random(options.seed)),
+            "engine": partial(kill_engine, private, trial),
+        }
+        show(kill_in_traffic(trial, kills[options.what], options))
+
+
+def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> dict[str, float]:
+    chance = random.Random(options.seed)
+    talk, owner, back = Talk(trial, random.Random(options.seed + 1)), Owner(trial), []
+    with going_on(talk.go_on, owner.go_on):
+        for number in range(options.kills):
+            time.sleep(chance.uniform(0.5, 3))  # wherever that hits it
+            began = time.monotonic()
+            kill()
+            back.append(time.monotonic() - began)
+            sys.stderr.write(f"{number + 1}: {back[-1]:.1f} s, {talk.said} said\n")
+    if options.down:
+        trial.service.kill()
+        with going_on(talk.go_on):
+            time.sleep(options.down)
+        trial.service.start()
+    repeated = talk.repeated()
+    assert not talk.lost()
+    sys.stderr.write("All are answered.\n")
+    assert repeated <= (0 if options.what == "service" else options.kills), talk.answers()
+    return {
+        "kills": options.kills, "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
+        "slowest answer": talk.slowest,
+        "back, median": statistics.median(back or [0]), "back, at most": max(back or [0]),
+        "seconds without the service": options.down, "last key in force": last_key_is_in_force(trial, owner),
+    }  # fmt: skip
+
+
+def kill_service(trial: Trial) -> None:
+    trial.service.kill()
+    trial.service.start()
+
+
+def kill_gateway(trial: Trial, chance: random.Random) -> None:
+    """The process at work, which its supervisor follows by another one, or all of them, which the engine does."""
+    polls = trial.telegram.polls(trial.bot_token).count
+    (gateway,) = gateways_of(trial.service)
+    supervisor = trial.service.engine.inspect_container(gateway)["State"]["Pid"]
+    (at_work,) = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    is_whole = chance.random() < 0.5
+    os.kill(supervisor if is_whole else int(at_work), signal.SIGKILL)
+    wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.02)
+    if is_whole:
+        time.sleep(10)  # an engine waits longer and longer for a container that never runs for ten seconds
+
+
+def kill_engine(private: PrivateEngine | None, trial: Trial) -> None:
+    assert private is not None
+    private.end(signal.SIGKILL)
+    private.start()
+    polls = trial.telegram.polls(trial.bot_token).count
+    wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.05)
+
+
+def last_key_is_in_force(trial: Trial, owner: Owner) -> bool:
+    wait_until(lambda: owner.change_key("sk-whole-last") == 200, within=PATIENCE, every=2)
+    trial.ask("And with the last key?")
+    return bool(trial.provider.asked()[-1].key == "sk-whole-last")
+
+
+@contextmanager
+def going_on(*acts: Callable[[threading.Event], None]) -> Iterator[None]:
+    """What one of them raises, this raises in the end."""
+    is_over, faults = threading.Event(), []
+
+    def run(act: Callable[[threading.Event], None]) -> None:
+        try:
+            act(is_over)
+        except BaseException as error:  # noqa: BLE001 - raised below
+            faults.append(error)
+
+    threads = [threading.Thread(target=run, args=[act]) for act in acts]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join(PATIENCE + 60)
+    if faults:
+        raise faults[0]
+
+
+@contextmanager
+def own_engine() -> Iterator[PrivateEngine]:
+    """With the images of the usual one, so that nothing has to be built."""
+    usual: Any = connect()
+    names = [tag for image in usual.images() for tag in image["RepoTags"] or () if tag.startswith(IMAGES)]
+    engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="bg-")), own_network=False)
+    try:
+        engine.start()
+        os.environ["DOCKER_HOST"] = engine.url
+        with subprocess.Popen(["docker", "--host", USUAL, "save", *names], stdout=subprocess.PIPE) as saved:
+            subprocess.run(["docker", "--host", engine.url, "load", "--quiet"], stdin=saved.stdout, check=True)
+        yield engine
+    finally:
+        usual.close()
+        engine.close()
+
+
+def show(figures: dict[str, float]) -> None:
+    sys.stdout.write("".join(f"{name}: {value:.6g}\n" for name, value in figures.items()))
+
+
+if __name__ == "__main__":
+    assert GATEWAY.image.startswith(IMAGES)
+    main()
