@@ -37,7 +37,8 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
         "settings.mood",
         (
             "There is no such setting. Known are: allowed_users, answer_seconds, answer_steps, instructions, "
-            "longest_message, messages_per_minute, model, provider, reminders, time_zone, voice_model."
+            "longest_message, mcp, messages_per_minute, model, provider, reminders, search_url, "
+            "time_zone, voice_model, web."
         ),
     ),
 ]

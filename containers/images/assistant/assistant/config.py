@@ -30,6 +30,9 @@ DEFAULT_INSTRUCTIONS = (
 )
 
 
+MOST_SERVERS = 5  # of MCP
+
+
 @dataclass(frozen=True)
 class Config:
     token: str = field(repr=False)
@@ -48,6 +51,11 @@ class Config:
     answer_seconds: float  # how long the model may be silent
     limits: Limits
     reminders: bool
+    web: bool
+    search_url: str  # empty where nothing is searched
+    mcp: tuple[str, ...]  # addresses
+    inside_hosts: frozenset[str]  # which tools may reach though they are in private networks
+    proxy: str  # to what an agent without a way out may reach
     zone: ZoneInfo
     voice_model: str  # empty where the provider transcribes nothing
 
@@ -55,12 +63,11 @@ class Config:
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
     """The configuration. Raises FatalError (exit 40), which names the variable or file that is missing or wrong."""
     places = find_places(env)
-    token = read_secret(places, SecretFile.TELEGRAM_BOT_TOKEN)
     key = read_secret(places, SecretFile.AGENT_API_KEY)
     provider = read_provider(env, key)
     settings = read_settings(env)
     return Config(
-        token=token,
+        token=read_secret(places, SecretFile.TELEGRAM_BOT_TOKEN),
         key=key,
         pairing_secret=read_optional_secret(places, SecretFile.PAIRING_SECRET),
         provider=provider,
@@ -76,9 +83,21 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
         answer_seconds=read_seconds(env, "AGENT_ANSWER_SECONDS", 120),
         limits=read_limits(settings),
         reminders=settings.get("reminders") is not False,
+        web=settings.get("web") is True,
+        search_url=read_text(settings, "search_url"),
+        mcp=_read_addresses(settings, "mcp"),
+        inside_hosts=frozenset(env.get("AGENT_INSIDE_HOSTS", "").replace(",", " ").lower().split()),
+        proxy=env.get("HTTPS_PROXY", "").strip(),
         zone=_read_zone(settings),
         voice_model=read_text(settings, "voice_model", VOICE_MODELS.get(provider, "")),
     )
+
+
+def _read_addresses(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = settings.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise refuse(f"{name} must be a list of addresses.")
+    return tuple(each.strip() for each in found if each.strip())[:MOST_SERVERS]
 
 
 def _read_zone(settings: Mapping[str, Any]) -> ZoneInfo:

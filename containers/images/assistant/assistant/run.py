@@ -31,8 +31,11 @@ from assistant.store import open_store
 from assistant.summing import Summing
 from assistant.thinking import Thinking
 from assistant.tls import make_tls
+from assistant.tools.mcp import Server
+from assistant.tools.outside import Outside
 from assistant.tools.reminding import Reminding
 from assistant.tools.toolbox import Source, Toolbox
+from assistant.tools.web import Web
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -78,7 +81,9 @@ async def _live(config: Config, status: Status) -> None:
         files = Files(bot, config.data_dir, tls)
         stack.push_async_callback(files.close)
         reminders = Reminders(store)
-        toolbox = _make_toolbox(config, reminders)
+        outside = Outside(config.inside_hosts, config.proxy)
+        stack.push_async_callback(outside.close)
+        toolbox = _make_toolbox(config, reminders, outside)
         conversation = _make_conversation(bot, config, brain, files, toolbox, store, status)
         stack.push_async_callback(conversation.close, FINISH_SECONDS)
         poller = Poller(bot, status, patience, conversation.take)
@@ -118,10 +123,12 @@ def _make_conversation(
     )
 
 
-def _make_toolbox(config: Config, reminders: Reminders) -> Toolbox:
+def _make_toolbox(config: Config, reminders: Reminders, outside: Outside) -> Toolbox:
     sources: list[Source] = []
     if config.reminders:
         sources.append(Reminding(reminders, config.zone).list_tools)
+    sources.append(Web(outside, reads=config.web, search_url=config.search_url).list_tools)
+    sources += [Server(outside, number, address).list_tools for number, address in enumerate(config.mcp, 1)]
     return Toolbox(config.zone, sources)
 
 

@@ -1,0 +1,160 @@
+"""Servers of tools that speak the Model Context Protocol over HTTP. One that is down has no tools for a while."""
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from assistant.tools.outside import Fetched, Outside
+from assistant.tools.tool import Caller, Tool, ToolError
+
+VERSION = "2025-06-18"
+LIST_SECONDS = 8.0
+FRESH_SECONDS = 600.0  # for which a list counts
+DOWN_SECONDS = 60.0  # for which a server that has failed is left alone
+MOST_PAGES = 5
+MOST_TOOLS = 20  # of one server
+LONGEST_DESCRIPTION = 1000
+LONGEST_SCHEMA = 10_000
+OPEN: dict[str, Any] = {"type": "object", "properties": {}}
+ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+logger = logging.getLogger(__name__)
+
+
+class SessionLostError(Exception):
+    """The server has forgotten who asks."""
+
+
+class Server:
+    def __init__(self, outside: Outside, number: int, address: str, now: Callable[[], float] = time.monotonic) -> None:
+        self._outside = outside
+        self._number = number
+        self._address = address
+        self._now = now
+        self._ids = count(1)
+        self._session: dict[str, str] | None = None
+        self._given: dict[str, str] = {}
+        self._tools: list[Tool] = []
+        self._fresh_until = 0.0
+        self._lock = asyncio.Lock()
+
+    async def list_tools(self) -> Sequence[Tool]:
+        async with self._lock:
+            if self._now() >= self._fresh_until:
+                await self._refresh()
+            return self._tools
+
+    async def _refresh(self) -> None:
+        seconds = FRESH_SECONDS
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                self._tools = await self._ask_for_tools()
+        except (ToolError, TimeoutError, ValueError, RecursionError) as error:
+            logger.warning("the MCP server %d does not answer: %s", self._number, type(error).__name__)
+            self._tools, seconds = [], DOWN_SECONDS
+        self._fresh_until = self._now() + seconds
+
+    async def _ask_for_tools(self) -> list[Tool]:
+        found: list[Tool] = []
+        params: dict[str, Any] = {}
+        for _ in range(MOST_PAGES):
+            result = await self._call("tools/list", params)
+            listed = result.get("tools")
+            found += (
+                [self._describe(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+            )
+            if not isinstance(result.get("nextCursor"), str) or len(found) >= MOST_TOOLS:
+                break
+            params = {"cursor": result["nextCursor"]}
+        return found[:MOST_TOOLS]
+
+    def _describe(self, listed: dict[str, Any]) -> Tool:
+        own, schema = str(listed.get("name")), listed.get("inputSchema")
+        is_fit = (
+            isinstance(schema, dict) and schema.get("type") == "object" and len(json.dumps(schema)) < LONGEST_SCHEMA
+        )
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp{self._number}_{own}")[:64]
+
+        async def run(_: Caller, arguments: dict[str, Any]) -> str:
+            return _read_result(await self._call("tools/call", {"name": own, "arguments": arguments}))
+
+        description = str(listed.get("description") or "")[:LONGEST_DESCRIPTION]
+        return Tool(name, description, schema if is_fit and isinstance(schema, dict) else OPEN, run)
+
+    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Raises ToolError."""
+        if self._session is None:
+            await self._begin()
+        try:
+            return await self._ask(method, params)
+        except SessionLostError:
+            await self._begin()
+        try:
+            return await self._ask(method, params)
+        except SessionLostError:
+            raise ToolError("the server has lost the session.") from None
+
+    async def _begin(self) -> None:
+        self._session, self._given = None, {}
+        who = {"name": "berth-assistant", "version": "1"}
+        result = await self._ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": who})
+        self._session = {**self._given, "MCP-Protocol-Version": str(result.get("protocolVersion") or VERSION)}
+        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, 0)
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        number = next(self._ids)
+        fetched = await self._post({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, number)
+        if fetched.status == 404 and self._session is not None:
+            raise SessionLostError
+        answer = _find_answer(fetched.body, number)
+        if fetched.status >= 400 or answer is None:
+            raise ToolError(f"the server answers with status {fetched.status}.")
+        if method == "initialize" and "mcp-session-id" in fetched.headers:
+            self._given = {"Mcp-Session-Id": fetched.headers["mcp-session-id"]}
+        result = answer.get("result")
+        if not isinstance(result, dict):
+            error = answer.get("error")
+            raise ToolError(str(error.get("message") if isinstance(error, dict) else "there is no result")[:500])
+        return result
+
+    async def _post(self, document: dict[str, Any], number: int) -> Fetched:
+        """A stream need not end after the answer."""
+        return await self._outside.fetch(
+            "POST",
+            self._address,
+            headers=ACCEPT | (self._session or {}),
+            body=json.dumps(document).encode(),
+            enough=lambda content: content.endswith(b"\n\n") and _find_answer(content, number) is not None,
+        )
+
+
+def _find_answer(content: bytes, number: int) -> dict[str, Any] | None:
+    """The answer with this number, in a document or in a stream of events."""
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    is_document = text.lstrip()[:1] in ("{", "[")
+    events = (re.findall(r"^data: ?(.*)$", event, re.MULTILINE) for event in text.split("\n\n"))
+    for written in [text] if is_document else ["\n".join(lines) for lines in events if lines]:
+        try:
+            found = json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+        for each in found if isinstance(found, list) else [found]:
+            if isinstance(each, dict) and each.get("id") == number and ("result" in each or "error" in each):
+                return each
+    return None
+
+
+def _read_result(result: dict[str, Any]) -> str:
+    content = result.get("content")
+    parts = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    said = "\n".join(str(each.get("text")) if each.get("type") == "text" else f"[{each.get('type')}]" for each in parts)
+    if not said and result.get("structuredContent") is not None:
+        said = json.dumps(result["structuredContent"], ensure_ascii=False)
+    if result.get("isError"):
+        raise ToolError(said[:2000])
+    return said
