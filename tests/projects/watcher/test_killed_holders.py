@@ -64,37 +64,34 @@ def test_the_engine_is_asked_about_it_anew(
     assert ("inspect", project.container_key) in engine.calls
 
 
-WAITED_FOR = [
-    "alive",
-    "of somebody else",
-    "another boot",
-    "other numbers",
-    "of an older claim",
-    "unnamed",
-    "nonsense",
-    "0",
-]
-
-
-@pytest.mark.parametrize("whose", WAITED_FOR)
-def test_an_operation_is_waited_for_as_long_as_its_process_may_live(
-    whose: str, project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
+def test_an_operation_is_waited_for_as_long_as_its_process_lives(
+    project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim]
 ) -> None:
-    claim = claimed_by({"alive": os.getpid(), "of somebody else": 1, "0": 0}.get(whose, ended))
-    name = Project.objects.get().operation_holder
-    boot, _, numbers = name.split(" ")[1].partition("/")
-    stored = {
-        "another boot": name.replace(boot, str(uuid4())),
-        "other numbers": name.replace(f"/{numbers} ", "/1 "),
-        "of an older claim": name.replace(claim.id.hex, uuid4().hex),  # the present one is of an older server
-        "unnamed": "",
-        "nonsense": f"{name} -1",
-    }
-    later(project, operation_holder=stored.get(whose, name))
+    claim = claimed_by(os.getpid())
     engine.vanish(project.container_name)
     assert reconcile().repaired == []
     assert status_of(project) == "restarting"
     assert project.record(claim)
+
+
+def test_a_process_that_may_live_has_not_ended(ended: int) -> None:
+    """It is alive, somebody else's, of another boot, of other numbers, of another claim, unnamed or nonsense."""
+    claim_id = uuid4()
+    name = name_holder(claim_id).replace(f" {os.getpid()}", f" {ended}")
+    boot, _, numbers = name.split(" ")[1].partition("/")
+    assert has_ended(name, claim_id)
+    for holder_name in (
+        name_holder(claim_id),
+        name.replace(f" {ended}", " 1"),
+        name.replace(f" {ended}", " 0"),
+        name.replace(f" {ended}", " -1"),
+        name.replace(boot, str(uuid4())),
+        name.replace(f"/{numbers} ", "/1 "),
+        name.replace(claim_id.hex, uuid4().hex),  # the present one is of an older server
+        "",
+        f"{name} 1",
+    ):
+        assert not has_ended(holder_name, claim_id), holder_name
 
 
 def test_where_the_kernel_tells_no_boot_nothing_is_known(monkeypatch: pytest.MonkeyPatch, ended: int) -> None:
