@@ -2,6 +2,8 @@
 
 import gc
 import logging
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +21,7 @@ from config.database import limits
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import AgentType, Plan
-from tests import canaries
+from tests import canaries, migrated
 from tests.databases import commits, is_for_postgresql, touches_database
 from tests.emptying import empty_after_each_test_that_commits
 from tests.fakes.engine import MemoryEngine
@@ -86,6 +88,15 @@ def _catalogue(request: pytest.FixtureRequest) -> None:
         if not Plan.objects.exists():
             for row in serializers.deserialize("python", request.getfixturevalue("django_db_setup")):
                 row.save()
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool) -> bool:
+    """Begins with the migrated database where one is there for all processes of a run."""
+    if connection.vendor != "sqlite" or migrated.MADE not in os.environ:
+        return django_db_keepdb
+    shutil.copy2(migrated.migrated(), django_settings.DATABASES["default"]["TEST"]["NAME"])
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
+from tests.migrated import copy_migrated
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +64,8 @@ def running_trial(**settings: object) -> Iterator[Trial]:
             data, telegram=telegram.url, provider=provider.api_base, allow=allow, instance="try"
         )
         environment["BERTH_ADMIN_PASSWORD"] = PASSWORD
+        if "DATABASE_URL" not in environment:
+            copy_migrated(data / "var")
         service = Service(data, environment, checkout=ROOT)
         stack.callback(service.engine.close)
         stack.callback(remove_leftovers, environment)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.leftovers import remove_leftovers
+from tests.migrated import copy_migrated
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -82,6 +83,8 @@ def serving(
             BERTH_ADMIN_PASSWORD=PASSWORD,
             **(WITHOUT_GATEWAY | dict(environment or {})),
         )
+        if root == ROOT and "DATABASE_URL" not in kept:
+            copy_migrated(Path(folder, "var"))
         manage(server, "prepare")
         manage(server, "shell", "--no-imports", "-c", SETUP.format(image=image))
         process = start(server, Path(folder, "log"))

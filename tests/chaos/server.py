@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,23 +15,18 @@ from typing import Any
 
 import psycopg
 
+from tests.chaos import first_site
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.replies import Reply, send
 from tests.chaos.stub import STUB_PROJECT
 from tests.e2e.service import make_database
+from tests.migrated import copy_migrated
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
 from tests.without_gateway import WITHOUT_GATEWAY
 
 HANG_GUARD = 60.0
-
-
-@dataclass(frozen=True)
-class Reply:
-    """`status` is 0 where the connection broke."""
-
-    status: int
-    json: Any = None
 
 
 @dataclass
@@ -65,9 +59,19 @@ class Site:
             "BERTH_VERIFY_CREDENTIALS": "off",
             **WITHOUT_GATEWAY,
         }
+        data, is_usual = self.folder / "var", self.prepared_by == Site.prepared_by
+        is_copied = not database and self.root == ROOT
+        if is_copied and is_usual:
+            self.key = first_site.copy(data, image=self.docker_instance.image)
+        if self.key:
+            return
+        if is_copied:
+            copy_migrated(data)
         prepared = self.run(self.prepared_by, self.docker_instance.image)
         assert prepared.returncode == 0, prepared.stderr
         self.key = prepared.stdout.strip()
+        if is_copied and is_usual:
+            first_site.keep(data, self.key)
 
     def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", module, *arguments]
@@ -158,7 +162,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=data, headers=named, method=method)
         try:
-            return _send(request)
+            return send(request, within=HANG_GUARD)
         except (OSError, http.client.HTTPException):
             return Reply(0)
 
@@ -182,16 +186,3 @@ class Server:
         assert answer.status == 200, self.log.read_text()[-4000:]
         result: dict[str, Any] = answer.json
         return result
-
-
-def _send(request: urllib.request.Request) -> Reply:
-    try:
-        with urllib.request.urlopen(request, timeout=HANG_GUARD) as answer:
-            return Reply(answer.status, _read(answer.read()))
-    except urllib.error.HTTPError as error:
-        with error:
-            return Reply(error.code, _read(error.read()))
-
-
-def _read(text: bytes) -> Any:
-    return json.loads(text) if text else None

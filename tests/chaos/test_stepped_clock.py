@@ -14,7 +14,8 @@ import pytest
 
 from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.docker_instance import DockerInstance
-from tests.chaos.server import Reply, Server, Site
+from tests.chaos.replies import Reply
+from tests.chaos.server import Server, Site
 from tests.waiting import wait_until
 
 pytestmark = [

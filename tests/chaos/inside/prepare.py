@@ -1,4 +1,7 @@
-"""Run in a process of its own: makes the database, Alice, her key and the type of the stub. Prints the key."""
+"""Run in a process of its own: makes the tables where there are none, Alice, her key and the type of the stub.
+
+Prints the key.
+"""
 
 import sys
 from typing import Any
@@ -9,13 +12,15 @@ import django
 def main(image: str) -> None:
     django.setup()
     from django.core.management import call_command
+    from django.db import connection
 
     from projects.models import AgentType, Plan
     from tests.clients import make_person
     from tests.factories import ApiKeyFactory, plain_key
 
-    call_command("migrate", interactive=False, verbosity=0)
-    call_command("createcachetable", verbosity=0)
+    if not connection.introspection.table_names():
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("createcachetable", verbosity=0)
     alice = make_person("alice")
     add_offers(AgentType, Plan, image)
     sys.stdout.write(plain_key(ApiKeyFactory.create(user=alice)))

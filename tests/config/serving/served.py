@@ -13,6 +13,7 @@ from tempfile import mkdtemp
 from urllib.error import URLError
 
 from tests.instances import note_instance
+from tests.migrated import copy_migrated
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -44,6 +45,7 @@ def prepared() -> Path:
     """A data directory as `prepare` leaves it, to be copied: to make one takes seconds."""
     folder = Path(mkdtemp(prefix="berth-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy_migrated(folder)
     Installed(folder).prepare()
     return folder
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.canaries import CANARY_PASSWORD
+from tests.migrated import copy_migrated
 from tests.paths import ROOT
 from tests.people import email_of
 from tests.ports import reserve_port
@@ -54,6 +55,7 @@ class Outcome:
 @contextmanager
 def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[str]:
     """The address of a server with its own database."""
+    copy_migrated(folder / "var")
     port = reserve_port()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL"))}
     environment = kept | {

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +16,6 @@ from tests.chaos.database.requests import Client
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.matrix.relay import Relay
 from tests.chaos.server import Server, Site
-from tests.config.serving.served import prepared
 from tests.config.serving.slow_others.name_server import NameServer
 from tests.fakes.provider import FakeProvider
 from tests.fakes.smtp import smtp_server
@@ -52,7 +50,6 @@ class Scene:
         )
 
     def _serve(self, home: Path) -> Server:
-        shutil.copytree(prepared(), home / "var")
         engine = SimpleNamespace(name="slow-others", image="berth/assistant:latest")
         site = Site(home, cast("DockerInstance", engine), prepared_by="tests.config.serving.slow_others.people")
         ports = {name: relay.port for name, relay in self.relays.items()}
