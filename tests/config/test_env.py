@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
+from tests.config.warm_commands import Done, WarmCommands, warm_commands
 from tests.paths import ROOT
 
 UNUSABLE = [
@@ -46,21 +49,25 @@ UNUSABLE = [
 ]
 
 
-def run_check(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+class Check(Protocol):
+    def __call__(self, **variables: str) -> Done: ...
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[WarmCommands]:
+    with warm_commands() as ready:
+        yield ready
+
+
+@pytest.fixture
+def check(commands: WarmCommands, tmp_path: Path) -> Check:
+    """Runs `manage.py check` with these variables."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    environment = kept | {"BERTH_DATA_DIR": str(tmp_path / "data")} | variables
-    return subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    kept |= {"BERTH_DATA_DIR": str(tmp_path / "data")}
+    return lambda **variables: commands.run(tmp_path, "check", environment=kept | variables)
 
 
-def assert_one_sentence(result: subprocess.CompletedProcess[str], name: str) -> None:
+def assert_one_sentence(result: Done, name: str) -> None:
     assert result.returncode == 2
     assert result.stdout == ""
     lines = result.stderr.splitlines()
@@ -70,39 +77,46 @@ def assert_one_sentence(result: subprocess.CompletedProcess[str], name: str) -> 
 
 
 @pytest.mark.parametrize(("name", "value"), UNUSABLE)
-def test_a_value_that_cannot_be_used_stops_the_start(tmp_path: Path, name: str, value: str) -> None:
-    assert_one_sentence(run_check(tmp_path, **{name: value}), name)
+def test_a_value_that_cannot_be_used_stops_the_start(check: Check, name: str, value: str) -> None:
+    assert_one_sentence(check(**{name: value}), name)
 
 
-def test_a_variable_and_its_file_at_once_stop_the_start(tmp_path: Path) -> None:
-    result = run_check(tmp_path, BERTH_PORT="8000", BERTH_PORT_FILE="/etc/hostname")
+def test_so_it_is_where_an_interpreter_of_its_own_runs_the_command(tmp_path: Path) -> None:
+    variables = {"BERTH_DATA_DIR": str(tmp_path), "BERTH_PORT": "eighty", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "manage.py", "check"]
+    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert_one_sentence(Done(ended.returncode, ended.stdout, ended.stderr), "BERTH_PORT")
+
+
+def test_a_variable_and_its_file_at_once_stop_the_start(check: Check) -> None:
+    result = check(BERTH_PORT="8000", BERTH_PORT_FILE="/etc/hostname")
     assert_one_sentence(result, "BERTH_PORT_FILE")
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"], ids=["missing", "not text"])
-def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_cannot_be_read_stops_the_start(tmp_path: Path, check: Check, content: bytes | None) -> None:
     path = tmp_path / "secret"
     if content is not None:
         path.write_bytes(content)
-    assert_one_sentence(run_check(tmp_path, BERTH_TOKEN_KEY_FILE=str(path)), "BERTH_TOKEN_KEY_FILE")
+    assert_one_sentence(check(BERTH_TOKEN_KEY_FILE=str(path)), "BERTH_TOKEN_KEY_FILE")
 
 
-def test_an_empty_key_file_stops_the_start(tmp_path: Path) -> None:
+def test_an_empty_key_file_stops_the_start(tmp_path: Path, check: Check) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "encryption_keys.key").write_text("")
-    assert_one_sentence(run_check(tmp_path), "BERTH_ENCRYPTION_KEYS")
+    assert_one_sentence(check(), "BERTH_ENCRYPTION_KEYS")
 
 
-def test_no_sentence_repeats_a_secret(tmp_path: Path) -> None:
+def test_no_sentence_repeats_a_secret(check: Check) -> None:
     secret = "s3cret-s3cret"
     for name in ("BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"):
-        assert secret not in run_check(tmp_path, **{name: secret}).stderr
-    assert secret not in run_check(tmp_path, DATABASE_URL=f"mysql://root:{secret}@localhost/berth").stderr
+        assert secret not in check(**{name: secret}).stderr
+    assert secret not in check(DATABASE_URL=f"mysql://root:{secret}@localhost/berth").stderr
 
 
-def test_the_defaults_are_usable_and_make_private_keys(tmp_path: Path) -> None:
-    result = run_check(tmp_path)
+def test_the_defaults_are_usable_and_make_private_keys(tmp_path: Path, check: Check) -> None:
+    result = check()
     assert result.returncode == 0, result.stderr
     data = tmp_path / "data"
     keys = {path.name: path for path in data.glob("*.key")}
@@ -111,10 +125,10 @@ def test_the_defaults_are_usable_and_make_private_keys(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in keys.values()} == {0o600}
 
 
-def test_keys_are_made_once(tmp_path: Path) -> None:
-    run_check(tmp_path)
+def test_keys_are_made_once(tmp_path: Path, check: Check) -> None:
+    check()
     first = {path: path.read_text() for path in (tmp_path / "data").glob("*.key")}
-    run_check(tmp_path)
+    check()
     assert {path: path.read_text() for path in (tmp_path / "data").glob("*.key")} == first
 
 
