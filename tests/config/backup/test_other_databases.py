@@ -1,11 +1,12 @@
 """An archive is restored on the other kind of database, on an empty one, by a later version, and from root."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.core.management import call_command
@@ -15,11 +16,12 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import load_backend
 
 from accounts.models import User
-from config.backup.schema import known, models_of, read_applied
+from config.backup.schema import known, migrate_to, models_of, read_applied
 from config.env import SQLITE
 from projects.models import Project
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import MOMENT, fill_every_table, photograph
+from tests.migrated import migrated
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +44,19 @@ def on_an_empty_sqlite(path: Path) -> Iterator[None]:
         connections["default"] = usual
 
 
+@pytest.fixture
+def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty database gets its tables as a copy: for tests of something else than the way from nothing to them."""
+
+    def fill(applied: Any = None, *, say: Any) -> None:
+        if not connection.introspection.table_names():
+            with closing(sqlite3.connect(migrated())) as made:
+                made.backup(cast("sqlite3.Connection", connection.connection))
+        migrate_to(applied, say=say)
+
+    monkeypatch.setattr("config.backup.restore.migrate_to", fill)
+
+
 def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
     """On SQLite to another one: the file is empty, and gets its tables by the migrations."""
     fill_every_table()
@@ -59,24 +74,24 @@ def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, 
     assert photograph() == before
 
 
-@pytest.fixture
-def older() -> Iterator[Any]:
-    """The migrations of an older version, whose tables the database has now."""
-    executor = MigrationExecutor(connection)
-    executor.migrate([("projects", "0016_unconfirmed_bots")])
-    yield
-    connection.close()
-    call_command("migrate", interactive=False, verbosity=0)
+@contextmanager
+def on_older_tables(path: Path) -> Iterator[None]:
+    """The database in use is that file, with the tables of an older version. To go back to it would take far longer."""
+    with on_an_empty_sqlite(path):
+        executor = MigrationExecutor(connection)
+        others = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] != "projects"]
+        executor.migrate([*others, ("projects", "0016_unconfirmed_bots")])
+        yield
 
 
-@pytest.mark.usefixtures("older")
-def test_an_older_archive_is_migrated(archive: Path, run: Run) -> None:
+def test_an_older_archive_is_migrated(archive: Path, folder: Path, run: Run) -> None:
     """And replaces a database of the present version."""
-    models = {model._meta.label: model for model in models_of(read_applied())}
-    models["accounts.User"]._default_manager.create(email="alice@example.org", password="x", date_joined=MOMENT)
-    models["projects.Installation"]._default_manager.update_or_create(pk=1, defaults={"identifier": "a" * 32})
-    run("backup", archive)
-    call_command("migrate", interactive=False, verbosity=0)
+    with on_older_tables(folder / "older.sqlite3"):
+        assert read_applied() < known()
+        models = {model._meta.label: model for model in models_of(read_applied())}
+        models["accounts.User"]._default_manager.create(email="alice@example.org", password="x", date_joined=MOMENT)
+        models["projects.Installation"]._default_manager.update_or_create(pk=1, defaults={"identifier": "a" * 32})
+        run("backup", archive)
     User.objects.create(email="bob@example.org")
     said = run("restore", archive, "--replace")
     assert "migrations follow" in said
@@ -99,6 +114,7 @@ def test_a_database_of_a_newer_version_is_left_alone(archive: Path, run: Run) ->
 
 
 @pytest.mark.one_database
+@pytest.mark.usefixtures("migrated_at_once")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_what_root_restores_is_the_owners_of_the_data_directory(archive: Path, folder: Path, run: Run) -> None:
     fill_every_table()
@@ -133,6 +149,7 @@ def test_a_database_that_others_use_stays_theirs(
 
 
 @pytest.mark.one_database
+@pytest.mark.usefixtures("migrated_at_once")
 def test_a_damaged_database_is_replaced_if_asked(archive: Path, folder: Path, run: Run) -> None:
     """Which may be why somebody restores."""
     fill_every_table()
