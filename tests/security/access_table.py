@@ -1,6 +1,6 @@
 """Who may do what: every route of /api, its methods, and the status that each kind of caller gets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.canaries import CANARY_PASSWORD
 from tests.deploying import PROJECT
 from tests.people import email_of
+from tests.sampling import Some
 from tests.security.callers import OTHERS, UNKNOWN
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -40,6 +41,13 @@ class Route:
         if who in OTHERS and self.others and declared < 400 and method != "OPTIONS":
             return self.others
         return declared
+
+
+def requests_by(people: Sequence[str], rule: Route, some: Some) -> Iterator[tuple[str, str]]:
+    """Each method with who sends it. A run sends what the route has as all people, and the rest as every third."""
+    for number, method in enumerate(METHODS):
+        is_there = method in {*rule.methods, "HEAD", "OPTIONS"}
+        yield from ((method, who) for who in (people if is_there else some(people, one_in=3, first=number)))
 
 
 TABLE = {

@@ -1,5 +1,6 @@
 """Every model that the admin shows, and what its addresses may ask for."""
 
+import re
 from typing import Any
 
 import pytest
@@ -26,3 +27,9 @@ def declared_paths(model_admin: AnyAdmin) -> set[str]:
         else:
             paths.add(str(declared[0] if isinstance(declared, tuple) else declared))
     return paths - {""}
+
+
+def links_of(page: str) -> dict[str, str]:
+    """The links of a list to itself, by what they ask for beside the counts."""
+    found = (link.replace("&amp;", "&") for link in re.findall(r'href="(\?[^"]+)"', page))
+    return {re.sub(r"_facets=True&?|&_facets=True", "", link): link for link in found}
