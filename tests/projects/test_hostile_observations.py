@@ -99,6 +99,7 @@ PLACES = [(kind, place) for kind, (answer, _) in READERS.items() for place in fi
 )
 def test_no_value_gets_further_than_a_database_can_follow(project: Project, kind: str, place: tuple[Any, ...]) -> None:
     answer, read = READERS[kind]
+    stored: set[str] = set()  # most values are taken for one of a few
     for value in HOSTILE:
         body = put(answer, place, value)
         try:
@@ -107,7 +108,8 @@ def test_no_value_gets_further_than_a_database_can_follow(project: Project, kind
         except EngineUnavailableError:
             continue
         for each in seen if isinstance(seen, list) else [seen]:
-            if isinstance(each, Observation):
+            if isinstance(each, Observation) and repr(each) not in stored:
+                stored.add(repr(each))
                 assert each.generation < 2**63
                 changed = project.apply_observation(each, at=datetime.now(UTC))
                 project.save(update_fields=changed)
