@@ -44,8 +44,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_everything(served: Served, number: signal.Signals) -> None:
+def test_a_signal_ends_everything(served: Served) -> None:
+    end_by(signal.SIGTERM, served)
+
+
+def end_by(number: signal.Signals, served: Served) -> None:
     served.wait_until_up()
     family = served.family()
     assert len(family) >= 4  # the web server, two workers, the watcher
@@ -97,13 +100,18 @@ def test_a_dead_watcher_is_started_again(shared: Served) -> None:
 
 
 @pytest.mark.docker
-def test_the_welcome_says_where_it_is_and_how_to_sign_in(served: Served) -> None:
-    served.wait_for_line("Berth is ready")
-    welcome = served.log.read_text()
-    assert f"http://127.0.0.1:{served.port}" in welcome
+def test_the_welcome_says_where_it_is_and_how_to_sign_in(shared: Served) -> None:
+    shared.wait_for_line("Berth is ready")
+    welcome = shared.log.read_text()
+    assert f"http://127.0.0.1:{shared.port}" in welcome
     assert "admin@berth.localhost" in welcome
     assert "/sign-in" in welcome
     assert "/api/auth/login" in welcome
+
+
+def test_an_interrupt_ends_everything_too(shared: Served) -> None:
+    """The last test of this server, whose watcher another one has replaced."""
+    end_by(signal.SIGINT, shared)
 
 
 def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path) -> None:
