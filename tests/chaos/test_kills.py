@@ -65,7 +65,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "verb" in metafunc.fixturenames:
         metafunc.parametrize(("verb", "point"), EVERY_POINT if every else sorted(SHORT))
     if "kills" in metafunc.fixturenames:
-        metafunc.parametrize("kills", [5 * metafunc.config.getoption("--repeats") if every else 3], ids=str)
+        metafunc.parametrize("kills", [5 * metafunc.config.getoption("--repeats") if every else 2], ids=str)
     if "repeats" in metafunc.fixturenames:
         metafunc.parametrize("repeats", [metafunc.config.getoption("--repeats") if every else 1], ids=str)
 
