@@ -92,8 +92,8 @@ class ProfileForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"name": user.name}, auto_id="profile_%s", **kwargs)
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data, initial={"name": user.name}, auto_id="profile_%s")
 
 
 class ChangePasswordForm(forms.Form):

@@ -38,7 +38,7 @@ def ask_for_email(*, user: User, session: SignedInBy, email: str) -> None:
             raise TooManyLinksError(retry_after=counters.seconds_until_end(window, HOUR))
         subject = account_digest(email)
         if counters.consume(subject=subject, scope="new-email-mails", window=window, limit=MAILS_PER_ADDRESS):
-            facts = {"email": email, "version": locked.session_version}
+            facts = {"email": email, "version": str(locked.session_version)}
             queue_mail(kind=ASKED, user_id=user.pk, facts=facts)
     audit.record("email_change_asked", user=user.pk)
 
@@ -75,7 +75,7 @@ def render_new_email_mail(mail: OutgoingMail, user: User) -> Letter | None:
     has the mailbox learns that.
     """
     email = mail.facts["email"]
-    if not user.is_active or user.session_version != mail.facts["version"] or user.email == email:
+    if not user.is_active or str(user.session_version) != mail.facts["version"] or user.email == email:
         return None
     link = ""
     if not User.objects.filter(email=email).exists():

@@ -28,7 +28,7 @@ RENEW_EVERY = 15.0
 """Seconds. A lease lasts longer than that."""
 
 
-@settings_form
+@settings_form  # type: ignore[arg-type]  # a stream is no HttpResponse, and the decorator needs none
 def export_data(request: SignedInRequest) -> HttpResponseBase:
     try:
         download = _Download(request)

@@ -90,7 +90,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     refresh(read)
     now = clock.now()
     known = know((project, project.facts(now)) for project in read)
-    statuses = [query.status] if query.status else []
+    statuses = (query.status.value,) if query.status else ()
     selection = select(known, statuses=statuses, text=query.text.casefold(), sort=SORT_OF[query.order])
     rows, page, pages = numbered(selection.chosen, page=query.page, size=PAGE)
     return ProjectList(

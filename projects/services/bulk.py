@@ -13,7 +13,8 @@ from projects.services.deletion import delete_project
 
 DELETE = "delete"
 
-Each, Result = TypeVar("Each"), TypeVar("Result")
+Each = TypeVar("Each")
+Result = TypeVar("Result")
 
 
 class Bulk(NamedTuple, Generic[Each, Result]):

@@ -57,7 +57,7 @@ def know(rows: Iterable[tuple[Row, Facts]]) -> list[Known[Row]]:
 def select(
     known: Sequence[Known[Any]],
     *,
-    statuses: Sequence[str] = (),
+    statuses: tuple[str, ...] = (),
     text: str = "",
     sort: str = NEWEST_FIRST,
     read_bots: Callable[[], Mapping[UUID, str]] | None = None,
