@@ -5,6 +5,7 @@ that an agent which comes and goes makes few events.
 """
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -41,7 +42,7 @@ _LOOKS_BAD = ~AT_REST & (
 )
 
 
-def note_crash(project_id: object) -> bool:
+def note_crash(project_id: UUID) -> bool:
     """Called by the reader of the events. False where the project is gone."""
     if not Project.objects.filter(pk=project_id).exists():
         return False
@@ -55,7 +56,7 @@ def note_troubles() -> None:
     """Compares all rows that may be in trouble with what is known of them. Each project is one short transaction."""
     now = clock.now()
     rows = Project.objects.filter(_LOOKS_BAD | Q(trouble__isnull=False), instance=settings.BERTH_INSTANCE)
-    related = rows.with_heartbeat().select_related("owner", "plan", "agent_type", "trouble")  # type: ignore[attr-defined]  # its own QuerySet
+    related = rows.with_heartbeat().select_related("owner", "plan", "agent_type", "trouble")
     for project in related.defer(*UNREAD):
         _compare(project, project.facts(now))
 

@@ -11,16 +11,33 @@ from typing import Any
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from accounts.models import OpenSession, User
+from accounts.models import Notice, OpenSession, User
+from projects.models import AlertChannel, AlertDelivery, DeliveryState
+from projects.rules.alerts import Way
 from tests.factories import ApiKeyFactory
 
 FAULTS = (Path(__file__).parent / "faults.js").read_text()
 BELOW_SETTINGS = {
+    "alerts": "/settings/alerts",
     "email": "/settings/email",
     "email-not-valid": "/settings/email/confirm?link=x",
     "delete-account": "/settings/delete",
     "settings-again": "/settings",
 }
+
+
+def tell_by_webhook_and_bot(user: User) -> None:
+    """A webhook with messages of every state, and a bot whose chat is not known yet."""
+    target = f"https://{'hooks.' * 20}example/…"
+    sealed = {"secret_ciphertext": "x", "secret_hint": "abcd", "link_code": "0123456789abcdef"}
+    webhook = AlertChannel.objects.create(user=user, way=Way.WEBHOOK, target=target, **sealed)
+    AlertChannel.objects.create(user=user, way=Way.TELEGRAM, bot_username="harbour_bell_bot", **sealed)
+    for state in DeliveryState:
+        facts = {"project": "x" * 64, "sentence": "Crashed: Telegram refused the bot token", "code": "crash"}
+        AlertDelivery.objects.create(
+            channel=webhook, kind="crash", state=state, facts=facts, attempts=2, last_answer="Answered 500"
+        )
+    Notice.objects.create(pk=1, text="On Sunday we move the disks: https://status.example/disks", is_maintenance=False)
 
 
 def note_session(user: User, **values: Any) -> None:
@@ -32,6 +49,7 @@ def test_every_page_fits_its_screen(
     page: Page, alice: User, sign_in: Callable[[User], None], look: Callable[[str], None], settings: Any
 ) -> None:
     settings.BERTH_SENDS_MAIL = True
+    tell_by_webhook_and_bot(alice)
     for token, program, address in (("a", "Firefox, Linux", "203.0.113.9"), ("b", "", None), ("c", "x" * 40, "::1")):
         note_session(alice, token=token, program=program, address=address)
     ago = timezone.now() - timedelta(hours=3)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from containers import call_limits, public_http
+from containers import public_http
 from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address, is_public, post
 from tests.certificates import make_authority
@@ -196,5 +196,5 @@ def _lead(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
         now = answers[min(len(asked), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in now]
 
-    monkeypatch.setattr(call_limits.socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
     return asked
