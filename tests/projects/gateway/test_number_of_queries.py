@@ -24,7 +24,7 @@ MOST = {
     "restart": 26,
     "a new name": 9,
     "a new key": 12,
-    "delete": 12,
+    "delete": 13,
 }
 """A project with a budget, whose owner has a plan with one."""
 
