@@ -28,4 +28,4 @@ def empty_tables(*_: Any) -> None:
 
 
 def empty_after_each_test_that_commits() -> None:
-    TransactionTestCase._fixture_teardown = empty_tables
+    TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]  # Django has it

@@ -4,15 +4,20 @@
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample.
 
-On the second database (`--only-database`) a third is run of what the first one runs of every family. All are run of
-those that commit, and of those of which `@pytest.mark.every_case` says that its cases differ by what a database does
-with them. Where both databases are tested side by side, the first one leaves that third to the second (`--beside`).
+On the second database (`--only-database`) a third is run of what the first one runs of every family, and of the tests
+without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
+differ by what a database does with them, and of the tests without parameters in modules that speak of databases. Where
+both databases are tested side by side, the first one leaves that third to the second (`--beside`).
 """
 
+import inspect
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import chain
+from types import ModuleType
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -23,7 +28,13 @@ from tests.databases import commits, touches_database
 Case = TypeVar("Case")
 
 ON_THE_SECOND_DATABASE = 3
-"""One in so many of the cases of a family, if it has as many."""
+"""One in so many of the cases of a family, if it has as many, and of all tests without parameters."""
+
+SPEAKS_OF_DATABASES = re.compile(
+    r"connection\.vendor|num_(max_)?queries|CaptureQueries|EXPLAIN|\.cursor\(|execute_wrapper|IntegrityError|DataError"
+    r"|OperationalError|select_for_update|migrat|sqlite|postgres",
+    re.IGNORECASE,
+)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -78,7 +89,10 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
     is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
     if not (is_second or is_beside) or not _is_for_both(family[0]):
         return chosen
-    on_second = _sample(chosen, ON_THE_SECOND_DATABASE, seed)
+    if hasattr(family[0], "callspec"):
+        on_second = _sample(chosen, ON_THE_SECOND_DATABASE, seed)
+    else:
+        on_second = [item for item in chosen if crc32(item.nodeid.encode(), seed) % ON_THE_SECOND_DATABASE == 0]
     if is_second:
         return on_second
     elsewhere = set(map(id, on_second))
@@ -86,9 +100,15 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
 
 
 def _is_for_both(item: pytest.Item) -> bool:
-    """Whether a part of its family is enough for each database."""
+    """Whether a part of its family, or of all tests like it, is enough for each database."""
     is_left_whole = any(map(item.get_closest_marker, ("every_case", "one_database", "postgres_only"))) or commits(item)
-    return hasattr(item, "callspec") and not is_left_whole and touches_database(item)
+    is_about_them = not hasattr(item, "callspec") and _speaks_of_databases(item.module)  # type: ignore[attr-defined]
+    return not (is_left_whole or is_about_them) and touches_database(item)
+
+
+@cache
+def _speaks_of_databases(module: ModuleType) -> bool:
+    return bool(SPEAKS_OF_DATABASES.search(inspect.getsource(module)))
 
 
 def _sample(family: Sequence[pytest.Item], one_in: int, seed: int) -> list[pytest.Item]:

@@ -2,9 +2,10 @@
 
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from tests import paths, sampling
 from tests.sampling import Some, pytest_collection_modifyitems
 
 ROLLED_BACK = SimpleNamespace(kwargs={})
@@ -36,6 +37,28 @@ def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
     ]
 
 
+def without_parameters(module: ModuleType) -> list[Any]:
+    return [
+        SimpleNamespace(
+            name=f"test {number}",
+            nodeid=f"{module.__name__}::test {number}",
+            parent=None,
+            path=Path("tests/test_families.py"),
+            module=module,
+            get_closest_marker={"django_db": ROLLED_BACK}.get,
+        )
+        for number in range(30)
+    ]
+
+
+def configured(args: tuple[str, ...] = ("tests",), left_out: list[Any] | None = None, **given: bool | int) -> Any:
+    hook = SimpleNamespace(pytest_deselected=lambda *, items: [] if left_out is None else left_out.extend(items))
+    options = {"whole": False, "lf": False, "sample_seed": 0, "only_database": False, "beside": False} | given
+    return SimpleNamespace(
+        args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-").replace("-", "_")]
+    )
+
+
 def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, list[str]]:
     """The cases that are run, by the name of the test."""
     items = [
@@ -49,13 +72,8 @@ def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, 
     items += cases
     names = list(dict.fromkeys(each.originalname for each in items))
     left_out: list[Any] = []
-    hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
-    options = {"whole": False, "lf": False, "sample_seed": 0, "only_database": False, "beside": False} | given
-    config: Any = SimpleNamespace(
-        args=args, hook=hook, getoption=lambda name, default=None: options[name.strip("-").replace("-", "_")]
-    )
     before = len(items)
-    pytest_collection_modifyitems(config, items)
+    pytest_collection_modifyitems(configured(args, left_out, **given), items)
     assert len(items) + len(left_out) == before
     return {name: [each.name for each in items if each.originalname == name] for name in names}
 
@@ -110,3 +128,18 @@ def test_a_test_that_goes_through_its_cases_itself_takes_a_part_of_them() -> Non
     assert Some(is_whole=False)(range(10), one_in=3, first=4) == [1, 4, 7]
     assert Some(is_whole=False, seed=1)(range(10), one_in=3, first=4) == [2, 5, 8]
     assert Some(is_whole=True)(range(10), one_in=3, first=4) == list(range(10))
+
+
+def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_speaks_of_them() -> None:
+    def names(module: ModuleType, **given: Any) -> set[str]:
+        config: Any = configured(**given)
+        pytest_collection_modifyitems(config, items := without_parameters(module))
+        return {item.name for item in items}
+
+    first, second = names(paths, beside=True), names(paths, only_database=True)
+    assert first | second == names(paths)
+    assert not first & second
+    assert len(first) > len(second) > 3
+    assert second != names(paths, only_database=True, sample_seed=1)
+    assert names(sampling, beside=True) == names(sampling, only_database=True) == names(sampling)
+    assert names(paths, only_database=True, whole=True) == names(paths)
