@@ -102,7 +102,7 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
 def _is_for_both(item: pytest.Item) -> bool:
     """Whether a part of its family, or of all tests like it, is enough for each database."""
     is_left_whole = any(map(item.get_closest_marker, ("every_case", "one_database", "postgres_only"))) or commits(item)
-    is_about_them = not hasattr(item, "callspec") and _speaks_of_databases(item.module)  # type: ignore[attr-defined]
+    is_about_them = not hasattr(item, "callspec") and _speaks_of_databases(item.module)  # type: ignore[attr-defined]  # of a function of a module
     return not (is_left_whole or is_about_them) and touches_database(item)
 
 
