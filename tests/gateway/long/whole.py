@@ -85,7 +85,7 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
         "kills": options.kills, "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
         "slowest answer": talk.slowest,
         "back, median": statistics.median(back or [0]), "back, at most": max(back or [0]),
-        "seconds without the service": options.down, "last key in force": last_key_is_in_force(trial, owner),
+        "seconds without the service": options.down, "last key in force": last_key_is_in_force(talk, owner),
     }  # fmt: skip
 
 
@@ -115,10 +115,10 @@ def kill_engine(private: PrivateEngine | None, trial: Trial) -> None:
     wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.05)
 
 
-def last_key_is_in_force(trial: Trial, owner: Owner) -> bool:
+def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
     wait_until(lambda: owner.change_key("sk-whole-last") == 200, within=PATIENCE, every=2)
-    trial.ask("And with the last key?")
-    return bool(trial.provider.asked()[-1].key == "sk-whole-last")
+    talk.say(1)
+    return bool(talk.trial.provider.asked()[-1].key == "sk-whole-last")
 
 
 @contextmanager
