@@ -20,7 +20,8 @@ def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
 ) -> None:
     provider.add_key(key)
     agent.secrets["agent_api_key"] = key
-    agent.start(AGENT_WATCH_SECONDS="600", AGENT_MODEL="any/model").wait_for("running")
+    often = '{"messages_per_minute": 60}'
+    agent.start(AGENT_WATCH_SECONDS="600", AGENT_MODEL="any/model", AGENT_SETTINGS=often).wait_for("running")
     assert ask("Hello?") == "You said: Hello?"
     troubles: list[tuple[Callable[[], None], str, str]] = [
         (lambda: provider.reject(key), "provider_key", "rejects my API key"),
