@@ -4,16 +4,17 @@ Each table is read in pieces, so that neither memory nor a statement grows with 
 """
 
 import io
+import json
 from collections.abc import Generator, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import orjson
-from django.db.models import Model, Q
+from django.db.models import JSONField, Model, Q
 
 from accounts import audit
-from accounts.models import ApiKey, KnownNetwork, OpenSession, OutgoingMail, SecondFactor, User
+from accounts.models import ApiKey, KnownNetwork, OpenSession, OutgoingMail, SecondFactor, UsageCounter, User
 from accounts.throttling import counters
 from projects.errors import TooManyExportsError
 from projects.models import (
@@ -40,8 +41,9 @@ FEW = 5
 
 README = """\
 Everything that the tables of this installation of Berth say of your account, one JSON object on each line. Times are in
-UTC. Left out are passwords, tokens, keys and their digests, notes that staff keep for themselves, and who of them did
-what. What your agents remember is not in the tables: it goes with each agent.
+UTC. Left out are passwords, tokens, keys and their digests, failed sign-ins, which are counted under such digests,
+notes that staff keep for themselves, and who of them did what. What your agents
+remember is not in the tables: it goes with each agent.
 """
 
 
@@ -63,6 +65,7 @@ TABLES = (
     Table(OpenSession, "user_id", frozenset({"token", "session_version"})),
     Table(ApiKey, "user_id", frozenset({"digest", "session_version"})),
     Table(OutgoingMail, "user_id", frozenset({"last_error"})),
+    Table(UsageCounter, "subject"),
     Table(Allowance, "user_id"),
     Table(AlertChannel, "user_id", frozenset({"address_ciphertext", "secret_ciphertext", "link_code"})),
     Table(AlertDelivery, "channel__user_id"),
@@ -76,6 +79,7 @@ TABLES = (
 )
 
 NOT_EXPORTED = {
+    "accounts.LoginCounter": "digests, and the networks of those who tried, who may be others",
     "accounts.RecoveryCode": "digests of credentials",
     "projects.IdempotencyRecord": "repeats an answer of the API for a day",
     "projects.LongRequest": "a request that is under way",
@@ -109,7 +113,7 @@ def write_export(user: User) -> Generator[bytes, None, None]:
 
 def _read(table: Table, user: User) -> Iterator[bytes]:
     if table.of != "project_id":
-        yield from _read_pieces(table, Q(**{table.of: user.pk}))
+        yield from _read_pieces(table, Q(**{table.of: user.pk.hex}))
         return
     for project_id in list(Project.objects.owned_by(user).values_list("pk", flat=True)):
         yield from _read_pieces(table, Q(project_id=project_id))
@@ -133,6 +137,10 @@ def columns_of(table: Table) -> list[str]:
 def _write(table: Table, row: dict[str, Any]) -> bytes:
     if table.model is Event and row["source"] == BY_STAFF:
         row |= {"actor": STAFF, "address": None}
+    for field in table.model._meta.concrete_fields:
+        if isinstance(field, JSONField) and field.attname in row:
+            # It may hold integers of any size, which orjson does not write.
+            row[field.attname] = orjson.Fragment(json.dumps(row[field.attname]))
     return orjson.dumps(row, default=_plain, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)
 
 

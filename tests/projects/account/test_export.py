@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from projects.models import Event, Sample
+from projects.models import Event, Project, Sample
 from projects.services.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries
 from tests.clients import api_of, browser_of
@@ -19,7 +19,7 @@ from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
 from tests.projects.api.following import hang_up
 
-OWNERS = {"user", "owner", "user_id", "owner_id", "owner_key", "project", "project_id"}
+OWNERS = {"user", "owner", "user_id", "owner_id", "owner_key", "project", "project_id", "subject", "account"}
 SECRET = ("ciphertext", "digest", "password", "token", "secret")
 TOLD = {
     "own_day_tokens",
@@ -55,6 +55,7 @@ def test_all_of_ones_own_and_nothing_elses_is_in(alice: User, bob: User) -> None
     assert [row["id"] for row in told["project"]] == [str(mine.pk)]
     assert {row["actor"] for row in told["event"]} == {alice.email, "staff"}
     assert len(told["apikey"]) == 1
+    assert "exports" in [row["scope"] for row in told["usagecounter"]]
     text = json.dumps(told)
     for mark in (str(theirs.pk), bob.email, "sam@example.com", "a note of the staff"):
         assert mark not in text
@@ -107,3 +108,16 @@ def test_no_more_than_a_piece_of_a_table_is_read_at_a_time(alice: User) -> None:
     with ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         assert archive.read("event.jsonl").count(b"\n") == 2 * PIECE + Event.objects.exclude(source="s").count()
         assert archive.read("sample.jsonl").count(b"\n") == 1
+
+
+EDGES = [2**power + by for power in (31, 53, 63, 64, 200) for by in (-1, 0, 1)]
+LEAVES = [None, True, False, "", 'ü\u2028\U0001f600\\"\n', 0.5, -1e-9, *EDGES, *(-edge for edge in EDGES)]
+VALUES = [*LEAVES, [], {}, LEAVES, {str(place): leaf for place, leaf in enumerate(LEAVES)}, [[{"deep": LEAVES}]]]
+
+
+def test_settings_hold_whatever_json_may(alice: User) -> None:
+    deploy_project(api_of(alice))
+    kept = {str(place): value for place, value in enumerate(VALUES)}
+    Project.objects.update(settings=kept)
+    with ZipFile(io.BytesIO(b"".join(write_export(alice)))) as archive:
+        assert json.loads(archive.read("project.jsonl"))["settings"] == kept
