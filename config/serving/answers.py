@@ -73,7 +73,8 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
             _finish(worker, connection, is_reusable=False)
         return
     send = partial(_send, worker, connection, response, body)
-    if _is_event_stream(response):
+    # An answer says of itself that it takes long, however it is typed.
+    if _is_event_stream(response) or getattr(body, "has_own_thread", False):
         worker.streams.submit(copy_context().run, send)
     else:
         connection.hold()
@@ -138,7 +139,7 @@ def _fail(worker: "BufferingWorker", connection: Connection, response: Any, erro
     if isinstance(error, NoMoreData) and response is None:
         _send_refusal(connection, 400)
     elif isinstance(error, OSError):
-        worker.log.debug("The client has left: %s", error)
+        worker.log.debug("The client has left, or is left: %s", error)
     elif response is not None and response.headers_sent:
         worker.log.error("An answer broke off.", exc_info=error)
     else:

@@ -12,10 +12,13 @@ from typing import Any
 from config.serving.framing import Framing
 
 UNSENT_LIMIT = 4 * 1024 * 1024
-"""Bytes of one answer that may wait for its client: more than any answer of ours but an endless one has."""
+"""Bytes of one answer that may wait for its client: more than any that a thread of requests makes has."""
 
 STALL = 20.0
 """Seconds for which a client may take nothing of its answer."""
+
+ROOM_WITHIN = 2 * STALL
+"""Seconds in which a client takes as much as makes room for the next piece of an answer. A lease lasts longer."""
 
 
 class Connection:
@@ -105,10 +108,9 @@ class Connection:
             self._changed.notify_all()
 
     def _wait_for_room(self) -> None:
-        """Only an answer without an end gets here. Its client reads, or the loop closes the connection."""
-        while len(self._unsent) >= UNSENT_LIMIT and not self.is_closed:
-            if not self._changed.wait(2 * STALL):
-                raise TimeoutError
+        """Only an answer that has a thread of its own gets here. Byte by byte its client makes no room in time."""
+        if not self._changed.wait_for(lambda: self.is_closed or len(self._unsent) < UNSENT_LIMIT, ROOM_WITHIN):
+            raise TimeoutError("The client takes its answer too slowly.")
 
 
 def _send(sock: socket.socket, data: bytes | bytearray) -> int:

@@ -10,6 +10,7 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
+from rest_framework.exceptions import AuthenticationFailed
 
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.second_factor_forms import PasswordAndAnyCodeForm
@@ -25,7 +26,10 @@ from projects.services.export import start_export
 from projects.services.places import STREAMS
 
 RENEW_EVERY = 15.0
-"""Seconds. A lease lasts longer than that."""
+"""Seconds. A lease lasts longer than that, and than a client may keep a piece waiting."""
+
+WITHIN = 900.0
+"""Seconds for all of a download. Whoever takes it more slowly keeps a place from others."""
 
 
 @settings_form  # type: ignore[arg-type]  # a stream is no HttpResponse, and the decorator needs none
@@ -35,16 +39,22 @@ def export_data(request: SignedInRequest) -> HttpResponseBase:
     except (TooManyExportsError, TooManyStreamsError) as error:
         messages.error(request, str(error))
         return redirect("accounts:settings")
-    response = StreamingHttpResponse(download, content_type="application/zip")
+    response = _DownloadResponse(download, content_type="application/zip")
     response["Content-Disposition"] = 'attachment; filename="berth-account.zip"'
     response["Cache-Control"] = "no-store"
     return response
 
 
-class _Download:
-    """Holds one of the places of streams until the client has all of it, and no database connection in between.
+class _DownloadResponse(StreamingHttpResponse):
+    has_own_thread = True
+    """The web server looks for it."""
 
-    It ends early, and so is no whole archive, where the session is ended meanwhile.
+
+class _Download:
+    """Holds one of the places of streams until all of it is made, and no database connection in between.
+
+    It breaks off, and so is no whole archive and no whole answer, where the session is ended meanwhile or the client
+    takes it too slowly: `ConnectionAbortedError` is for the web server what a client is that has left.
     """
 
     def __init__(self, request: SignedInRequest) -> None:
@@ -54,20 +64,30 @@ class _Download:
             stack.callback(self._pieces.close)
             self._held = stack.pop_all()
         self._revalidation = SessionRevalidation(request)
-        self._renew_at = time.monotonic() + RENEW_EVERY
+        now = time.monotonic()
+        self._renew_at, self._until = now + RENEW_EVERY, now + WITHIN
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
-        if self._revalidation.is_due:
-            self._revalidation.check_token()
-        if time.monotonic() >= self._renew_at:
-            renew(self._lease)
-            self._renew_at = time.monotonic() + RENEW_EVERY
+        self._check()
         piece = next(self._pieces)
         release_connection()
         return piece
+
+    def _check(self) -> None:
+        now = time.monotonic()
+        if now >= self._until:
+            raise ConnectionAbortedError("The download took too long.")
+        try:
+            if self._revalidation.is_due:
+                self._revalidation.check_token()
+        except AuthenticationFailed:
+            raise ConnectionAbortedError("The session has been ended.") from None
+        if now >= self._renew_at:
+            renew(self._lease)
+            self._renew_at = now + RENEW_EVERY
 
     def close(self) -> None:
         """Django calls it at the end of every request."""

@@ -10,12 +10,13 @@ from accounts.services import api_keys, code_alarm, still_signed_in
 from accounts.throttling import login_attempts
 from config import refusals_log
 from config import settings as real_settings
-from config.serving import clients, framing
+from config.serving import clients, connections, framing
 from containers.docker import egress, measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import names, rules
 from containers.hardening import confinement, limits
+from projects.dashboard import account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import operations, places
 from projects.watcher import disk, protection, retention
@@ -47,6 +48,8 @@ SENTENCES = [
     f"for {settings.EMAIL_TIMEOUT} seconds each and {WORDS[TRIED_FOR.days]} days in all",
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
     f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
+    f"Such a download has {account_views.WITHIN / MINUTE:.0f} minutes",
+    f"makes no room for more in {connections.ROOM_WITHIN:.0f} seconds",
     f"each page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds to make is not told any more",
     (
         f"Heads have {clients.HEAD_WITHIN:.0f} seconds and {framing.HEAD_LIMIT // KIB} KiB, "

@@ -5,13 +5,16 @@ import json
 from typing import Any
 from zipfile import ZipFile
 
+import pytest
 from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from projects.models import Event, Project, Sample
+from accounts.services import still_signed_in
+from projects.dashboard import account_views
+from projects.models import Event, LongRequest, Project, Sample
 from projects.services.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries
 from tests.clients import api_of, browser_of
@@ -121,3 +124,20 @@ def test_settings_hold_whatever_json_may(alice: User) -> None:
     Project.objects.update(settings=kept)
     with ZipFile(io.BytesIO(b"".join(write_export(alice)))) as archive:
         assert json.loads(archive.read("project.jsonl"))["settings"] == kept
+
+
+@pytest.mark.parametrize("why", ["signed out", "too slow"])
+def test_it_breaks_off_before_its_end(alice: User, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)
+    if why == "too slow":
+        monkeypatch.setattr(account_views, "WITHIN", 0.0)
+    browser = browser_of(alice)
+    answer: Any = browser.post("/settings/export")
+    assert answer.has_own_thread
+    if why == "signed out":
+        assert next(answer.streaming_content)
+        browser.post("/sign-out")
+    with pytest.raises(ConnectionAbortedError):
+        b"".join(answer.streaming_content)
+    hang_up(answer)
+    assert not LongRequest.objects.exists()

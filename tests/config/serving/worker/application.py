@@ -39,6 +39,9 @@ class Site:
         if path == "/stream":
             start_response("200 OK", [("Content-Type", "text/event-stream; charset=utf-8")])
             return self.stream()
+        if path == "/download":
+            start_response("200 OK", [("Content-Type", "application/zip")])
+            return Download(self)
         body = LARGE if path == "/large" else path.encode()
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [body]
@@ -48,6 +51,20 @@ class Site:
         self.threads.append(threading.current_thread().name)
         self.hold.wait(GUARD)
         yield b"data: two\n\n"
+
+
+class Download:
+    """One that says of itself that it takes long, and breaks off."""
+
+    has_own_thread = True
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"begun"
+        self._site.hold.wait(GUARD)
+        raise ConnectionAbortedError("The session has been ended.")
 
 
 def status_of(answer: bytes) -> int:

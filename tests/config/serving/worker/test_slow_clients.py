@@ -1,9 +1,12 @@
 """Clients that keep the web server waiting cost themselves, and nobody else."""
 
+import socket
+import threading
+
 import pytest
 
 from config.serving import clients as clients_module
-from config.serving import unsent
+from config.serving import connections, unsent
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LARGE, LAST, Site
 from tests.waiting import wait_until
@@ -52,3 +55,28 @@ def test_one_who_takes_nothing_for_too_long_is_left(hasty: Looping, site: Site) 
     hasty.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
     wait_until(lambda: site.threads)
     hasty.wait_for_connections(0)
+
+
+def test_one_who_takes_a_little_now_and_then_holds_no_thread_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "UNSENT_LIMIT", 1)
+    monkeypatch.setattr(connections, "ROOM_WITHIN", 0.05)
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    connection = connections.Connection(ours, None, None, on_unsent=lambda _: None)
+    is_over = threading.Event()
+
+    def take_a_little() -> None:
+        while not is_over.wait(0.01):
+            theirs.recv(4096)
+            connection.flush()
+
+    with ours, theirs:
+        connection.sendall(LARGE)
+        taking = threading.Thread(target=take_a_little)
+        taking.start()
+        try:
+            with pytest.raises(TimeoutError):
+                connection.sendall(b"more")
+        finally:
+            is_over.set()
+            taking.join()

@@ -24,6 +24,20 @@ def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -
     assert sum(name.startswith("stream") for name in site.threads) == 5
 
 
+def test_long_downloads_keep_no_thread_of_requests_and_break_off_quietly(
+    server: Looping, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    downloads = [server.connect(b"GET /download HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(5)]
+    for download in downloads:
+        received = b""
+        while b"begun" not in received:
+            received += download.recv(65536)
+    assert server.ask(LAST).endswith(b"/hello")
+    site.hold.set()
+    assert not any(read_all(download).endswith(b"0\r\n\r\n") for download in downloads), "It looks whole."
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
 def test_a_worker_whose_server_was_killed_ends_its_streams_whole(server: Looping, site: Site) -> None:
     stream = server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
     wait_until(lambda: any(name.startswith("stream") for name in site.threads))
