@@ -32,6 +32,7 @@ admin.site.register(OutgoingMail, OutgoingMailAdmin)
 admin.site.register(Notice, NoticeAdmin)
 
 _ROLE_FIELDS = ("is_staff", "is_superuser")
+_RIGHTS = ("is_active", *_ROLE_FIELDS)
 
 
 class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only, as are the next two
@@ -59,7 +60,7 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
     list_filter = ("is_active", "is_staff", "is_superuser", ("second_factor", admin.EmptyFieldListFilter))
     search_fields = ("email", "notes")
     ordering = ("email",)
-    readonly_fields = ("second_factor_on", "last_login", "date_joined")
+    readonly_fields = ("second_factor_on", "last_login", "date_joined", "closed_at")
 
     @admin.display(boolean=True, description="Second factor")
     def second_factor_on(self, user: User) -> bool:
@@ -79,12 +80,13 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
         if obj is None:
             return ["email", *(_ROLE_FIELDS if is_admin(request) else ())]
-        return ["email", "is_active", *_ROLE_FIELDS, "notes", *self.readonly_fields]
+        return ["email", *_RIGHTS, "notes", *self.readonly_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        if not is_admin(request):
-            return (*self.readonly_fields, *_ROLE_FIELDS)
-        return (*self.readonly_fields, "is_active", *_ROLE_FIELDS) if obj == request.user else self.readonly_fields
+        """An account that its user has closed gets no rights again: its agents and its row are being deleted."""
+        if obj is not None and (obj == request.user or obj.closed_at is not None):
+            return (*self.readonly_fields, *_RIGHTS)
+        return self.readonly_fields if is_admin(request) else (*self.readonly_fields, *_ROLE_FIELDS)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Writes the changed fields only, over a row that the sender may change at this moment, too."""
@@ -92,8 +94,11 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
             obj.set_unusable_password()
             super().save_model(request, obj, form, change)
         elif form.changed_data:
-            if not self.has_change_permission(request, User.objects.select_for_update().get(pk=obj.pk)):
+            now = User.objects.select_for_update().get(pk=obj.pk)
+            if not self.has_change_permission(request, now):
                 raise PermissionDenied("Only admins change staff and admins.")
+            if now.closed_at is not None and not set(_RIGHTS).isdisjoint(form.changed_data):
+                raise PermissionDenied("Its user has closed the account meanwhile, and it is being deleted.")
             obj.save(update_fields=form.changed_data)
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:

@@ -7,7 +7,7 @@ killed process nor a silent engine leaves half of it.
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, Q
 
 from accounts import audit, clock
 from accounts.models import OpenSession, OutgoingMail, UsageCounter, User
@@ -18,6 +18,9 @@ from projects.rules.lifecycle import Desired
 from projects.services.deletion import record_deletion
 
 ITSELF = Actor(label="system", source="end of the account")
+
+CLOSED = Q(closed_at__isnull=False, is_active=False, is_staff=False, is_superuser=False)
+"""An account that is to go. One that somebody uses again, or that became one of the staff, does not."""
 
 
 def delete_account(*, user: User, session: SignedInBy, actor: Actor) -> bool:
@@ -47,7 +50,7 @@ def check_may_go(user: User) -> None:
 
 def finish_closed_accounts() -> None:
     """Goes on with the accounts that are closed and not gone yet."""
-    for user in User.objects.exclude(closed_at=None).order_by("closed_at"):
+    for user in User.objects.filter(CLOSED).order_by("closed_at"):
         carry_on(user, ITSELF)
 
 
@@ -66,13 +69,17 @@ def _forget(user: User) -> bool:
         return False
     try:
         with transaction.atomic():
+            if User.objects.select_for_update().filter(pk=user.pk).first() is None:
+                return True
+            # What staff have done stays on record, and would go with the row.
+            if not User.objects.filter(CLOSED, pk=user.pk).exists() or LogEntry.objects.filter(user=user).exists():
+                return False
             tokens = OpenSession.objects.filter(user=user).values("token")
             Session.objects.filter(session_key__in=tokens).delete()
             OutgoingMail.objects.filter(user_id=user.pk).delete()
             UsageCounter.objects.filter(subject=user.pk.hex).delete()
-            gone, _ = User.objects.filter(pk=user.pk).exclude(closed_at=None).delete()
+            User.objects.filter(pk=user.pk).delete()
     except (IntegrityError, ProtectedError):  # a deploy that had begun before has made a project
         return False
-    if gone:
-        audit.record("account_deleted", user=user.pk)
+    audit.record("account_deleted", user=user.pk)
     return True

@@ -7,12 +7,13 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from accounts import clock
 from accounts.errors import InvalidTokenError
 from accounts.models import ApiKey, OpenSession, OutgoingMail, User
 from projects.models import Actor, Event, Project
 from projects.rules.lifecycle import Action, Desired
 from projects.services import control_project, suspend_project
-from projects.services.account_deletion import delete_account, finish_closed_accounts
+from projects.services.account_deletion import ITSELF, carry_on, delete_account, finish_closed_accounts
 from projects.watcher.chores import do_chores
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
@@ -175,3 +176,20 @@ def test_a_closed_account_starts_nothing(alice: User) -> None:
     delete(browser_of(alice))
     with pytest.raises(Exception, match=r"deleted|suspended|carried out"):
         control_project(project=Project.objects.get(), action=Action.START, actor=STAFF)
+
+
+@pytest.mark.parametrize("again", [{"is_active": True}, {"is_staff": True}, {"is_superuser": True}, {}])
+def test_who_is_used_again_or_is_of_the_staff_is_kept(alice: User, again: dict[str, bool]) -> None:
+    User.objects.filter(pk=alice.pk).update(**{"is_active": False, "closed_at": clock.now(), **again})
+    if not again:  # was of the staff meanwhile
+        LogEntry.objects.create(user=alice, action_flag=CHANGE, object_repr="x")
+    finish_closed_accounts()
+    assert not carry_on(alice, ITSELF)
+    assert User.objects.filter(pk=alice.pk).exists()
+
+
+def test_agents_of_an_account_that_is_used_again_are_kept(alice: User) -> None:
+    deploy_project(api_of(alice))
+    User.objects.filter(pk=alice.pk).update(closed_at=clock.now())
+    do_chores()
+    assert Project.objects.get().desired == Desired.RUNNING
