@@ -21,7 +21,11 @@ urlpatterns = [
     path("settings/profile", profile_views.change_profile, name="profile"),
     path("settings/email", email_views.change_email, name="change-email"),
     path("settings/email/confirm", email_views.confirm_new_email, name="confirm-email"),
-    path("settings/sessions/<uuid:session_id>/end", profile_views.end_one_session, name="end-session"),
+    path(
+        "settings/sessions/<uuid:session_id>/end",
+        counts_as("signing out")(profile_views.end_one_session),
+        name="end-session",
+    ),
     path("settings/keys", key_views.make_key, name="make-key"),
     path("settings/keys/<uuid:key_id>/revoke", key_views.revoke_key, name="revoke-key"),
     path("settings/keys/<uuid:key_id>/rotate", key_views.rotate_key, name="rotate-key"),

@@ -70,6 +70,7 @@ def test_they_are_by_every_method_that_reads(db: None, two_reads: None, method: 
 
 
 ALWAYS = {"/sign-out", "/settings/sign-out-everywhere"}
+END_ONE = f"/settings/sessions/{uuid.UUID(int=1)}/end"
 """What a thief of a session must not keep its owner from."""
 ASKS_OUTSIDE = {"/projects/new", "/projects/new/check", "/projects/new/bot"}
 ASKS_NOBODY = {"/projects/new/provider", "/projects/new/settings"}
@@ -80,7 +81,7 @@ def test_every_form_is_counted(db: None, settings: Any, method: str) -> None:
     settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
     client = Client()
     client.force_login(UserFactory.create(admin=True))
-    forms = [path for path in PAGES if path not in ALWAYS]
+    forms = [path for path in PAGES if path not in ALWAYS | {END_ONE}]
     answers = {path: client.generic(method, path) for path in forms}
     assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(forms, 429)
     scopes = {path: answer["RateLimit"].split('"')[1] for path, answer in answers.items()}
@@ -94,6 +95,13 @@ def test_what_ends_a_session_is_possible_without_end(client: Client, alice: User
     client.force_login(alice)
     assert client.post(path).status_code == 302
     assert "_auth_user_id" not in client.session
+
+
+def test_so_is_to_end_one_of_them(client: Client, alice: User, settings: Any) -> None:
+    settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
+    client.force_login(alice)
+    assert client.post(END_ONE).status_code == 404  # there is none of this id
+    assert END_ONE in PAGES
 
 
 def test_pages_and_the_api_share_one_count(client: Client, alice: User, two_reads: None) -> None:
