@@ -116,6 +116,12 @@ def test_it_asks_before_it_does_anything(docker_under_test: DockerUnderTest, mon
     assert docker_under_test.is_running(docker_under_test.name)
 
 
+@pytest.mark.parametrize("option", ["--volums", "--dry", "--ye", "--vol"])
+def test_an_option_is_taken_as_a_whole_only(option: str) -> None:
+    with pytest.raises(CommandError, match="unrecognized"):
+        uninstall(option)
+
+
 def test_it_refuses_while_berth_runs() -> None:
     with socket.socket() as server:
         server.bind((django_settings.BERTH_HOST, django_settings.BERTH_PORT))

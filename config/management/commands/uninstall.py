@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection as database
 
 from accounts import clock
@@ -34,13 +34,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--volumes", action="store_true", help="and what agents remember, for good")
-        parser.add_argument("--images", action="store_true", help="and the images that no container uses")
+        parser.add_argument("--images", action="store_true", help="and all of Berth's images that no container uses")
         parser.add_argument("--data", action="store_true", help="and the files of the data directory, for good")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Takes options as a whole only, so that `config/bin/uninstall` sees them, too."""
+        return super().create_parser(prog_name, subcommand, allow_abbrev=False, **kwargs)
+
     def handle(self, *args: Any, **options: Any) -> None:
-        self._require_rest()
+        self._require_database()
+        if not options["dry_run"]:
+            self._require_rest()
         engine = Connection()
         try:
             found = removal.find_belongings(engine)
@@ -51,7 +57,8 @@ class Command(BaseCommand):
             self._remove_from_engine(engine, found, options)
         except EngineError as error:
             raise CommandError(f"{error} Nothing is lost; run this again.") from None
-        database.close()
+        if files:
+            database.close()
         for path in files:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
         self._tell_what_stays(options)
@@ -62,14 +69,17 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Something still listens on port {settings.BERTH_PORT}. Stop Berth first, then run this."
             )
+        watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE).only("holder", "lease_until").first()
+        if watch is not None and is_watch_alive(watch.lease_until, clock.now()):
+            raise CommandError(f"Berth still runs ({watch.holder}). Stop it, wait for half a minute, then run this.")
+
+    def _require_database(self) -> None:
+        """Raises `CommandError` where there is none."""
         if "projects_installation" not in database.introspection.table_names():
             raise CommandError(
                 "There is no database, which alone knows what on the engine is Berth's. Check DATABASE_URL and "
                 "BERTH_DATA_DIR, or remove what is labelled berth.installation by hand."
             )
-        watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE).only("holder", "lease_until").first()
-        if watch is not None and is_watch_alive(watch.lease_until, clock.now()):
-            raise CommandError(f"Berth still runs ({watch.holder}). Stop it, wait for half a minute, then run this.")
 
     def _files(self) -> list[Path]:
         folder = Path(settings.BERTH_DATA_DIR)
@@ -79,7 +89,8 @@ class Command(BaseCommand):
         self._list("Containers, stopped and removed", found.containers)
         self._list("Networks, and the firewall rules around them", found.networks)
         self._list("Volumes, with all that agents remember", found.volumes, is_removed=options["volumes"])
-        self._list("Images, where no container uses them", found.images, is_removed=options["images"])
+        whose = "Images that Berth has built, also for other installations on this engine, and that no container uses"
+        self._list(whose, found.images, is_removed=options["images"])
         if options["data"]:
             self._list("Files, for good", {str(path): "" for path in files})
 
