@@ -1,11 +1,12 @@
 """Whether a message is sent again after a failure: where it cannot have arrived."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
-from telegram.error import TimedOut
+from telegram.error import NetworkError, TimedOut
 
 pytestmark = pytest.mark.one_database
 
@@ -35,3 +36,58 @@ def test_a_message_is_sent_again_where_the_request_was_not_sent(
     with_answer = sending.send_parts(bot, Place(1), [Formatted("The answer")])
     assert asyncio.run(with_answer) is (calls == 2)
     assert len(sent) == calls
+
+
+@pytest.mark.parametrize("seconds", [200, 400])
+def test_a_message_is_kept_while_nobody_takes_it_and_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """A gateway that is killed, with its engine, is back after a minute at the most."""
+    from assistant import sending
+    from assistant.formatted import Formatted
+    from assistant.memory import Place
+
+    now = 0.0
+
+    async def sleep(pause: float) -> None:
+        nonlocal now
+        now += pause
+
+    async def send(*_: Any) -> int:
+        if now < seconds:
+            raise NetworkError("httpx.ConnectError")
+        return 7
+
+    monkeypatch.setattr(sending, "send_once", send)
+    monkeypatch.setattr(sending.time, "monotonic", lambda: now)
+    monkeypatch.setattr(sending, "asyncio", SimpleNamespace(sleep=sleep))
+    bot: Any = None
+    assert asyncio.run(sending.send_parts(bot, Place(1), [Formatted("The answer")])) is (seconds < sending.PERSISTS)
+    assert now <= max(seconds + sending.MOST_PAUSE, sending.PERSISTS)
+
+
+def test_requests_that_are_cancelled_at_any_moment_take_no_place_from_others() -> None:
+    from assistant.requests import TelegramRequest
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.readuntil(b"\r\n\r\n"):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    async def test() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1")
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        for steps in range(40):
+            request = TelegramRequest(2, pool_timeout=10)
+            tasks = [asyncio.create_task(request.do_request(url, "GET")) for _ in range(3)]
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            left = request._client._transport._pool.connections  # type: ignore[attr-defined]  # what this is about
+            assert all(each.is_idle() for each in left), (steps, left)
+            assert (await request.do_request(url, "GET"))[0] == 200
+            await request.shutdown()
+        server.close()
+
+    asyncio.run(test())

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from tests.waiting import wait_until
@@ -48,7 +49,7 @@ class PrivateEngine:
                 stdout=output,
                 stderr=output,
             )
-        wait_until(self._answers, within=90)
+        wait_until(self._has_come, within=300, what=self._last_words)
 
     def command(self, *words: str) -> list[str]:
         """The command, in the engine's network."""
@@ -63,6 +64,14 @@ class PrivateEngine:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def _has_come(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, self._last_words()
+        return self._answers()
+
+    def _last_words(self) -> str:
+        return (self.home / "log").read_text(errors="replace")[-5000:]
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -85,5 +94,6 @@ class PrivateEngine:
             self.end(signal.SIGTERM)
         containerd = self.home / "exec" / "containerd" / "containerd.pid"
         if containerd.exists():
-            os.kill(int(containerd.read_text()), signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.kill(int(containerd.read_text()), signal.SIGTERM)
         shutil.rmtree(self.home, ignore_errors=True)

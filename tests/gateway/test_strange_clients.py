@@ -6,6 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 from aiohttp import web
+from gateway.pipes.connection import OF_A_READ
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.passing import Echo, forms_of
 from gateway.rules.pace import Pace
@@ -92,18 +93,38 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
     monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: next(processor))
 
     async def send() -> None:
-        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=Share(1.0, time.monotonic))
+        share = Share(1.0, time.monotonic)
+        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=share)
         connection, transport = server(), Transport()
         connection.connection_made(transport)
         connection.data_received(b"GET / HTTP/1.1\r\n")
         assert transport.is_paused
         connection.resume_reading()  # as when a body is read: the pause is not the parser's to end
         assert transport.is_paused
+        share.take("127.0.0.1", 10**9)  # what its other connections take does not keep it from its turn
         while transport.is_paused:
             await asyncio.sleep(0.001)
         connection.connection_lost(None)
 
     asyncio.run(asyncio.wait_for(send(), PATIENCE))
+
+
+def test_what_it_takes_to_receive_bytes_is_paid_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: 0.0)
+
+    async def send() -> int:
+        server = GuardedServer(nobody, most=9, pace=Pace(9, lambda: 0.0), share=Share(0.03, lambda: 0.0))
+        connection, transport = server(), Transport()
+        connection.connection_made(transport)
+        connection.data_received(b"GET / HTTP/1.1\r\nA: ")
+        pieces = 0
+        while not transport.is_paused and pieces < 10_000:
+            connection.data_received(b"a")
+            pieces += 1
+        connection.connection_lost(None)
+        return pieces
+
+    assert asyncio.run(send()) <= 5 * 0.03 / OF_A_READ
 
 
 async def nobody(_request: object) -> web.StreamResponse:

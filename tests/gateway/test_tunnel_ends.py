@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gateway.tunnels.tunnel import _carry
+from gateway.tunnels.tunnel import Forwarder, _carry
 
 pytestmark = pytest.mark.one_database
 
@@ -24,5 +24,30 @@ def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
         near: Any = SimpleNamespace()
         writer: Any = SimpleNamespace()
         await _carry(request, near, reader, writer)
+
+    asyncio.run(test())
+
+
+def test_an_agent_that_is_let_go_on_too_early_is_held_again_while_the_far_end_takes_nothing() -> None:
+    """As by the end of its address' pause."""
+
+    async def test() -> None:
+        paused: list[bool] = []
+        taken = asyncio.Event()
+        near: Any = SimpleNamespace(
+            pause_reading=lambda: paused.append(True),
+            resume_reading=lambda: paused.append(False),
+            is_closing=lambda: False,
+        )
+        far = SimpleNamespace(get_write_buffer_size=lambda: 1 << 20)
+        writer: Any = SimpleNamespace(write=len, transport=far, drain=taken.wait)
+        forwarder = Forwarder(near, writer, lambda _size: 0.0)
+        for _ in range(3):
+            forwarder.feed_data(b"a")
+        assert paused == [True] * 3
+        taken.set()
+        assert forwarder._draining
+        await forwarder._draining
+        assert paused == [True] * 3 + [False]
 
     asyncio.run(test())

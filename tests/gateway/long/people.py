@@ -41,9 +41,25 @@ class Talk:
             lambda: not self.lost(),
             within=PATIENCE,
             every=0.05,
-            what=lambda: f"Unanswered: {self.unanswered()} {self.answers()}",
+            what=self._explain,
         )
         self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def _explain(self) -> str:
+        """Where what is not answered was seen last."""
+        trial, numbers = self.trial, self.unanswered()
+        asked = [
+            number for number in numbers if any(f"message {number}." in str(each) for each in trial.provider.asked())
+        ]
+        calls = [
+            f"{call.method} {time.time() - call.at:.1f} s ago" for call in trial.telegram.calls(trial.bot_token)[-9:]
+        ]
+        logs = [trial.service.engine.logs(each, tail=40, timestamps=True) for each in trial.service.containers()]
+        return (
+            f"Unanswered: {numbers}; asked of the provider: {asked}; not fetched: "
+            f"{trial.telegram.pending(trial.bot_token)}; last calls: {calls}\n"
+            + "\n".join(log.decode(errors="replace") for log in logs)
+        )
 
     def unanswered(self) -> list[int]:
         text = "\n".join(self.answers())

@@ -19,6 +19,7 @@ from assistant.files import UnreadableError
 from assistant.heard import Heard, StatusError
 from assistant.memory import Message
 from assistant.parts import Body
+from assistant.requests import reclaiming
 from assistant.texts import Text
 from assistant.transcribing import CANNOT, transcribe
 from berth_agent.outcome import Problem
@@ -106,7 +107,8 @@ class Brain:
             document = self._dialect.body(self._config.model, prompt, stream=self._streams)
             body = Body(document, [part for message in prompt.messages for part in message.parts])
             try:
-                return await self._ask_once(body, heard, hear)
+                async with reclaiming(self._client):
+                    return await self._ask_once(body, heard, hear)
             except (StatusError, httpx.TransportError) as error:
                 if heard.text or heard.calls:
                     raise

@@ -9,7 +9,6 @@ from ssl import SSLContext
 
 from telegram import Bot
 from telegram.error import TelegramError
-from telegram.request import HTTPXRequest
 
 from agent_contract import ExitCode, ProblemCode
 from assistant.access import Access
@@ -25,6 +24,7 @@ from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
 from assistant.reading import Reading
 from assistant.reminders import Reminders
+from assistant.requests import TelegramRequest
 from assistant.spending import Spending
 from assistant.stepping import Stepping
 from assistant.store import open_store
@@ -103,8 +103,8 @@ def _make_bot(config: Config, tls: SSLContext) -> Bot:
         config.token,
         base_url=f"{config.telegram_base}/bot",
         base_file_url=f"{config.telegram_base}/file/bot",
-        request=HTTPXRequest(16, connect_timeout=10, read_timeout=15, pool_timeout=10, httpx_kwargs={"verify": tls}),
-        get_updates_request=HTTPXRequest(2, connect_timeout=10, httpx_kwargs={"verify": tls}),
+        request=TelegramRequest(16, connect_timeout=10, read_timeout=15, pool_timeout=10, httpx_kwargs={"verify": tls}),
+        get_updates_request=TelegramRequest(2, connect_timeout=10, httpx_kwargs={"verify": tls}),
     )
 
 

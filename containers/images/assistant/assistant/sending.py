@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -14,8 +15,10 @@ from assistant.formatted import Formatted, clean, units
 from assistant.memory import Place
 from assistant.splitting import split
 
-TRIES = 4
 LONGEST_WAIT = 60.0  # seconds
+PERSISTS = 300.0  # seconds: no message is lost while Telegram, or the gateway in front of it, is away for so long
+MOST_PAUSE = 8.0  # seconds, between two tries
+SENT_WITHIN = 60.0  # seconds for the answer to a new message: one that comes too late leaves open whether it arrived
 TYPING_SHOWN = 4.5  # Telegram shows "typing…" for five seconds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 UNCHANGED = "message is not modified"
@@ -58,6 +61,7 @@ async def send_once(bot: Bot, place: Place, part: Formatted, reply_to: int | Non
         message_thread_id=place.topic or None,
         reply_parameters=reply,
         link_preview_options=NO_PREVIEW,
+        read_timeout=SENT_WITHIN,
     )
     return sent.message_id
 
@@ -85,7 +89,8 @@ async def _persist(
     call: Callable[[Formatted], Awaitable[object]], part: Formatted, *, again_after_time_out: bool
 ) -> bool:
     """Tries until it is clear whether Telegram takes the part, and without its formatting where it refuses that."""
-    for attempt in range(TRIES):
+    until, attempt = time.monotonic() + PERSISTS, 0
+    while True:
         try:
             await call(part)
         except BadRequest as error:
@@ -94,13 +99,12 @@ async def _persist(
             part = Formatted(part.text)
         except TelegramError as error:
             pause = _pause_after(error, attempt, again_after_time_out=again_after_time_out)
-            if pause is None:
+            if pause is None or time.monotonic() + pause > until:
                 return _give_up(error)
             await asyncio.sleep(pause)
+            attempt += 1
         else:
             return True
-    logger.warning("a message was not sent: given up after %d tries", TRIES)
-    return False
 
 
 def _pause_after(error: TelegramError, attempt: int, *, again_after_time_out: bool) -> float | None:
@@ -109,7 +113,7 @@ def _pause_after(error: TelegramError, attempt: int, *, again_after_time_out: bo
         return min(seconds_of(error), LONGEST_WAIT)
     if isinstance(error, TimedOut) and not again_after_time_out and not isinstance(error.__cause__, NOT_SENT):
         return None  # it may have arrived, and a message sent twice is worse than one missing
-    return float(1 << attempt) if isinstance(error, NetworkError) else None
+    return min(float(1 << min(attempt, 10)), MOST_PAUSE) if isinstance(error, NetworkError) else None
 
 
 def _give_up(error: TelegramError) -> bool:

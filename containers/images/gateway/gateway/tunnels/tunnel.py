@@ -90,9 +90,10 @@ class Forwarder:
         self.moved_at = self._loop.time()
         self._writer.write(data)
         wait, is_full = self._pay(len(data)), self._writer.transport.get_write_buffer_size() > PIECE
-        if (wait or is_full) and self._draining is None:
-            self._near.pause_reading()
-            self._draining = self._loop.create_task(self._drain(wait))
+        if wait or is_full:
+            self._near.pause_reading()  # again, where somebody else has let it go on meanwhile
+            if self._draining is None:
+                self._draining = self._loop.create_task(self._drain(wait))
         return False, b""
 
     def feed_eof(self) -> None:
