@@ -1,6 +1,7 @@
 """Whether a message is sent again after a failure: where it cannot have arrived."""
 
 import asyncio
+import ssl
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,18 +67,26 @@ def test_a_message_is_kept_while_nobody_takes_it_and_not_for_ever(
     assert now <= max(seconds + sending.MOST_PAUSE, sending.PERSISTS)
 
 
-def test_requests_that_are_cancelled_at_any_moment_take_no_place_from_others() -> None:
+class Server(asyncio.Protocol):
+    """Answers what it is asked, with nothing."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * data.count(b"\r\n\r\n"))
+
+
+def test_requests_that_are_cancelled_at_any_moment_take_no_place_from_others(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", logger="httpcore")  # it tells each step
     from assistant.requests import TelegramRequest
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.readuntil(b"\r\n\r\n"):
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-
     async def test() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1")
+        server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1")
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        for steps in range(40):
-            request = TelegramRequest(2, pool_timeout=10)
+        no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        for steps in range(32):
+            request = TelegramRequest(2, pool_timeout=10, httpx_kwargs={"verify": no_tls})
             tasks = [asyncio.create_task(request.do_request(url, "GET")) for _ in range(3)]
             for _ in range(steps):
                 await asyncio.sleep(0)

@@ -6,7 +6,6 @@ from itertools import chain, repeat
 
 import pytest
 from aiohttp import web
-from gateway.pipes.connection import OF_A_READ
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.passing import Echo, forms_of
 from gateway.rules.pace import Pace
@@ -109,22 +108,30 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
     asyncio.run(asyncio.wait_for(send(), PATIENCE))
 
 
-def test_what_it_takes_to_receive_bytes_is_paid_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_takes_to_receive_bytes_is_paid_for_and_a_new_connection_waits_for_it_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: 0.0)
 
-    async def send() -> int:
-        server = GuardedServer(nobody, most=9, pace=Pace(9, lambda: 0.0), share=Share(0.03, lambda: 0.0))
-        connection, transport = server(), Transport()
-        connection.connection_made(transport)
-        connection.data_received(b"GET / HTTP/1.1\r\nA: ")
-        pieces = 0
-        while not transport.is_paused and pieces < 10_000:
-            connection.data_received(b"a")
-            pieces += 1
-        connection.connection_lost(None)
-        return pieces
+    async def send() -> None:
+        share = Share(1.0, lambda: 1000.0)
+        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=share)
+        (first, transport), (other, beside) = [(server(), Transport()) for _ in range(2)]
+        first.connection_made(transport)
+        first.data_received(b"GET / HTTP/1.1\r\nA: ")
+        assert not transport.is_paused
+        share.take("127.0.0.1", 5.0)  # as much as may be taken at once
+        other.connection_made(beside)
+        other.data_received(b"GET / HTTP/1.0\r\n\r\n")
+        assert beside.is_paused
+        assert not other._request_count
+        while beside.is_paused:
+            await asyncio.sleep(0.001)
+        assert other._request_count == 1
+        for connection in (first, other):
+            connection.connection_lost(None)
 
-    assert asyncio.run(send()) <= 5 * 0.03 / OF_A_READ
+    asyncio.run(asyncio.wait_for(send(), PATIENCE))
 
 
 async def nobody(_request: object) -> web.StreamResponse:

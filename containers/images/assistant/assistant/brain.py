@@ -6,6 +6,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 
@@ -19,7 +20,7 @@ from assistant.files import UnreadableError
 from assistant.heard import Heard, StatusError
 from assistant.memory import Message
 from assistant.parts import Body
-from assistant.requests import reclaiming
+from assistant.requests import keep_whole
 from assistant.texts import Text
 from assistant.transcribing import CANNOT, transcribe
 from berth_agent.outcome import Problem
@@ -107,8 +108,7 @@ class Brain:
             document = self._dialect.body(self._config.model, prompt, stream=self._streams)
             body = Body(document, [part for message in prompt.messages for part in message.parts])
             try:
-                async with reclaiming(self._client):
-                    return await self._ask_once(body, heard, hear)
+                return await keep_whole(self._client, partial(self._ask_once, body, heard, hear))
             except (StatusError, httpx.TransportError) as error:
                 if heard.text or heard.calls:
                     raise
