@@ -178,5 +178,9 @@ def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
         finally:
             _lookups.release()
 
-    threading.Thread(target=look_up, daemon=True, name="look-up").start()
+    try:
+        threading.Thread(target=look_up, daemon=True, name="look-up").start()
+    except RuntimeError as error:
+        _lookups.release()
+        raise OSError("No thread can be started to look up a name.") from error
     return found.result(_time_left(None))

@@ -158,6 +158,17 @@ def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPat
     assert LIMIT <= time.monotonic() - began < GUARD
 
 
+def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(call_limits, "_lookups", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    for _ in range(2):
+        with time_limit(GUARD), pytest.raises(OSError, match="No thread"):
+            connect("localhost", 443)
+
+
 def test_neither_do_many_look_ups_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_limits, "_lookups", threading.BoundedSemaphore(1))
     call_limits._lookups.acquire()
