@@ -30,6 +30,7 @@ HEAD_SIZE = 32 * 1024
 """Bytes of an answer that are read at most. With TLS the handshake is not among them."""
 
 LONGEST_URL = 2000
+_PORTS = {"http": 80, "https": 443}
 
 _PRIVATE = {version: tuple(map(ip_network, networks)) for version, networks in PRIVATE_NETWORKS.items()}
 _PUBLIC = {version: tuple(map(ip_network, networks)) for version, networks in PUBLIC_NETWORKS.items()}
@@ -52,6 +53,12 @@ class _Target(NamedTuple):
     addresses: list[tuple[Any, Any]]
     """Each a family of sockets and what such a socket connects to."""
 
+    @property
+    def server(self) -> str:
+        """What may be shown of the address: path and query may be a credential."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
+
 
 @sensitive_variables()
 def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> int:
@@ -64,19 +71,18 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float) ->
             target = _find(url)
             with closing(_open_pool(target)) as pool:
                 options: dict[str, Any] = {"redirect": False, "retries": False, "preload_content": False}
-                response = pool.urlopen("POST", target.path, body=body, headers=dict(headers), **options)
-                with closing(response):
-                    return response.status
+                with closing(pool.urlopen("POST", target.path, body=body, headers=dict(headers), **options)) as answer:
+                    return answer.status
     except _FAULTS as error:
         raise NoAnswerError(_describe(error)) from None
 
 
 @sensitive_variables()
-def check_address(url: str, *, within: float) -> None:
-    """Raises `AddressRefusedError` where nothing may be sent there, as far as can be told now, or `NoAnswerError`."""
+def check_address(url: str, *, within: float) -> str:
+    """The server, as it may be shown. Raises `AddressRefusedError`, as far as can be told now, or `NoAnswerError`."""
     try:
         with time_limit(within):
-            _find(url)
+            return _find(url).server
     except _FAULTS:
         raise NoAnswerError("This address could not be looked up. Check its name, or try again.") from None
 
@@ -91,18 +97,18 @@ def is_public(address: str) -> bool:
 
 @sensitive_variables()
 def _find(url: str) -> _Target:
-    if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
-        raise AddressRefusedError(f"Write the address with at most {LONGEST_URL} letters, digits and signs, no spaces.")
+    if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or set(url) & {" ", "\\"}:
+        raise AddressRefusedError(f"Write at most {LONGEST_URL} letters, digits and signs, no spaces and backslashes.")
     try:
         parts = parse_url(url)
     except urllib3.exceptions.LocationParseError:
         raise AddressRefusedError("This is not an address of the web.") from None
-    if parts.scheme not in {"http", "https"} or not parts.host:
+    if parts.scheme not in _PORTS or not parts.host:
         raise AddressRefusedError("The address must begin with https:// and name a server.")
     if parts.auth is not None:
         raise AddressRefusedError("The address must hold no user name and no password.")
     host = parts.host.strip("[]").rstrip(".")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = parts.port or _PORTS[parts.scheme]
     addresses = []
     for family, _, _, _, address in call_limits.resolve(host, port):
         _check(address[0], port, family, is_encrypted=parts.scheme == "https")
@@ -190,7 +196,5 @@ class _TLSPool(urllib3.HTTPSConnectionPool):
 def _open_pool(target: _Target) -> urllib3.HTTPConnectionPool:
     if target.scheme == "http":
         return _Pool(target.host, target.port, addresses=target.addresses)
-    authorities = os.environ.get("REQUESTS_CA_BUNDLE") or requests.utils.DEFAULT_CA_BUNDLE_PATH
-    return _TLSPool(
-        target.host, target.port, ssl_context=bounded_tls(), ca_certs=authorities, addresses=target.addresses
-    )
+    bundle = os.environ.get("REQUESTS_CA_BUNDLE") or requests.utils.DEFAULT_CA_BUNDLE_PATH
+    return _TLSPool(target.host, target.port, ssl_context=bounded_tls(), ca_certs=bundle, addresses=target.addresses)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from projects.errors import InvalidFieldError
+from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel
 from projects.rules.alerts import BY_DEFAULT, AlertKind, Way
 
@@ -20,8 +20,9 @@ class KindsForm(forms.Form):
         by_default = BY_DEFAULT if way is Way.MAIL else AlertKind
         super().__init__(data, prefix=way.value, initial={"kinds": list(channel.kinds if channel else by_default)})
 
-    def refuse(self, error: InvalidFieldError) -> None:
-        self.add_error(error.field if error.field in self.fields else None, str(error))
+    def refuse(self, error: InvalidFieldError | NoPlaceError) -> None:
+        field = error.field if isinstance(error, InvalidFieldError) else None
+        self.add_error(field if field in self.fields else None, str(error))
 
 
 class WebhookForm(KindsForm):

@@ -12,7 +12,8 @@ from accounts.dashboard.decorators import for_signed_in
 from accounts.http import SignedInRequest
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.alert_forms import FORMS, KindsForm
-from projects.errors import InvalidFieldError
+from projects.dashboard.refusals import status_of
+from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel, AlertDelivery, DeliveryState
 from projects.rules.alerts import Way
 from projects.services.alert_channels import (
@@ -68,9 +69,12 @@ def _save(request: SignedInRequest, way: Way, form: KindsForm) -> HttpResponse:
         channel = choose_kinds(user=request.user, way=way, kinds=fields["kinds"])
         if fields.get("chat"):
             set_chat(channel, fields["chat"])
-    except InvalidFieldError as error:
+    except (InvalidFieldError, NoPlaceError) as error:
         form.refuse(error)
-        return _page(request, form, status=400)
+        page = _page(request, form, status=status_of(error))
+        if isinstance(error, NoPlaceError):
+            page["Retry-After"] = str(error.retry_after)
+        return page
     if secret:
         return _page(request, secret=secret)
     messages.success(request, "Your alerts are changed.")
@@ -92,7 +96,7 @@ def _act(request: SignedInRequest, channel: AlertChannel, what: str) -> HttpResp
             sent = send_test(channel, within=settings.BERTH_OUTSIDE_LIMIT)
             say = messages.success if sent.state == DeliveryState.DELIVERED else messages.error
             say(request, f"{channel.get_way_display()}, a test: {sent.get_state_display()}. {sent.last_answer}")
-    except (InvalidFieldError, SecretUnreadableError) as error:
+    except (InvalidFieldError, NoPlaceError, SecretUnreadableError) as error:
         messages.error(request, str(error))
     return redirect("projects:alerts")
 

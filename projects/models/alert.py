@@ -15,7 +15,7 @@ from projects.credentials.encryption import HINT_LENGTH, SecretUnreadableError
 from projects.rules.alerts import AlertKind, Way
 
 KEPT_FOR = timedelta(days=14)
-"""How long the log keeps a message that has ended."""
+"""How long the log keeps a message that has ended, and one that waits for a chat or a user who may sign in."""
 
 SECRET, ADDRESS = "secret", "address"
 """The names of what is encrypted: a webhook's secret or a bot's token, and a webhook's address."""

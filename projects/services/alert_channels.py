@@ -4,7 +4,6 @@ import secrets
 from base64 import b64encode
 from collections.abc import Collection
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -16,9 +15,11 @@ from containers.public_http import AddressRefusedError, NoAnswerError, check_add
 from projects.credentials.encryption import hint_of
 from projects.credentials.verification import verify_credentials
 from projects.errors import InvalidFieldError
-from projects.models import AlertChannel, Project
+from projects.models import AlertChannel
 from projects.models.alert import ADDRESS, SECRET
 from projects.rules.alerts import BY_DEFAULT, AlertKind, Way
+from projects.services.alert_chat import check_no_agent_has
+from projects.services.places import COMMANDS
 
 SECRET_BYTES = 32
 SECRET_PREFIX = "whsec_"  # noqa: S105 - how standardwebhooks.com marks them
@@ -44,16 +45,16 @@ def choose_kinds(*, user: User, way: Way, kinds: Collection[str]) -> AlertChanne
 def set_webhook(*, user: User, url: str) -> str:
     """Returns the new secret, which nothing shows again, or an empty text where there is one from before.
 
-    Raises `InvalidFieldError` where nothing may be sent there.
+    Raises `InvalidFieldError` where nothing may be sent there, and `NoPlaceError`.
     """
     try:
-        check_address(url, within=settings.BERTH_OUTSIDE_LIMIT)
+        with COMMANDS.take(user.email):
+            server = check_address(url, within=settings.BERTH_OUTSIDE_LIMIT)
     except (AddressRefusedError, NoAnswerError) as error:
         raise InvalidFieldError(str(error), field="url", code="refused") from None
     channel, _ = AlertChannel.objects.get_or_create(user=user, way=Way.WEBHOOK)
-    parts = urlsplit(url)
-    shown = f"{parts.scheme}://{parts.netloc}/…"[:300]
-    AlertChannel.objects.filter(pk=channel.pk).update(target=shown, **channel.encrypt(ADDRESS, url))
+    values = {"target": f"{server}/…"[:300], **channel.encrypt(ADDRESS, url)}
+    AlertChannel.objects.filter(pk=channel.pk).update(**values)
     return "" if channel.secret_ciphertext else renew_secret(user=user)
 
 
@@ -70,16 +71,15 @@ def renew_secret(*, user: User) -> str:
 
 @sensitive_variables("token")
 def set_bot(*, user: User, token: str) -> None:
-    """Takes a bot of the user's own. Whom it writes to is to be learned then. Raises `InvalidFieldError`."""
-    check = verify_credentials(telegram_token=token, api_key="")
+    """Takes a bot of the user's own. Whom it writes to is to be learned then.
+
+    Raises `InvalidFieldError` and `NoPlaceError`.
+    """
+    with COMMANDS.take(user.email):
+        check = verify_credentials(telegram_token=token, api_key="")
     if settings.BERTH_VERIFY_CREDENTIALS and not check.bot_known:
         raise InvalidFieldError("Telegram did not answer. Try again in a minute.", field="token", code="unverified")
-    if Project.objects.live().filter(bot_id=check.bot_id).exists():
-        raise InvalidFieldError(
-            "This bot is an agent's, and messages to it go there. Make another one with @BotFather.",
-            field="token",
-            code="bot_in_use",
-        )
+    check_no_agent_has(check.bot_id)
     channel, _ = AlertChannel.objects.get_or_create(user=user, way=Way.TELEGRAM)
     AlertChannel.objects.filter(pk=channel.pk).update(
         **channel.encrypt(SECRET, token),

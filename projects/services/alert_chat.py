@@ -9,9 +9,22 @@ from django.views.decorators.debug import sensitive_variables
 
 from containers.call_limits import time_limit
 from projects.credentials.outside import Answer, ask
+from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
-from projects.models import AlertChannel
+from projects.models import AlertChannel, Project
 from projects.models.alert import SECRET
+from projects.services.places import COMMANDS
+
+NEWEST = (20, 1)
+"""Messages to the bot that are looked at: the last one alone where so many are too long to be read."""
+
+_REFUSED = "It refused the bot's token: set another one."
+_WHY = {
+    401: _REFUSED,
+    404: _REFUSED,
+    409: "Another program reads it, or its webhook is set: type the number of the chat instead.",
+}
+_NO_ANSWER = "Try again in a minute, or type the number of the chat."
 
 CHAT_FORMAT = re.compile(r"-?[0-9]{1,18}")
 
@@ -25,16 +38,13 @@ def ask_bot(channel: AlertChannel, method: str, **fields: str) -> Answer:
 
 
 def find_chat(channel: AlertChannel) -> None:
-    """Looks for the message that the link to the bot sends, and keeps its chat. Raises `InvalidFieldError`."""
-    answer = ask_bot(channel, "getUpdates", timeout="0", limit="100", allowed_updates='["message"]')
-    updates = answer.body.get("result")
-    if not answer.is_success or not isinstance(updates, list):
-        raise InvalidFieldError(
-            "Telegram did not tell what was sent to the bot. Another program may read it, or its webhook may be set. "
-            "Type the number of the chat instead.",
-            field="chat",
-            code="unread",
-        )
+    """Looks for the message that the link to the bot sends, and keeps its chat.
+
+    Raises `InvalidFieldError`, `NoPlaceError` and `SecretUnreadableError`.
+    """
+    check_no_agent_has(parse_bot_id(channel.decrypt(SECRET)))  # somebody may have deployed one since it was set
+    with COMMANDS.take(channel.user.email), time_limit(settings.BERTH_OUTSIDE_LIMIT):
+        updates = _read_updates(channel)
     chat = next((found for update in updates if (found := _chat_of(update, channel.link_code))), None)
     if chat is None:
         raise InvalidFieldError(
@@ -43,6 +53,30 @@ def find_chat(channel: AlertChannel) -> None:
             code="not_found",
         )
     set_chat(channel, chat)
+
+
+def check_no_agent_has(bot_id: int | None) -> None:
+    """Raises `InvalidFieldError`: an agent's bot gets messages that nobody else may take away."""
+    if Project.objects.live().filter(bot_id=bot_id).exists():
+        raise InvalidFieldError(
+            "This bot is an agent's, and messages to it go there. Make another one with @BotFather.",
+            field="token",
+            code="bot_in_use",
+        )
+
+
+def _read_updates(channel: AlertChannel) -> list[Any]:
+    """What was sent to the bot lately. Telegram forgets what is older."""
+    for newest in NEWEST:
+        fields = {"offset": str(-newest), "limit": str(newest), "timeout": "0", "allowed_updates": '["message"]'}
+        answer = ask_bot(channel, "getUpdates", **fields)
+        updates = answer.body.get("result")
+        if answer.is_success and isinstance(updates, list):
+            return updates
+        if not answer.is_success:
+            break
+    why = _WHY.get(answer.status or 0, _NO_ANSWER)
+    raise InvalidFieldError(f"Telegram did not tell what was sent to the bot. {why}", field="chat", code="unread")
 
 
 def set_chat(channel: AlertChannel, chat: str) -> None:

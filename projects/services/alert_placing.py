@@ -76,7 +76,7 @@ def _place_in(channel: AlertChannel, event: Event, kind: AlertKind, facts: dict[
         created_at=now,
         next_try_at=at,
     )
-    _forget_old(rows)
+    forget_old(rows)
 
 
 def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
@@ -89,14 +89,15 @@ def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: d
 
 
 def _is_told(rows: QuerySet[AlertDelivery], kind: AlertKind, facts: dict[str, Any]) -> bool:
-    """Whether the last message has said the same a short while ago."""
-    last = rows.order_by("-created_at").first()
+    """Whether the last message that was not refused has said the same a short while ago."""
+    last = rows.exclude(state=DeliveryState.REFUSED).order_by("-created_at").first()
     if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:
         return False
     return rows.filter(recent("created_at", within=SAME_AGAIN_AFTER, now=clock.now()), pk=last.pk).exists()
 
 
-def _forget_old(rows: QuerySet[AlertDelivery]) -> None:
+def forget_old(rows: QuerySet[AlertDelivery]) -> None:
+    """To be called with each new row of a way: what goes is more than comes. `rows` are the way's."""
     ended = rows.exclude(state=DeliveryState.WAITING).order_by("-created_at", "id")
     if surplus := list(ended.values_list("pk", flat=True)[KEPT : 2 * KEPT]):
         AlertDelivery.objects.filter(pk__in=surplus).delete()

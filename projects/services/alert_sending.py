@@ -22,6 +22,8 @@ from projects.models.alert import ADDRESS, SECRET
 from projects.rules.alerts import Way, pause_after
 from projects.services.alert_channels import SECRET_PREFIX
 from projects.services.alert_chat import ask_bot
+from projects.services.alert_placing import forget_old
+from projects.services.places import COMMANDS
 
 MAIL = "alert"
 """The kind of the mails."""
@@ -43,29 +45,47 @@ class Sent(NamedTuple):
 
 
 def send_test(channel: AlertChannel, *, within: float) -> AlertDelivery:
-    """Sends one now, and keeps what came of it in the log. It is not tried again."""
+    """Sends one now, and keeps what came of it in the log. It is not tried again. Raises `NoPlaceError`.
+
+    The row counts as ended from the beginning, so that it does not stay for ever where this process dies.
+    """
+    now = clock.now()
     facts = {"project": "", "sentence": "This is a test. Alerts about your agents will come here", "code": TEST}
-    delivery = AlertDelivery.objects.create(
-        channel=channel, kind=TEST, facts={**facts, "at": clock.now().isoformat()}, state=DeliveryState.GIVEN_UP
-    )
-    sent = send(delivery, within=within)
-    state = DeliveryState.GIVEN_UP if sent.state == DeliveryState.WAITING else sent.state
-    delivery.state, delivery.last_answer = state, sent.answer
-    delivery.attempts, delivery.ended_at = 1, clock.now()
-    delivery.save(update_fields=["state", "last_answer", "attempts", "ended_at"])
+    with COMMANDS.take(channel.user.email):
+        delivery = AlertDelivery.objects.create(
+            channel=channel,
+            kind=TEST,
+            facts={**facts, "at": now.isoformat()},
+            state=DeliveryState.GIVEN_UP,
+            attempts=1,
+            created_at=now,
+            ended_at=now,
+        )
+        rows = AlertDelivery.objects.filter(channel=channel)
+        forget_old(rows)
+        sent = send(delivery, within=within)
+    if sent.state != DeliveryState.WAITING:
+        delivery.state = sent.state
+    delivery.last_answer = sent.answer
+    rows.filter(pk=delivery.pk).update(state=delivery.state, last_answer=delivery.last_answer)
     return delivery
 
 
 def deliver(delivery: AlertDelivery) -> Sent:
     """Sends a message whose try was claimed, and records what came of it."""
     sent = send(delivery, within=WITHIN)
+    record(delivery, sent)
+    return sent
+
+
+def record(delivery: AlertDelivery, sent: Sent) -> None:
+    """What came of a try. The last one ends the message in any case."""
     state = sent.state
     if state == DeliveryState.WAITING and pause_after(delivery.attempts) is None:
         state = DeliveryState.GIVEN_UP
     ended = {} if state == DeliveryState.WAITING else {"ended_at": clock.now()}
     mine = AlertDelivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
     mine.update(state=state, last_answer=sent.answer, **ended)
-    return sent
 
 
 def send(delivery: AlertDelivery, *, within: float) -> Sent:

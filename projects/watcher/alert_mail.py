@@ -8,6 +8,6 @@ from accounts.services.outbox import Letter
 
 def render_alert_mail(mail: OutgoingMail, _user: User) -> Letter | None:
     facts = mail.facts
-    subject = f"{facts['project']}: {facts['sentence']}" if facts["project"] else "A test of your alerts"
+    subject = f"{facts['project']}: {facts['sentence']}"
     foot = f"You chose to be told of this on {settings.BERTH_PUBLIC_URL}/settings/alerts"
     return Letter(subject=subject[:200], text=f"{facts['text']}\n\n{foot}\n")

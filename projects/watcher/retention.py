@@ -61,6 +61,7 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     for minutes, kept_for in SAMPLES_KEPT_FOR.items():
         yield Sample.objects.filter(minutes=minutes, at__lt=now - kept_for)
     yield AlertDelivery.objects.filter(ended_at__lt=now - ALERTS_KEPT_FOR)
+    yield AlertDelivery.objects.filter(ended_at=None, created_at__lt=now - ALERTS_KEPT_FOR)
     yield from find_surplus_events(now)
 
 

@@ -8,7 +8,7 @@ from projects.models import AlertChannel, AlertDelivery, Event, Trouble
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
 from projects.services.alert_placing import place
-from projects.watcher.alerts import Lanes
+from projects.watcher.alert_lanes import Lanes
 from projects.watcher.troubles import note_troubles
 from tests.moments.world import World
 

@@ -1,6 +1,7 @@
 """The page of alerts: what one chooses, what is shown once, what is never shown, and tests that are sent at once."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 from accounts.models import User
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.rules.alerts import Way
+from projects.services.places import COMMANDS
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN as TOKEN
 from tests.canaries import CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
@@ -96,6 +98,50 @@ def test_the_bot_of_an_agent_and_a_wrong_one_are_refused(
         assert answer.status_code == 400
         assert words in answer.content.decode()
     assert not AlertChannel.objects.exclude(secret_ciphertext="").exists()
+
+
+def test_the_chat_is_found_behind_many_messages(page: Client, project: Project, telegram: FakeTelegram) -> None:
+    """Of the agent's bot nothing is read: its messages would be lost."""
+    page.post("/settings/alerts/telegram", {"do": "save", "telegram-token": TOKEN, "telegram-kinds": KINDS})
+    channels = AlertChannel.objects.filter(way=Way.TELEGRAM)
+    for text, number in (("short", 120), ("long " * 800, 30)):
+        for _ in range(number):
+            telegram.say(TOKEN, 66, text)
+        telegram.say(TOKEN, 77, f"/start {channels.get().link_code}")
+        page.post("/settings/alerts/telegram", {"do": "find"})
+        assert channels.get().target == "77"
+        channels.update(target="")
+    Project.objects.filter(pk=project.pk).update(bot_id=int(TOKEN.partition(":")[0]))
+    polls = telegram.polls(TOKEN).count
+    refused = page.post("/settings/alerts/telegram", {"do": "find"}, follow=True).content.decode()
+    assert "an agent" in refused
+    assert telegram.polls(TOKEN).count == polls
+
+
+def test_nothing_waits_for_the_outside_without_a_place(
+    page: Client, owner: User, receiver: Receiver, telegram: FakeTelegram
+) -> None:
+    ways = {"webhook": {"webhook-url": receiver.url}, "telegram": {"telegram-token": TOKEN}}
+    for way, fields in ways.items():
+        page.post(f"/settings/alerts/{way}", {"do": "save", **fields})
+    calls = len(telegram.calls(TOKEN))
+    with ExitStack() as places:
+        for _ in range(COMMANDS._each):
+            places.enter_context(COMMANDS.take(owner.email))
+        for way, fields in ways.items():
+            answer = page.post(f"/settings/alerts/{way}", {"do": "save", **fields})
+            assert (answer.status_code, "Too many commands" in answer.content.decode()) == (429, True)
+        for way, what in (("webhook", "test"), ("telegram", "find")):
+            told = page.post(f"/settings/alerts/{way}", {"do": what}, follow=True).content.decode()
+            assert "Too many commands" in told
+    assert (receiver.taken, len(telegram.calls(TOKEN))) == ([], calls)
+
+
+def test_a_hostile_address_is_refused_and_leaves_nothing(page: Client, receiver: Receiver) -> None:
+    for ending in ("\\[x", "\\token", "[x", "\x01x", " x", "\tx", ":x", "@x[", "%5C[x"):
+        answer = page.post("/settings/alerts/webhook", {"do": "save", "webhook-url": receiver.url + ending})
+        assert answer.status_code == 400, ending
+    assert not AlertChannel.objects.exists()
 
 
 def test_the_settings_lead_there_and_strangers_see_their_own(page: Client, bob: User, receiver: Receiver) -> None:

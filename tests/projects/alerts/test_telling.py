@@ -18,8 +18,9 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import FLAPS_WITHIN, PAUSES, AlertKind, Way
 from projects.services.alert_channels import choose_kinds, set_webhook
 from projects.services.budgets import EVENT as BUDGET
-from projects.watcher import troubles
-from projects.watcher.alerts import Lanes, open_cursor, read_events
+from projects.watcher import alert_lanes, troubles
+from projects.watcher.alert_lanes import Lanes
+from projects.watcher.alerts import open_cursor, read_events
 from tests.fakes.engine import MemoryEngine
 from tests.projects.alerts.conftest import Receiver
 
@@ -141,8 +142,11 @@ def test_a_process_that_dies_tells_it_again_and_makes_no_second_message(
     assert len(receiver.taken) == 1
 
 
-def test_who_is_slow_delays_nobody_else(project: Project, owner: User, secret: str) -> None:
-    """All who were slow together hold fewer places than there are."""
+def test_who_is_slow_delays_nobody_else(
+    project: Project, owner: User, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All who were slow together hold fewer places than there are, and stand in nobody's way at a look."""
+    monkeypatch.setattr(alert_lanes, "BATCH", 4)
     begun: list[Any] = []
     lanes = Lanes(run=begun.append)
     users = [User.objects.create(email=f"u{number}@example.com") for number in range(12)]

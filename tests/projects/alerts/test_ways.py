@@ -12,7 +12,8 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
 from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets
 from projects.watcher import troubles
-from projects.watcher.alerts import Lanes, open_cursor, read_events
+from projects.watcher.alert_lanes import Lanes
+from projects.watcher.alerts import open_cursor, read_events
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 from tests.projects.alerts.conftest import Receiver
