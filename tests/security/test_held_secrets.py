@@ -12,6 +12,7 @@ from tests.security.live_credentials import Credentials
 # What each column that may hold a secret has instead of one. A new column is added here with what it holds.
 HELD = {
     "accounts_apikey.digest": r"[0-9a-f]{64}",
+    "accounts_opensession.token": r"[0-9a-f]{32}|[0-9a-f]{40}",
     "accounts_recoverycode.digest": r"[0-9a-f]{64}",
     "accounts_revokedsession.jti": r"[0-9a-f]{32}",
     "accounts_secondfactor.sealed_secret": r"gAAAA[\w-]+={0,2}",
