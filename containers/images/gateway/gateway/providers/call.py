@@ -75,7 +75,7 @@ class ProviderCalls:
                 return await self._look(wish)
             most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
             size = length_of(wish.request, most)
-            with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
+            async with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
                 body = await self._read(wish, most)
                 with self._rates.reading(wish.entry):
                     asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
@@ -117,6 +117,7 @@ class ProviderCalls:
             ask_for_usage(asked)
             with self._rates.reading(wish.entry):
                 write(asked)
+            asked.document = {}  # a large one is not kept twice
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
         bill.is_asked()
@@ -153,7 +154,7 @@ class ProviderCalls:
         if wish.call is not Call.COUNT:
             return await self._pass_look(wish, None)
         size = length_of(wish.request, LARGEST)
-        with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
+        async with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
             return await self._pass_look(wish, await self._read(wish, LARGEST))
 
     async def _read(self, wish: Wish, most: int) -> bytes:

@@ -1,0 +1,105 @@
+"""Large requests wait for each other's memory, and what they take beside it is little enough for the container."""
+
+import asyncio
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from gateway.pipes.memory import ALL, EACH, SMALL, Memory
+from gateway.providers.call import LARGEST
+from gateway.rules.refusals import RefusedError, Why
+
+from containers.gateway.words import GatewaySpec
+from tests.fakes.messages import Answer
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.conftest import new_agent
+from tests.gateway.process import PATIENCE, Gateway
+
+pytestmark = pytest.mark.one_database
+MEBIBYTE = 1 << 20
+
+
+def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() -> None:
+    async def test() -> None:
+        memory, order = Memory(), []
+
+        async def use(name: str, size: int, ends: asyncio.Event) -> None:
+            async with memory.borrow("p", size):
+                order.append(name)
+                await ends.wait()
+
+        ends = [asyncio.Event() for _ in range(5)]
+        sizes = {"one": LARGEST, "two": LARGEST, "three": LARGEST, "four": SMALL + 1, "small": SMALL}
+        calls = [
+            asyncio.ensure_future(use(name, size, end)) for (name, size), end in zip(sizes.items(), ends, strict=True)
+        ]
+        await asyncio.sleep(0)
+        assert order == ["one", "two", "small"]
+        async with memory.borrow("q", LARGEST):  # another one's
+            ends[0].set()
+            await calls[0]
+            while len(order) < 5:
+                await asyncio.sleep(0)
+        assert order[3:] == ["three", "four"]  # one after the other, so that a large one is not passed by for ever
+        for end in ends:
+            end.set()
+        await asyncio.gather(*calls)
+        assert not memory._lent
+        assert not memory._waiting
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_who_waits_too_long_or_goes_leaves_nothing_behind() -> None:
+    async def test() -> None:
+        memory = Memory(patience=0.01)
+        async with memory.borrow("p", EACH):
+            with pytest.raises(RefusedError) as refused:
+                async with memory.borrow("p", LARGEST):
+                    raise AssertionError
+            assert (refused.value.why, refused.value.retry_after) == (Why.LATER, 2)
+            gone = asyncio.ensure_future(memory.borrow("p", LARGEST).__aenter__())
+            await asyncio.sleep(0)
+            gone.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await gone
+        async with memory.borrow("p", EACH):
+            assert not memory._waiting
+        assert not memory._lent
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_large_requests_take_no_more_memory_than_the_container_has(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once, of which none is answered before both are there."""
+    agent, both = new_agent(own_gateway.start(), telegram, provider), threading.Barrier(2)
+
+    def answer(_request: object) -> Answer:
+        both.wait(PATIENCE)
+        return Answer.json(200, {})
+
+    monkeypatch.setattr(provider, "answer", answer)
+    begin = peak_of(own_gateway.pid)
+    data = "data:image/png;base64," + "A" * (LARGEST - 10_000)
+    part = {"type": "image_url", "image_url": {"url": data}}
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": [part]}]}).encode()
+
+    def ask(_number: int) -> int:
+        return agent.ask("POST", "/llm/v1/chat/completions", body, headers=agent.login).status
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(ask, range(2))) == [200, 200]
+    grown, for_a_moment = peak_of(own_gateway.pid) - begin, 4 * LARGEST  # its text, its values, what is written of them
+    assert grown <= 2 * LARGEST + for_a_moment, f"{grown // MEBIBYTE} MiB"
+    assert begin + ALL + for_a_moment < GatewaySpec(key="").memory
+
+
+def peak_of(pid: int) -> int:
+    """The most that the process has had in memory, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
