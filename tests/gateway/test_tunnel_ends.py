@@ -36,8 +36,7 @@ def test_an_agent_that_is_let_go_on_too_early_is_held_again_while_the_far_end_ta
         taken = asyncio.Event()
         near: Any = SimpleNamespace(
             pause_reading=lambda: paused.append(True),
-            resume_reading=lambda: paused.append(False),
-            is_closing=lambda: False,
+            resume_reading=lambda **_: paused.append(False),
         )
         far = SimpleNamespace(get_write_buffer_size=lambda: 1 << 20)
         writer: Any = SimpleNamespace(write=len, transport=far, drain=taken.wait)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
 
 from gateway.entries.entry import Entry
 from gateway.pipes.passing import BrokenError, Pay
@@ -50,7 +51,8 @@ class Tunnels:
         with self._count(entry, near):
             reader, writer = await open_far_end(target, self._resolve)
             try:
-                await _carry(request, Forwarder(near, writer, pay := partial(self._rates.pay, entry)), reader, pay)
+                pay = partial(self._rates.pay, entry)
+                await _carry(request, Forwarder(request.protocol, writer, pay), reader, pay)
             finally:
                 writer.transport.abort() if near.is_closing() else writer.close()
                 near.close()
@@ -76,9 +78,13 @@ class Tunnels:
 
 
 class Forwarder:
-    """Takes what comes from the agent, in the place of the server's own parser."""
+    """Takes what comes from the agent, in the place of the server's own parser.
 
-    def __init__(self, near: asyncio.Transport, writer: asyncio.StreamWriter, pay: Pay) -> None:
+    It pauses the connection, and not the transport itself: the connection has reasons of its own to pause, and who
+    resumes for one reason must know of the others.
+    """
+
+    def __init__(self, near: BaseProtocol, writer: asyncio.StreamWriter, pay: Pay) -> None:
         self._near = near
         self._writer = writer
         self._pay = pay
@@ -106,8 +112,7 @@ class Forwarder:
                 await self._writer.drain()
         finally:
             self._draining = None
-            if not self._near.is_closing():
-                self._near.resume_reading()
+            self._near.resume_reading(resume_parser=False)
 
 
 async def _carry(request: web.BaseRequest, forwarder: Forwarder, reader: asyncio.StreamReader, pay: Pay) -> None:
