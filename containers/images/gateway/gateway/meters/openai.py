@@ -1,16 +1,17 @@
 """The usage in the answers of OpenAI and of those who speak like it, OpenRouter among them."""
 
+from math import ceil
 from typing import Any
 
 from gateway.meters.meter import EventMeter
-from gateway.meters.usage import MILLION, NoCountError, Usage, count_in, extra_of
+from gateway.meters.usage import MILLION, OF_A_SECOND, NoCountError, Usage, count_in, extra_of
 
 _TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
 def read_openai_usage(document: object) -> Usage | None:
-    """The usage of a chat completion, of an embedding or of a response. Sounds may tell seconds instead: None."""
+    """The usage of a chat completion, of an embedding or of a response. Sounds may tell seconds instead."""
     if not isinstance(document, dict):
         return None
     try:
@@ -23,7 +24,7 @@ def _read(document: dict[str, Any]) -> Usage | None:
     given = count_in(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
     written = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
     if given is None and written is None:
-        return None
+        return _read_seconds(document) if document.get("type") == "duration" else None
     # What a model thinks is not in the count of some (xAI), though it is in the total and costs the same.
     written = max(written or 0, (count_in(document, "total_tokens") or 0) - (given or 0))
     details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
@@ -31,6 +32,13 @@ def _read(document: dict[str, Any]) -> Usage | None:
     extra = extra_of(count_in(details, "cache_write_tokens") or 0)
     cached = count_in(details, "cached_tokens") or 0
     return Usage(given or 0, written, cached, _money(document.get("cost")), extra=extra)
+
+
+def _read_seconds(document: dict[str, Any]) -> Usage | None:
+    seconds = document.get("seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < MILLION:
+        return None
+    return Usage(ceil(seconds * OF_A_SECOND), is_estimated=True)
 
 
 def _money(cost: object) -> int | None:

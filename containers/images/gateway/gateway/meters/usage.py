@@ -8,6 +8,9 @@ from gateway.entries.entry import Price
 MILLION = 1_000_000
 MOST = 2**53
 """Of any count. Larger ones are no whole numbers any more, here or in the service's database."""
+OF_A_SECOND = 20
+"""Tokens of a sound and of what is written down of it: ten of the sound (OpenAI, "Realtime costs"; 12.5 of Mistral's
+models), and no more words than anybody speaks."""
 
 
 @dataclass(frozen=True, slots=True)

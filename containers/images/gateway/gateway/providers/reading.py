@@ -1,12 +1,15 @@
 """Reads what an agent asks of its provider, and refuses what its entry does not allow."""
 
 from gateway.entries.entry import Entry
+from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_json, read_name
 from gateway.providers.sounds import read_model
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-MEGABYTE = 1024 * 1024
+SECOND = 750
+"""Bytes that a second has at the least: 6 kbit/s, the least for which Opus is made (RFC 6716). Of pure silence more
+may fit in."""
 
 
 def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Asked:
@@ -32,13 +35,13 @@ def _read_others(others: object) -> list[str]:
 
 
 def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
-    """A form passes as it came. A minute of sound has about a megabyte where it is hardly compressed."""
+    """A form passes as it came. It counts as the longest sound that it can hold."""
     model = read_model(content_type, body)
     if model is None:
         raise RefusedError(Why.BAD, "The form must name one model.")
     read_name(model)
     _check_model(entry, model)
-    count = entry.limits.media_tokens * (1 + len(body) // MEGABYTE)
+    count = max(entry.limits.media_tokens, OF_A_SECOND * -(-len(body) // SECOND))
     return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
 

@@ -1,0 +1,38 @@
+"""A sound that is to be written down is reserved as the longest one that its bytes can hold."""
+
+import pytest
+from gateway.entries.entry import Entry
+from gateway.meters.openai import read_openai_usage
+from gateway.meters.usage import Usage
+from gateway.providers.reading import read_call
+from gateway.rules.paths import Call
+
+pytestmark = pytest.mark.one_database
+
+FREE_PLAN = 500_000
+
+
+def bound(size: int) -> int:
+    parts = {"model": b"gpt-4o-transcribe", "file": bytes(size)}
+    head = '--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
+    body = b"".join((head % name).encode() + value + b"\r\n" for name, value in parts.items()) + b"--x--\r\n"
+    return read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body).input
+
+
+@pytest.mark.parametrize("kilobits", [6, 16, 32, 128])
+@pytest.mark.parametrize("minutes", [1, 5, 20])
+def test_a_sound_costs_no_more_than_is_reserved(kilobits: int, minutes: int) -> None:
+    """Ten tokens a second, and what fast speakers say: 250 words a minute, of two tokens each."""
+    assert bound(minutes * 60 * kilobits * 125) >= minutes * (60 * 10 + 250 * 2)
+
+
+def test_an_ordinary_voice_message_is_little_on_the_smallest_plan() -> None:
+    assert bound(60_000) < FREE_PLAN / 100  # 20 seconds
+    assert bound(1_200_000) < FREE_PLAN / 10  # five minutes
+
+
+def test_a_provider_that_tells_seconds_is_believed_and_nonsense_is_not() -> None:
+    assert read_openai_usage({"type": "duration", "seconds": 20.1}) == Usage(402, is_estimated=True)
+    nonsense: list[object] = [None, 0, -1, True, "9", float("nan"), float("inf"), [], 10**9]
+    for seconds in nonsense:
+        assert read_openai_usage({"type": "duration", "seconds": seconds}) is None
