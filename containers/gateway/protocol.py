@@ -70,6 +70,8 @@ class Sighting:
     provider_since: float | None
     provider_at: float | None
     budget_reached: float | None
+    budget_period: str | None = None
+    """`day` or `month`, whose budget it was. None: not told."""
 
 
 class GatewayClient:
@@ -145,10 +147,11 @@ def _read_row(row: dict[str, Any]) -> UsageRow:
 
 
 def _read_sighting(seen: dict[str, Any]) -> Sighting:
-    moments = {name: seen.get(name) for name in Sighting.__slots__}
+    moments, period = {name: seen.get(name) for name in Sighting.__slots__}, seen.get("budget_period")
+    del moments["budget_period"]
     if not all(each is None or isinstance(each, int | float) for each in moments.values()):
         raise EngineUnavailableError(GARBLED)
-    return Sighting(**moments)
+    return Sighting(**moments, budget_period=period if isinstance(period, str) else None)
 
 
 def _whole(value: object) -> int:

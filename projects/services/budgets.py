@@ -69,10 +69,11 @@ def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
     settle_budget(project, spending=spending, refused_in=_still_refused(project, now))
 
 
-def note_refusal(project: Project, at: datetime) -> None:
+def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> None:
     """The gateway has refused a call for the budget, as it has told for the first time.
 
-    Of the two periods it is that of which more is spent, as far as can be told.
+    `of`: the period whose budget it was. An older gateway does not tell: then it is that of which more is spent, and of
+    two alike the day, which ends sooner.
     """
     now = clock.now()
     is_new = Q(budget_refused_at=None) | Q(budget_refused_at__lt=at) | future("budget_refused_at", now=now)
@@ -80,7 +81,8 @@ def note_refusal(project: Project, at: datetime) -> None:
         return
     spending = _write_sums(project, add_up([project.pk], now).get(project.pk, {}), now)
     shares = {period: _percent(project, spending, period, now) for period in Period}
-    period = max(shares, key=lambda period: (shares[period], period is Period.MONTH))
+    likely = max(shares, key=lambda period: (shares[period], _is_limited(project, period), period is Period.DAY))
+    period = next((each for each in Period if each == of), likely)
     if at >= begin_of(period, now):  # and not in a period that is over
         _tell_owner(project, period, REACHED, now)
         settle_budget(project, spending=spending, refused_in=period)
@@ -137,6 +139,10 @@ def _read_spending(project: Project) -> Spending | None:
 
 def _percent(project: Project, spending: Spending | None, period: Period, now: datetime) -> int:
     return percent_spent(project.budget, period, spending.spent(period, now)) if spending else 0
+
+
+def _is_limited(project: Project, period: Period) -> bool:
+    return project.budget.tokens(period) is not None or project.budget.money(period) is not None
 
 
 def _still_refused(project: Project, now: datetime) -> Period | None:

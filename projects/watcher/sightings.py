@@ -62,8 +62,8 @@ def _note(project: Project, sighting: Sighting | None) -> int:
         is_shown = is_first or values.keys() - {"polled_at"}
         changed = here.update(**values, **({"updated_at": clock.now()} if is_shown else {}))
     refused_at = _moment(sighting.budget_reached) if sighting else None
-    if refused_at is not None:
-        note_refusal(project, refused_at)
+    if sighting is not None and refused_at is not None:
+        note_refusal(project, refused_at, of=sighting.budget_period)
     return changed
 
 

@@ -40,7 +40,7 @@ class MemoryGateway:
         self._seq += 1
         self._changed_at[cell] = self._seq
 
-    def see(self, project: str, **what: float | None) -> None:
+    def see(self, project: str, **what: float | str | None) -> None:
         """What the gateway has seen of the project's agent: fields of `containers.gateway.protocol.Sighting`."""
         nothing = ("last_poll", "telegram_status", "telegram_since", "provider_status", "provider_since")
         blank = dict.fromkeys((*nothing, "budget_reached"))

@@ -1,5 +1,6 @@
 """The most that an input can cost: what an agent calls its text changes nothing."""
 
+import base64
 import json
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_text_in_the_shape_of_a_picture_counts_as_text_where_no_picture_is_read(
         assert bound(document) >= len(TEXT), document.keys()
 
 
-def test_a_file_counts_its_bytes_and_a_picture_or_a_sound_a_flat_number() -> None:
+def test_a_file_that_is_no_pdf_counts_its_bytes_and_a_picture_or_a_sound_a_flat_number() -> None:
     data = "A" * 250_000
     parts = [
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
@@ -52,6 +53,33 @@ def test_a_file_counts_its_bytes_and_a_picture_or_a_sound_a_flat_number() -> Non
             assert 6000 <= bound({holder: [{"content": [part]}]}) < 6500
     for part in ({"type": "input_file", "file_data": data}, {"type": "document", "source": {"data": data}}):
         assert bound({"messages": [{"content": [part]}]}) >= len(data)
+
+
+def pdf_parts(data: str) -> list[dict[str, Any]]:
+    address = f"data:application/pdf;base64,{data}"
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return [
+        {"type": "document", "source": source},
+        {"type": "tool_result", "content": [{"type": "document", "source": source}]},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": address}},
+        {"type": "input_file", "filename": "a.pdf", "file_data": address},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size", "least", "most"),
+    # of one page that programs write; of twenty; of 400 kB; of 2 MB
+    [(3_000, 2_500, 15_000), (60_000, 20 * 2_500, 200_000), (400_000, 100_000, 210_000), (2_000_000, 100_000, 210_000)],
+)
+def test_a_pdf_counts_its_pages_and_no_more_than_a_model_reads(size: int, least: int, most: int) -> None:
+    data = base64.b64encode(b"%PDF-1.7\n" + bytes(size)).decode()
+    for part in pdf_parts(data):
+        for holder in ("messages", "input"):
+            assert least <= bound({holder: [{"content": [part]}]}) <= most, part["type"]
+    for part in pdf_parts("A" * 250_000):  # which is none
+        assert bound({"messages": [{"content": [part]}]}) >= 250_000
+    three = [{"content": [pdf_parts(data)[0]] * 3}]
+    assert bound({"messages": three}) <= 210_000
 
 
 def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> None:
@@ -70,9 +98,13 @@ def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> N
 
 
 def test_models_that_search_the_internet_count_what_they_may_find() -> None:
-    for model in ("openai/gpt-5:online", "gpt-4o-mini-search-preview", "gpt-5-search-api"):
+    searching = ["openai/gpt-5:online", "gpt-4o-mini-search-preview", "gpt-5-search-api"]
+    searching += [f"{name}{more}" for name in searching[1:] for more in ("-2025-03-11", "-20250311", ":floor")]
+    for model in (*searching, "openai/gpt-4o-2024-11-20:online", "openai/gpt-4o-search-preview-2025-03-11:online"):
         assert bound({"model": model, "messages": []}) >= LIMITS.unseen_tokens
         assert bound({"model": "a", "models": ["b", model], "messages": []}) >= LIMITS.unseen_tokens
+    for model in ("search-apis", "a-search-apiary", "gpt-4o-2024-11-20"):
+        assert bound({"model": model, "messages": []}) < 200
     assert bound({"model": "research:onlinelike", "models": 5, "messages": []}) < 200
 
 

@@ -1,5 +1,6 @@
 """A budget is never overspent: not by parallel calls, not by streams that break off, not by a kill."""
 
+import base64
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -43,14 +44,15 @@ def test_at_the_limit_the_provider_s_own_words_say_so(alice: Agent, provider: St
     cases = {"openai": (429, "insufficient_quota"), "anthropic": (400, "credit balance is too low"),
              "openrouter": (402, "Insufficient credits")}  # fmt: skip
     for kind, (status, words) in cases.items():
-        alice.gateway.apply(alice.entry(kind=kind, budget={"month_tokens": 1}))
+        alice.gateway.apply(alice.entry(kind=kind, budget={"month_tokens": 0}))
         answer = alice.chat(path="messages" if kind == "anthropic" else "chat/completions")
         assert answer.status == status
         assert words in answer.body.decode()
         assert "it resets on 1 " in answer.body.decode()
         assert answer.headers["x-berth-budget"] == "month"
     assert not provider.requests
-    assert alice.gateway.ask("truth")["seen"][alice.project]["budget_reached"] > 0
+    seen = alice.gateway.ask("truth")["seen"][alice.project]
+    assert (seen["budget_reached"] > 0, seen["budget_period"]) == (True, "month")
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,26 @@ def test_choices_count_one_by_one(alice: Agent, provider: StreamingProvider) -> 
     ],
     ids=["tools", "stored", "file", "picture", "text"],
 )
-def test_what_could_cost_more_than_is_left_is_not_asked_for(
+def test_what_could_cost_more_than_all_of_it_is_not_asked_for_and_no_budget_is_reached(
     alice: Agent, provider: StreamingProvider, extra: dict[str, Any]
 ) -> None:
     limit(alice)
-    assert alice.chat(**extra).status == 429
+    answer = alice.chat(**extra)
+    assert (answer.status, answer.json()["error"]["type"]) == (413, "invalid_request_error")
+    assert "more than the whole budget of this agent for a day" in answer.body.decode()
     assert not provider.requests
+    assert not alice.gateway.ask("truth")["seen"].get(alice.project)
+
+
+def test_a_pdf_is_answered_on_a_small_plan(alice: Agent, provider: StreamingProvider) -> None:
+    limit(alice, day_tokens=500_000, month_tokens=5_000_000)
+    data = base64.b64encode(b"%PDF-1.7" + bytes(400_000)).decode()
+    part = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}}
+    asked = {"messages": [{"role": "user", "content": [part]}], "path": "messages", "max_tokens": 4096}
+    assert alice.chat(**asked).status == 200
+    limit(alice, day_tokens=100_000)
+    answer = alice.chat(**asked)
+    assert (answer.status, answer.json()["error"]["type"]) == (413, "request_too_large")
 
 
 def test_money_counts_where_a_price_is_kept(alice: Agent, provider: StreamingProvider) -> None:

@@ -33,6 +33,9 @@ PRICES = {"cheap": CHEAP, "dear": DEAR, "odd": ODD, "cheap-mini": ODD}
         (["dear", "odd"], Price(7 * MILLION, 9 * MILLION, MILLION)),
         (["free", "cheap"], CHEAP),
         (["free"], None),
+        (["dear-2026-11-22"], DEAR),
+        (["dear-20261122", "cheap-2026-11-22:floor"], DEAR),
+        (["dear-2026"], None),
     ],
 )
 def test_the_dearest_counts_beforehand(models: list[str], price: Price | None) -> None:
@@ -52,6 +55,9 @@ def test_the_dearest_counts_beforehand(models: list[str], price: Price | None) -
         (["cheap"], "dear", ("cheap", CHEAP)),
         (["free"], "dear", ("free", DEAR)),
         (["free"], "", ("free", None)),
+        (["dear-2026-11-22"], "dear-2026-11-22", ("dear-2026-11-22", DEAR)),
+        (["dear-2026-11-22", "cheap"], "dear-2026-11-22", ("dear-2026-11-22", DEAR)),
+        (["free"], "dear-20261122", ("free", DEAR)),
     ],
 )
 def test_the_one_that_the_answer_names_counts_then(
@@ -82,7 +88,7 @@ def test_a_budget_of_money_is_never_exceeded_whichever_answers(tmp_path: Path) -
     async def test(ledger: Ledger) -> list[int]:
         with pytest.raises(RefusedError) as refused:
             await ledger.reserve(entry, "cheap", given=10, least=10, most=10, others=["dear"])
-        assert refused.value.why is Why.QUOTA
+        assert refused.value.why is Why.TOO_LARGE
         taken = []
         for named in ("cheap", "dear"):
             reservation = await ledger.reserve(entry, "cheap", given=1, least=1, most=3, others=["dear"])

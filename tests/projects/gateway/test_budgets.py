@@ -102,6 +102,26 @@ def test_a_call_that_is_refused_before_all_is_spent_counts_as_well(
     assert limited.budget_until is None
 
 
+@pytest.mark.parametrize(
+    ("told", "used", "resets"),
+    [
+        (None, 0, "16 November"),  # an older gateway does not tell, and of two alike the day ends sooner
+        (None, 950, "16 November"),
+        ("day", 0, "16 November"),
+        ("month", 950, "1 December"),
+    ],
+)
+def test_a_refusal_holds_until_the_budget_that_it_was_for_begins_anew(
+    limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway, told: str | None, used: int, resets: str
+) -> None:
+    use(limited, used)
+    gateway.see(str(limited.pk), budget_reached=time.now.timestamp(), budget_period=told)
+    look_after_gateway()
+    status, message = shown(api, limited, time)
+    assert (status, message.split(";")[1].split(".")[0]) == ("degraded", f" it resets on {resets}")
+    assert Event.objects.filter(project_id=limited.pk, action="budget", outcome="reached").count() == 1
+
+
 def test_a_higher_budget_is_in_force_at_once(
     engine: MemoryEngine, limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway
 ) -> None:

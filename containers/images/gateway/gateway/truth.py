@@ -22,6 +22,8 @@ class Seen:
     provider_at: float | None = None
     budget_reached: float | None = None
     """When a call was last refused because of the budget."""
+    budget_period: str | None = None
+    """Whose budget it was: of the `day` or of the `month`."""
 
 
 class Truth:
@@ -45,8 +47,9 @@ class Truth:
         if seen.provider_status != status:
             seen.provider_status, seen.provider_since = status, self._now()
 
-    def note_budget(self, project: str) -> None:
-        self._seen[project].budget_reached = self._now()
+    def note_budget(self, project: str, period: str) -> None:
+        seen = self._seen[project]
+        seen.budget_reached, seen.budget_period = self._now(), period
 
     def forget(self, project: str) -> None:
         self._seen.pop(project, None)

@@ -18,11 +18,12 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.names import Names
 from gateway.budgets.prices import dearest_of, reserved_by, settle_price
+from gateway.budgets.refusing import budget_reached, too_large
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
-from gateway.periods import Period, end_of, hour_of
+from gateway.periods import hour_of
 from gateway.rules.refusals import RefusedError, Why
 
 PATIENCE = 20.0
@@ -145,10 +146,11 @@ class Ledger:
                 continue
             if output >= least:
                 return output
+            if exceeded := self._totals.exceeds(entry, price=price, given=given, least=least):
+                raise too_large(exceeded)
             spent = self._totals.room(entry, hour, price=price, given=given, with_reserved=False)
-            for period, left in spent.items():
-                if left is not None and left < least:
-                    raise _budget_is_reached(period, hour)
+            if reached := [period for period, left in spent.items() if left is not None and left < least]:
+                raise budget_reached(reached[-1], hour)  # the month's, where both are
             try:
                 async with asyncio.timeout_at(deadline):
                     await settled.wait()
@@ -190,9 +192,3 @@ class Ledger:
                 loop.call_soon_threadsafe(loop.call_later, AGAIN, self._write, work)
 
         self._disk.begin(work).add_done_callback(again)
-
-
-def _budget_is_reached(period: Period, hour: int) -> RefusedError:
-    end = end_of(period, hour)
-    words = f"The budget of this agent is reached; it resets on {end.day} {end:%B}."
-    return RefusedError(Why.QUOTA, words, headers={"X-Berth-Budget": period, "X-Berth-Resets": end.isoformat()})

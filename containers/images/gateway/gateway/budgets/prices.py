@@ -1,13 +1,22 @@
 """By which price a call counts that may be answered by one of several models. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from gateway.entries.entry import Price
 
+_DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=$|:)")
+"""Of a variant, in the name of its model: `-2026-11-22` of OpenAI, `-20261122` of Anthropic."""
+
+
+def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
+    """That of this very name, or else of the name without a date."""
+    return prices.get(model) or prices.get(_DATE.sub("", model))
+
 
 def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | None:
     """A price that none of these models exceeds, of those that have one: the most that the call can cost."""
-    known = [prices[model] for model in models if model in prices]
+    known = [price for model in models if (price := price_of(prices, model))]
     if not known:
         return None
     return Price(
@@ -29,5 +38,5 @@ def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str)
     """
     meant = max((each for each in models if named.startswith(each)), key=len, default="")
     if len(models) == 1:
-        return models[0], prices.get(models[0]) or prices.get(named)
-    return (meant, prices.get(meant)) if meant else (models[0], dearest_of(prices, models))
+        return models[0], price_of(prices, models[0]) or price_of(prices, named)
+    return (meant, price_of(prices, meant)) if meant else (models[0], dearest_of(prices, models))

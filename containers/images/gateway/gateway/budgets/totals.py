@@ -75,16 +75,23 @@ class Totals:
     ) -> dict[Period, int | None]:
         """How many tokens an answer to an input of `given` tokens may have. None: as many as it likes."""
         room: dict[Period, int | None] = {}
-        for period, (tokens, money) in _limits(entry).items():
+        for period, limits in _limits(entry).items():
             total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
-            rooms = []
-            if tokens is not None:
-                rooms.append(tokens - spent_tokens - with_reserved * total.reserved_tokens - given)
-            if money is not None and price is not None:
-                left = money - spent_money - with_reserved * total.reserved_money
-                rooms.append(_tokens_for(left, given, price))
-            room[period] = min(rooms, default=None)
+            if with_reserved:
+                spent_tokens, spent_money = spent_tokens + total.reserved_tokens, spent_money + total.reserved_money
+            room[period] = _room(limits, (spent_tokens, spent_money), given, price)
         return room
+
+    def exceeds(self, entry: Entry, *, price: Price | None, given: int, least: int) -> Period | None:
+        """The period whose whole budget has no room for such a call, also where nothing is spent.
+
+        A budget of nothing has none for any: it is reached from the start.
+        """
+        for period, limits in _limits(entry).items():
+            room = _room(limits, (0, 0), given, price)
+            if room is not None and room < least and 0 not in limits:
+                return period
+        return None
 
 
 def _limits(entry: Entry) -> dict[Period, tuple[int | None, int | None]]:
@@ -93,6 +100,15 @@ def _limits(entry: Entry) -> dict[Period, tuple[int | None, int | None]]:
         Period.DAY: (budget.day_tokens, budget.day_money),
         Period.MONTH: (budget.month_tokens, budget.month_money),
     }
+
+
+def _room(limits: tuple[int | None, int | None], taken: tuple[int, int], given: int, price: Price | None) -> int | None:
+    (tokens, money), (taken_tokens, taken_money), rooms = limits, taken, []
+    if tokens is not None:
+        rooms.append(tokens - taken_tokens - given)
+    if money is not None and price is not None:
+        rooms.append(_tokens_for(money - taken_money, given, price))
+    return min(rooms, default=None)
 
 
 def _tokens_for(money: int, given: int, price: Price) -> int:

@@ -63,7 +63,8 @@ class Limits:
     media_tokens: int = 2000
     """What an image, a sound or a page counts before the provider has said what it costs."""
     unseen_tokens: int = 200_000
-    """What counts for input that the provider itself adds: stored conversations, its own tools, its files."""
+    """What counts for input that the provider itself adds: stored conversations, its own tools, its files.
+    PDFs that come along count no more, together."""
 
 
 @dataclass(frozen=True, slots=True)

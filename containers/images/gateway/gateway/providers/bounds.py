@@ -1,10 +1,11 @@
 """The most that a call can cost in tokens, before it is asked. Pure.
 
 A token stands for at least one byte of text, so that a request has no more of them than bytes. Pictures and sounds have
-another measure; they count a flat number each. They are taken for such only where a provider reads them as such: what
-an agent calls a picture in the description of a tool, say, is text that the model reads.
+another measure; they count a flat number each, and PDFs by their pages. They are taken for such only where a provider
+reads them as such: what an agent calls a picture in the description of a tool, say, is text that the model reads.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -16,12 +17,19 @@ _MEDIA = frozenset({
 _PICTURES = frozenset({"image_url", "input_image"})
 _AGENTS_TOOLS = frozenset({"function", "custom"})
 _UNSEEN = ("previous_response_id", "conversation", "container", "mcp_servers", "plugins", "web_search_options")
-_SEARCHING = (":online", "-search-preview", "-search-api")
-"""How names of models end that search the internet, and read what they find (OpenRouter, OpenAI)."""
+_SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])")
+"""In names of models that search the internet, and read what they find (OpenRouter, OpenAI). A date may follow, and how
+OpenRouter is to choose (`:floor`)."""
 OF_TOOLS = 1000
 """Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
 PIECE = 100_000
 """Characters of an encoded picture or sound that count as one of them. Longer ones count as several."""
+OF_A_PAGE = 5000
+"""Tokens of a PDF's page: up to 3,000 of its text, and some 1,600 of the picture of it (Anthropic, "PDF support")."""
+PAGE = 2000
+"""Bytes. Programs write no page of so much text, or with a picture, in less: text is packed to a third of its size."""
+_PDF = re.compile(r"(?:data:application/pdf;base64,)?JVBERi")
+"""How a PDF begins that is encoded."""
 
 
 class Bound(NamedTuple):
@@ -39,8 +47,17 @@ def bound_input(document: dict[str, Any], size: int, limits: Limits) -> Bound:
         is_cached = is_cached or "cache_control" in each
     encoded = [length for part in _parts(document) for length in _encoded(part)]
     media += sum(length // PIECE for length in encoded)
-    added = (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0)
-    return Bound(max(0, size - sum(encoded)) + media * limits.media_tokens + added, is_cached)
+    files = [length for part in _parts(document) if (length := _pdf(part))]
+    added = (
+        (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
+    )
+    return Bound(max(0, size - sum(encoded) - sum(files)) + media * limits.media_tokens + added, is_cached)
+
+
+def _pages(files: list[int], limits: Limits) -> int:
+    """Tokens of encoded PDFs of these lengths. All together have no more than such that the provider fetches itself,
+    which is what a model can read at a time."""
+    return min(limits.unseen_tokens, OF_A_PAGE * sum(1 + length * 3 // 4 // PAGE for length in files))
 
 
 def _is_unseen(document: dict[str, Any]) -> bool:
@@ -50,7 +67,7 @@ def _is_unseen(document: dict[str, Any]) -> bool:
     return (
         any(document.get(name) for name in _UNSEEN)
         or isinstance(document.get("prompt"), dict)
-        or any(isinstance(name, str) and name.endswith(_SEARCHING) for name in names)
+        or any(isinstance(name, str) and _SEARCHING.search(name) for name in names)
         or _has_own_tools(document.get("tools"))
     )
 
@@ -113,6 +130,17 @@ def _encoded(part: dict[str, Any]) -> Iterator[int]:
         address = url.get("url") if isinstance(url, dict) else url
         if isinstance(address, str) and address.startswith("data:"):
             yield len(address)
+
+
+def _pdf(part: dict[str, Any]) -> int:
+    """The length of the PDF in this part, in base64. Other files are text that the model reads."""
+    kind, source, data = part.get("type"), part.get("source"), None
+    if kind == "document" and isinstance(source, dict) and source.get("media_type") == "application/pdf":
+        data = source.get("data")
+    elif kind in ("file", "input_file"):
+        holder = part.get("file") if kind == "file" else part
+        data = holder.get("file_data") if isinstance(holder, dict) else None
+    return len(data) if isinstance(data, str) and _PDF.match(data) else 0
 
 
 def _length(value: object) -> int:

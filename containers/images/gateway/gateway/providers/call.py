@@ -91,7 +91,7 @@ class ProviderCalls:
             )  # fmt: skip
         except RefusedError as error:
             if error.why is Why.QUOTA:
-                self._truth.note_budget(wish.entry.project)
+                self._truth.note_budget(wish.entry.project, error.headers["X-Berth-Budget"])
             raise
         bill = Bill(Usage(reservation.input, reservation.output))
         try:

@@ -1,0 +1,51 @@
+"""A call that the whole budget could not pay for is too large: the budget is not reached, and others may ask on."""
+
+from pathlib import Path
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Budget, Entry, Price
+from gateway.meters.usage import MILLION, Usage
+from gateway.rules.refusals import RefusedError, Why
+
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+DAY, MONTH = {"day_tokens": 1000}, {"day_tokens": 1000, "month_tokens": 1200}
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "given", "why", "period"),
+    [
+        (DAY, 0, 1001, Why.TOO_LARGE, "day"),
+        (DAY, 0, 990, Why.TOO_LARGE, "day"),  # no answer would fit behind it
+        (DAY, 600, 1001, Why.TOO_LARGE, "day"),
+        (DAY, 600, 500, Why.QUOTA, "day"),
+        (DAY, 1000, 1, Why.QUOTA, "day"),
+        (MONTH, 1000, 10, Why.QUOTA, "day"),
+        (MONTH, 1000, 500, Why.QUOTA, "month"),  # both, and the longer one says when there is room again
+        ({"month_tokens": 1000}, 0, 2000, Why.TOO_LARGE, "month"),
+        ({"day_tokens": 0}, 0, 1, Why.QUOTA, "day"),
+        ({"day_money": 1000}, 0, 1001, Why.TOO_LARGE, "day"),
+        ({"day_money": 1000}, 600, 500, Why.QUOTA, "day"),
+        ({"day_money": 0}, 0, 1, Why.QUOTA, "day"),
+    ],
+)
+def test_only_a_budget_that_is_spent_is_reached(
+    tmp_path: Path, budget: dict[str, int], spent: int, given: int, why: Why, period: str
+) -> None:
+    one = Entry("p", budget=Budget(**budget), prices={"m": Price(MILLION, MILLION, 0)})
+
+    async def test(ledger: Ledger) -> None:
+        if spent:
+            reservation = await ledger.reserve(one, "m", given=0, least=spent, most=spent)
+            ledger.settle(reservation, Usage(0, spent), entry=one)
+        with pytest.raises(
+            RefusedError, match=f"for a {period}" if why is Why.TOO_LARGE else "it resets on"
+        ) as refused:
+            await ledger.reserve(one, "m", given=given, least=16, most=4096)
+        assert refused.value.why is why
+        assert refused.value.headers.get("X-Berth-Budget") == (period if why is Why.QUOTA else None)
+
+    run(tmp_path, Clock(2026, 11, 22), test)
