@@ -110,7 +110,7 @@ def test_a_pdf_is_answered_on_a_small_plan(alice: Agent, provider: StreamingProv
     limit(alice, day_tokens=500_000, month_tokens=5_000_000)
     data = base64.b64encode(b"%PDF-1.7" + bytes(400_000)).decode()
     part = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}}
-    asked = {"messages": [{"role": "user", "content": [part]}], "path": "messages", "max_tokens": 4096}
+    asked: dict[str, Any] = {"messages": [{"role": "user", "content": [part]}], "path": "messages", "max_tokens": 4096}
     assert alice.chat(**asked).status == 200
     limit(alice, day_tokens=100_000)
     answer = alice.chat(**asked)
