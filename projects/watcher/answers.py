@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-from containers.vocabulary import Observation
+from accounts import clock
+from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
-from projects.watcher.ends import FindEnd
+from projects.watcher.ends import LATE, FindEnd
+from projects.watcher.failures import locked_rows
 from projects.watcher.hearsay import heard_state, is_ending
 from projects.watcher.inspection import Answer, inspecting
 from projects.watcher.reconcile_project import has_to_be_inspected
@@ -63,10 +65,12 @@ def _ask(
     known = {key: _known_without(each, groups.get(each.pk, ()), find_end) for key, each in asked.items()}
 
     def put_off(key: str) -> Answer | None:
-        if known[key] is None:
+        heard = known[key]
+        if heard is None:
             return None
-        result.put_off.add(key)
-        return partial(known.__getitem__, key)
+        is_described = _has_described(asked[key], find_end)
+        (result.passed_over if is_described else result.put_off).add(key)
+        return leave_alone if is_described and _tells_end(asked[key], heard) else partial(known.__getitem__, key)
 
     inspected = _choose(asked, known, find_end)
     for key in asked.keys() - set(inspected):
@@ -89,8 +93,26 @@ def _choose(asked: Mapping[str, Project], known: Mapping[str, Observation | None
 
 
 def _has_described(project: Project, find_end: FindEnd) -> bool:
+    """Whether the row tells how that run has ended. An engine writes down an earlier moment than that of its event."""
     end = find_end(project.container_id)
-    return end is None or (project.ended_at is not None and project.ended_at >= end.at)
+    if end is None:
+        return True
+    since = min(end.began_at or end.at - LATE, end.at)
+    return project.ended_at is not None and project.ended_at >= since
+
+
+def _tells_end(project: Project, heard: Observation) -> bool:
+    """Whether events tell nothing more than the row, whose words for an end are the engine's own. What is being done
+    about it goes by them. A row with which something is wrong is looked at all the same."""
+    if heard.state is not ContainerState.RESTARTING or project.container_state == ContainerState.RUNNING:
+        return False
+    is_troubled = project.operation or project.reconcile_failures or project.pk in locked_rows
+    return not is_troubled and not project.has_future_moments(clock.now())
+
+
+def leave_alone() -> Observation | None:
+    """Stands in the place of an answer for a row that is right, and is called by nobody."""
+    raise AssertionError("This row is not to be written.")
 
 
 def _known_without(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:

@@ -4,12 +4,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from projects.watcher.inspection import AT_ONCE
+
 
 class ChangedKeys:
     """Filled by any thread, and emptied by the watcher's own. `wake` is set where there may be some."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
+        self._put_off: set[str] = set()
         self._lock = threading.Lock()
         self.wake = threading.Event()
 
@@ -22,11 +25,27 @@ class ChangedKeys:
         if keys:
             self.wake.set()
 
+    def put_off(self, keys: set[str]) -> None:
+        """Those that a look had no time for. Many of them wait for the next round, and do not wake anybody: each round
+        costs the engine a list, and it has enough to do."""
+        if len(keys) <= AT_ONCE:
+            self.add(*keys)
+            return
+        with self._lock:
+            self._put_off |= keys
+
+    @property
+    def has_put_off(self) -> bool:
+        return bool(self._put_off)
+
     @contextmanager
-    def taking(self) -> Iterator[set[str]]:
-        """All of them. They are kept for later where the look fails."""
+    def taking(self, *, include_put_off: bool = False) -> Iterator[set[str]]:
+        """All of them, and on request those that wait for a round. They are kept for later where the look fails."""
         with self._lock:
             keys, self._keys = self._keys, set()
+            if include_put_off:
+                keys |= self._put_off
+                self._put_off = set()
         try:
             yield keys
         except BaseException:

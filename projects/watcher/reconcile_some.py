@@ -8,7 +8,7 @@ from django.conf import settings
 
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.answers import with_answers
+from projects.watcher.answers import leave_alone, with_answers
 from projects.watcher.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
 from projects.watcher.inspection import Answer
@@ -62,6 +62,8 @@ def _without_skipped(projects: Iterable[Project], result: Round) -> Iterator[Pro
 def _reconcile(
     project: Project, group: Sequence[Observation], answer: Answer | None, result: Round, options: Options
 ) -> None:
+    if answer is leave_alone:
+        return
     decision = reconcile_project(
         project,
         group,

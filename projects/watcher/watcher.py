@@ -76,13 +76,12 @@ class Watcher:
         self._listener = Listener(self._hear, self._miss, self._pulse)
         self._ends, self._retention = Ends(), Retention()
         self._protection, self._background = Protection(self._pulse), Background(self._pulse)
-        self._bot_claims, self._outbox = BotClaims(self._pulse), Outbox(self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
         prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._names = Reports(prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads), Samples(leads)
-        told = self._outbox, Alerts(leads, self._pulse)
+        self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
         self._threads = *told, prompt, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
@@ -95,7 +94,8 @@ class Watcher:
         while not self._stopped.is_set():
             began = time.monotonic()
             self._confine(self._look)
-            self._wait(until=max(began + LOOK_EVERY, time.monotonic() + min(REST, LOOK_EVERY)))
+            rest = time.monotonic() + min(REST, LOOK_EVERY)
+            self._wait(until=rest if self._may_look and self._changed.has_put_off else max(began + LOOK_EVERY, rest))
         self._listener.stop()
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
@@ -139,7 +139,7 @@ class Watcher:
             barred, hand_over, find = self._protection.barred, self._background.hand_over, self._ends.find
             tell_ends(changed_keys & self._ends.keys_of_ended(), find)
             result = look_at(changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=find)
-        self._changed.add(*result.put_off)
+        self._changed.put_off(result.put_off | result.passed_over)
 
     def _look(self) -> None:
         close_old_connections()
@@ -150,7 +150,7 @@ class Watcher:
         self._protection.step()
         now = time.monotonic()
         include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
-        with self._changed.taking() as changed_keys:
+        with self._changed.taking(include_put_off=True) as changed_keys:
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_repair = True, not result.held
         if not narrow:
@@ -160,7 +160,7 @@ class Watcher:
         self._names.follow(result.running)
         if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
-        self._changed.add(*result.put_off)
+        self._changed.put_off(result.put_off | (result.passed_over & changed_keys))
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
             do_chores()

@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import pytest
 
 from projects.watcher.changed_keys import ChangedKeys
+from projects.watcher.inspection import AT_ONCE
 
 pytestmark = pytest.mark.one_database
 
@@ -29,6 +30,19 @@ def test_one_that_is_added_while_others_are_taken_is_not_lost() -> None:
         changed.add("one")
         found = taken[0].result()
     assert found | take(changed) == {"one"}
+
+
+def test_few_that_are_put_off_wake_the_watcher_and_many_wait_for_a_round() -> None:
+    changed = ChangedKeys()
+    changed.put_off({"few"})
+    assert (changed.wake.is_set(), changed.has_put_off, take(changed)) == (True, False, {"few"})
+    changed.wake.clear()
+    many = {str(number) for number in range(AT_ONCE + 1)}
+    changed.put_off(many)
+    assert (changed.wake.is_set(), changed.has_put_off, take(changed)) == (False, True, set())
+    with changed.taking(include_put_off=True) as keys:
+        assert keys == many
+    assert not changed.has_put_off
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

@@ -16,6 +16,7 @@ from projects.watcher import protection
 from projects.watcher import watcher as loop
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import reconcile
+from projects.watcher.round import Round
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
@@ -39,6 +40,10 @@ def project(alice: User, engine: MemoryEngine) -> Project:
 def watch() -> Iterator[Callable[[], Watcher]]:
     with watchers_in_threads() as start:
         yield start
+
+
+HELD = 120.0
+"""Seconds for which the engine answers nothing at most, so that a test that fails comes to its end."""
 
 
 def state() -> str:
@@ -70,6 +75,40 @@ def test_an_event_makes_it_look_at_once(
     wait_until(lambda: ("events", "") in engine.calls)
     engine.crash(project.container_name, exit_code=20, restarting=True)
     wait_until(lambda: Project.objects.get().status == "crashed")
+
+
+def test_an_end_is_told_while_the_engine_answers_nothing_about_it(
+    project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
+    watch()
+    wait_until(lambda: heartbeat() is not None)
+    wait_until(lambda: ("events", "") in engine.calls)
+    answers = threading.Event()
+    engine.slow("inspect", lambda: answers.wait(HELD))
+    try:
+        engine.crash(project.container_name, exit_code=1, restarting=True)
+        wait_until(lambda: state() == "restarting", within=HELD / 2)
+    finally:
+        answers.set()
+
+
+def test_many_that_are_put_off_wait_until_the_watcher_has_rested(watch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[tuple[float, set[str]]] = []
+    late = {str(number) for number in range(9)}
+
+    def put_off(*, changed_keys: set[str], **_: Any) -> Round:
+        rounds.append((time.monotonic(), set(changed_keys)))
+        return Round(at=timezone.now(), put_off=late if len(rounds) == 1 else set())
+
+    monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
+    monkeypatch.setattr(loop, "REST", 0.3)
+    monkeypatch.setattr(loop, "reconcile", put_off)
+    watch()
+    wait_until(lambda: len(rounds) == 2)
+    (first, nothing), (second, asked) = rounds
+    assert (nothing, asked) == (set(), late)
+    assert second - first >= 0.3
 
 
 def test_without_events_the_list_finds_it(

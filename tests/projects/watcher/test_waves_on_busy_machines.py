@@ -54,3 +54,28 @@ def test_a_look_asks_about_few_of_those_that_events_tell_of(
     assert len([verb for verb, _ in engine.calls if verb == "inspect"]) == 1
     assert Event.objects.filter(action="crash").count() == 1
     assert "unknown" not in statuses(api).values()
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_end_that_a_row_tells_is_neither_put_off_nor_written_over(
+    is_late: bool,
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: Ends,
+    listen: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for each in (victim, *others):
+        engine.crash(each.container_name, exit_code=1)
+    listen()
+    reconcile(changed_keys=ends.keys_of_ended(), find_end=ends.find, repair=False)
+    told = sorted(Project.objects.values_list("pk", "container_state", "observed_at"))
+    assert {state for _, state, _ in told} == {"exited"}
+    if is_late:
+        be_late(monkeypatch)
+    else:
+        monkeypatch.setattr(answers, "ASKED_AT_MOST", 0)
+    result = reconcile(changed_keys=ends.keys_of_ended(), find_end=ends.find, repair=False)
+    assert (result.put_off, result.passed_over) == (set(), {each.container_key for each in (victim, *others)})
+    assert sorted(Project.objects.values_list("pk", "container_state", "observed_at")) == told
