@@ -55,10 +55,15 @@ def note_crash(project_id: UUID) -> bool:
 def note_troubles() -> None:
     """Compares all rows that may be in trouble with what is known of them. Each project is one short transaction."""
     now = clock.now()
-    rows = Project.objects.filter(_LOOKS_BAD | Q(trouble__isnull=False), instance=settings.BERTH_INSTANCE)
-    related = rows.with_heartbeat().select_related("owner", "plan", "agent_type", "trouble")
-    for project in related.defer(*UNREAD):
-        _compare(project, project.facts(now))
+    looked_at: set[UUID] = set()
+    # Two queries: one for either would go through the whole table.
+    for condition in (_LOOKS_BAD, Q(pk__in=Trouble.objects.values("pk"))):
+        rows = Project.objects.filter(condition, instance=settings.BERTH_INSTANCE).order_by()
+        related = rows.with_heartbeat().select_related("owner", "plan", "agent_type").defer(*UNREAD)
+        for project in related:
+            if project.pk not in looked_at:
+                looked_at.add(project.pk)
+                _compare(project, project.facts(now))
 
 
 def _compare(project: Project, facts: Facts) -> None:
