@@ -23,6 +23,7 @@ from projects.rules.lifecycle import Action
 from projects.rules.traits import Condition
 from projects.services import control_project, delete_project, update_project
 from projects.services.deletion import check_may_be_deleted
+from projects.services.operations import command_deadline
 from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
@@ -104,10 +105,11 @@ def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     form = ChangeProjectForm(project, request.POST if request.method == "POST" else None)
 
     def change() -> HttpResponse:
-        changed = project
-        if form.changes_something:
-            changed = update_project(project=project, change=form.build(), actor=actor(request))
-        return _after_change(request, changed, form)
+        with command_deadline():
+            changed = project
+            if form.changes_something:
+                changed = update_project(project=project, change=form.build(), actor=actor(request))
+            return _after_change(request, changed, form)
 
     return act_on_form(request, "projects/change.html", project, form, check=check_may_be_changed, act=change)
 

@@ -10,8 +10,10 @@ from rest_framework.test import APIClient
 from containers.call_limits import seconds_left
 from projects.models import Project
 from projects.services import creation, operations, update
+from tests.clients import browser_of
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.pages import path_of
 
 pytestmark = pytest.mark.one_database
 
@@ -48,6 +50,15 @@ def test_a_change_and_the_restart_with_it(api: APIClient, project: Project, left
     left.clear()
     changed = api.patch(f"/api/projects/{project.pk}?restart=true", {"apiKey": "sk-another"}, format="json")
     assert changed.status_code == 200, changed.json()
+    assert in_time(left)
+
+
+def test_a_change_and_the_restart_with_it_by_the_page(project: Project, left: dict[str, float | None]) -> None:
+    browser, page = browser_of(project.owner), path_of(project, "/change")
+    shown = browser.get(page).context["form"].initial
+    left.clear()
+    changed = browser.post(page, {**shown, "api_key": "sk-another", "restart": "on"})
+    assert changed.status_code == 302, changed.content.decode()
     assert in_time(left)
 
 
