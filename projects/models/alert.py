@@ -59,8 +59,10 @@ class AlertChannel(models.Model):
         return {f"{field}_ciphertext": encrypt(value, context=self.context_of(field))}
 
     def decrypt(self, field: str) -> str:
-        """Empty where there is none. Raises `SecretUnreadableError`."""
+        """Empty where there is none. Raises `SecretUnreadableError`, also where a webhook has none to sign with."""
         ciphertext = getattr(self, f"{field}_ciphertext")
+        if not ciphertext and (self.way, field) == (Way.WEBHOOK, SECRET):
+            raise SecretUnreadableError(f"The webhook {self.pk} has no secret. Set its address again.")
         try:
             return decrypt(ciphertext, context=self.context_of(field)) if ciphertext else ""
         except DecryptionError:

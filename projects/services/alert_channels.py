@@ -53,9 +53,13 @@ def set_webhook(*, user: User, url: str) -> str:
     except (AddressRefusedError, NoAnswerError) as error:
         raise InvalidFieldError(str(error), field="url", code="refused") from None
     channel, _ = AlertChannel.objects.get_or_create(user=user, way=Way.WEBHOOK)
+    row = AlertChannel.objects.filter(pk=channel.pk)
     values = {"target": f"{server}/…"[:300], **channel.encrypt(ADDRESS, url)}
-    AlertChannel.objects.filter(pk=channel.pk).update(**values)
-    return "" if channel.secret_ciphertext else renew_secret(user=user)
+    secret, columns = _make_secret(channel)
+    if row.filter(secret_ciphertext="").update(**values, **columns):  # together, for nothing is to go out unsigned
+        return secret
+    row.update(**values)
+    return ""
 
 
 @sensitive_variables("secret")
@@ -64,9 +68,15 @@ def renew_secret(*, user: User) -> str:
     channel = AlertChannel.objects.filter(user=user, way=Way.WEBHOOK).first()
     if channel is None:
         return ""
+    secret, columns = _make_secret(channel)
+    return secret if AlertChannel.objects.filter(pk=channel.pk).update(**columns) else ""
+
+
+@sensitive_variables("secret")
+def _make_secret(channel: AlertChannel) -> tuple[str, dict[str, Any]]:
+    """With the columns that keep it."""
     secret = SECRET_PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
-    values = {**channel.encrypt(SECRET, secret), "secret_hint": hint_of(secret)}
-    return secret if AlertChannel.objects.filter(pk=channel.pk).update(**values) else ""
+    return secret, {**channel.encrypt(SECRET, secret), "secret_hint": hint_of(secret)}
 
 
 @sensitive_variables("token")

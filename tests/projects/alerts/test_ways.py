@@ -1,5 +1,6 @@
 """Which ways tell of what, and that their credentials stand nowhere in the clear."""
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -7,10 +8,10 @@ import pytest
 from django.core import mail
 
 from accounts.models import User
-from projects.models import AlertChannel, AlertDelivery, Project
+from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
-from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets
+from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
 from projects.watcher import troubles
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.alerts import open_cursor, read_events
@@ -65,9 +66,38 @@ def test_credentials_are_nowhere_but_encrypted(
     assert renew_secret(user=owner) != secret
 
 
+def test_of_two_saves_at_once_the_secret_of_one_is_shown_and_signs(
+    owner: User, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+
+    def save_meanwhile(count: int) -> bytes:
+        patch.undo()
+        shown.append(set_webhook(user=owner, url=f"{receiver.url}/second"))
+        return secrets.token_bytes(count)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(secrets, "token_bytes", save_meanwhile)
+        shown.append(set_webhook(user=owner, url=f"{receiver.url}/first"))
+    channel = AlertChannel.objects.get()
+    assert shown == [channel.decrypt("secret"), ""]
+    assert channel.decrypt("address").endswith("/first")
+
+
+def test_nothing_goes_out_that_no_secret_signs(
+    project: Project, owner: User, secret: str, receiver: Receiver, beat: Beat
+) -> None:
+    AlertChannel.objects.update(secret_ciphertext="")
+    project.event(SYSTEM, "crash", "crash").save()
+    beat()
+    assert receiver.taken == []
+    assert AlertDelivery.objects.get().state == DeliveryState.REFUSED
+    assert set_webhook(user=owner, url=receiver.url)
+
+
 def test_a_look_that_finds_nothing_asks_little(project: Project, owner: User, django_assert_num_queries: Any) -> None:
     lanes = Lanes(run=lambda work: work())
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         troubles.note_troubles()
         read_events(open_cursor())
         lanes.send_due()
