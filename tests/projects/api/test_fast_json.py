@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 from uuid import UUID
 
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from rest_framework.renderers import JSONRenderer
 
@@ -87,6 +87,9 @@ def serialized(data: Any) -> bytes:
     return body
 
 
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""How long an example takes says how busy the machine is."""
+
 PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
 
 
@@ -106,6 +109,7 @@ def hostile() -> Project:
     return project
 
 
+@UNHURRIED
 @given(PROJECTS, SPENDING, PERMISSIONS)
 @example(hostile(), None, ("gateway", "b\na", "</script>"))
 def test_a_project_is_written_as_by_its_serializer(
@@ -117,6 +121,7 @@ def test_a_project_is_written_as_by_its_serializer(
     assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
 
 
+@UNHURRIED
 @given(st.lists(PROJECTS, max_size=4))
 @example([hostile()])
 def test_the_list_is_written_as_by_its_serializer(projects: list[Project]) -> None:
