@@ -28,3 +28,7 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return "Notice on all pages"
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self.text or self.is_maintenance)

@@ -56,8 +56,9 @@ def last_value(connection: Any, table: str, column: str) -> int | None:
 
 def pass_over(connection: Any, table: str, column: str, value: int) -> None:
     """The table gives out no number up to this one any more."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, value])
+    if value > 0:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, value])
 
 
 def _take_time(cursor: Any) -> None:

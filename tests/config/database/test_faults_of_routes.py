@@ -66,8 +66,9 @@ def test_every_route_of_a_database_that_is_away(service: PopulatedService) -> No
     visitors: list[Any] = [api_of(service.alice), browser_of(service.admin)]
     for visitor in visitors:
         visitor.raise_request_exception = False
+    parameters = service.route_parameters
     for route in every_route():
-        address = address_of(route, service.route_parameters)
+        address = address_of(route, parameters)
         for visitor in visitors:
             for method in ("get", "post", "patch", "delete"):
                 with failing(OperationalError("connection refused")) as failed:

@@ -59,6 +59,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.UnknownRunError(SENTENCE), 404, "not_found", {}),
     (projects.GatewayOffError(), 409, "gateway_off", {}),
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
+    (accounts.MaintenanceError(SENTENCE), 503, "maintenance", {"Retry-After": "300"}),
     (projects.NoPlaceError(), 429, "throttled", {"Retry-After": "5"}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
