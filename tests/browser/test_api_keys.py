@@ -16,7 +16,7 @@ SignIn = Callable[[User], None]
 
 def test_a_key_from_its_making_to_its_end(page: Page, live_server: LiveServer, alice: User, sign_in: SignIn) -> None:
     sign_in(alice)
-    page.get_by_label("Name").fill("deploy script")
+    page.locator("#id_name").fill("deploy script")
     page.get_by_label("Scope").select_option("write")
     page.get_by_label("Expires").select_option("never")
     page.get_by_role("button", name="Make key").click()
@@ -50,7 +50,7 @@ def test_everything_but_the_copy_button_works_without_scripts(
     page.get_by_label("Email").fill(alice.email)
     page.get_by_label("Password").fill(CANARY_PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Name").fill("by hand")
+    page.locator("#id_name").fill("by hand")
     page.get_by_role("button", name="Make key").click()
 
     assert _session(live_server, page.locator("#new-key").inner_text())["authenticated"] is True
@@ -67,7 +67,7 @@ def test_the_keyboard_is_enough(page: Page, alice: User, sign_in: SignIn) -> Non
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Name")).to_be_focused()
+    expect(page.locator("#id_name")).to_be_focused()
     page.keyboard.type("typed")
     page.keyboard.press("Enter")
 

@@ -69,7 +69,7 @@ def test_every_page_fits_its_screen(
     look("sign-in-refused")
     sign_in(alice)
     look("settings")
-    page.get_by_label("Name", exact=True).fill("new one")
+    page.locator("#id_name").fill("new one")
     page.get_by_role("button", name="Make key").click()
     page.get_by_role("button", name="Copy").click()
     look("new-key")
