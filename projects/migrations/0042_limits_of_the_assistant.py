@@ -32,7 +32,8 @@ SETTINGS = {
 
 def add_settings(apps: Any, schema_editor: Any) -> None:
     """Leaves alone what staff have called the same, and a schema that they have made another thing of."""
-    for agent_type in apps.get_model("projects", "AgentType").objects.filter(**SHIPPED):
+    types = apps.get_model("projects", "AgentType").objects
+    for agent_type in types.select_for_update().filter(**SHIPPED):  # staff may be changing it
         schema = agent_type.settings_schema
         properties = schema.get("properties") if isinstance(schema, dict) else None
         if isinstance(properties, dict):
