@@ -78,7 +78,8 @@ def test_no_server_is_asked_that_is_not_on_the_internet(web: FakeWeb) -> None:
         ("0.0.0.0", False), ("127.9.9.9", False), ("172.17.0.1", False), ("192.168.1.1", False), ("100.64.0.1", False),
         ("169.254.169.254", False), ("224.0.0.1", False), ("255.255.255.255", False), ("::", False), ("::1", False),
         ("fe80::1%eth0", False), ("fd00::1", False), ("::ffff:10.0.0.1", False), ("64:ff9b::a00:1", False),
-        ("2002:a00:1::", False), ("ff02::1", False),
+        ("2002:a00:1::", False), ("ff02::1", False), ("168.63.129.16", False), ("192.88.99.1", False),
+        ("192.0.0.9", False), ("::ffff:168.63.129.16", False), ("64:ff9b::a83f:8110", False), ("::808:808", False),
     ],
 )  # fmt: skip
 def test_which_addresses_are_on_the_internet(address: str, expected: bool) -> None:
@@ -97,13 +98,12 @@ def test_what_is_no_address_is_refused_in_words(web: FakeWeb, address: str) -> N
     assert told.startswith("Error: ")
 
 
-@pytest.mark.parametrize("streams", [False, True])
-def test_tools_of_a_server_are_listed_used_and_found_again_after_its_session_is_lost(
-    web: FakeWeb, streams: bool
-) -> None:
+@pytest.mark.parametrize("kind", ["document", "stream", "open stream"])
+def test_tools_of_a_server_are_listed_used_and_found_again_after_its_session_is_lost(web: FakeWeb, kind: str) -> None:
     from assistant.tools.mcp import Server
 
-    web.streams = streams
+    web.streams, web.stays_open = kind != "document", kind == "open stream"
+    web.line_end = "\r\n" if web.stays_open else "\n"
     servers: list[Any] = []
 
     def sources(outside: Any) -> list[Any]:

@@ -1,10 +1,11 @@
 """Servers on the web: a page, a search engine as SearXNG is, and a server of tools by MCP over HTTP."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from tests.fakes.http_server import FakeServer
-from tests.fakes.messages import Answer, Request
+from tests.fakes.messages import Answer, Request, Streamed
 
 PAGE = b"""<html><head><title>Tides &amp; ships</title><style>p {}</style></head><body><script>steal()</script>
 <h1>Harbour</h1><p>High   tide at <b>nine</b>.</p><template>no</template><ul><li>one<li>two</ul></body></html>"""
@@ -16,13 +17,17 @@ class FakeWeb(FakeServer):
         super().__init__(host, port)
         self.streams = False
         """Whether the MCP server answers with events."""
+        self.line_end = "\n"
+        self.stays_open = False
+        """Whether its streams go on after the answer."""
         self.is_down = False
         self.session = 1
         self.called: list[dict[str, Any]] = []
 
     def answer(self, request: Request) -> Answer | None:
         if request.path == "/mcp":
-            return self._answer_mcp(request)
+            answer = self._answer_mcp(request)
+            return self._leave_open(answer, request) if answer and self.stays_open and self.streams else answer
         if request.path == "/search" and request.query.get("format") == "json":
             found = {"title": "Tides", "url": f"{self.url}/page", "content": f"about {request.query['q']}"}
             return Answer.json(200, {"results": [found, "nonsense"] * 20})
@@ -35,6 +40,13 @@ class FakeWeb(FakeServer):
             "/endless": Answer(200, b"x" * (3 << 20), {"Content-Type": "text/plain"}),
         }
         return pages.get(request.path, Answer(404, b"", {}))
+
+    def _leave_open(self, answer: Answer, request: Request) -> Answer:
+        def pieces() -> Iterator[bytes]:
+            yield from (answer.body[place : place + 7] for place in range(0, len(answer.body), 7))
+            self.hang(request)
+
+        return Streamed(answer.status, b"", answer.headers, pieces()) if answer.status == 200 else answer
 
     def _answer_mcp(self, request: Request) -> Answer | None:
         if self.is_down:
@@ -64,6 +76,7 @@ class FakeWeb(FakeServer):
         if not self.streams:
             return Answer.json(200, document, **headers)
         notice = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
-        body = "".join(f"event: message\ndata: {json.dumps(each)}\n\n" for each in (notice, document))
+        events = (("event: message", f"data: {json.dumps(each)}", "", "") for each in (notice, document))
+        body = "".join(self.line_end.join(event) for event in events)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return Answer(200, body.encode(), {"Content-Type": "text/event-stream", **named})

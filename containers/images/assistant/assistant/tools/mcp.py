@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
+from assistant.tools.listening import Listener
 from assistant.tools.outside import Fetched, Outside
 from assistant.tools.tool import Caller, Tool, ToolError
 
@@ -104,14 +105,15 @@ class Server:
         who = {"name": "berth-assistant", "version": "1"}
         result = await self._ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": who})
         self._session = {**self._given, "MCP-Protocol-Version": str(result.get("protocolVersion") or VERSION)}
-        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, 0)
+        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, Listener(0))
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        number = next(self._ids)
-        fetched = await self._post({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, number)
+        listener = Listener(next(self._ids))
+        asked = {"jsonrpc": "2.0", "id": listener.number, "method": method, "params": params}
+        fetched = await self._post(asked, listener)
         if fetched.status == 404 and self._session is not None:
             raise SessionLostError
-        answer = _find_answer(fetched.body, number)
+        answer = listener.finish(fetched.body)
         if fetched.status >= 400 or answer is None:
             raise ToolError(f"the server answers with status {fetched.status}.")
         if method == "initialize" and "mcp-session-id" in fetched.headers:
@@ -122,31 +124,15 @@ class Server:
             raise ToolError(str(error.get("message") if isinstance(error, dict) else "there is no result")[:500])
         return result
 
-    async def _post(self, document: dict[str, Any], number: int) -> Fetched:
+    async def _post(self, document: dict[str, Any], listener: Listener) -> Fetched:
         """A stream need not end after the answer."""
         return await self._outside.fetch(
             "POST",
             self._address,
             headers=ACCEPT | (self._session or {}),
             body=json.dumps(document).encode(),
-            enough=lambda content: content.endswith(b"\n\n") and _find_answer(content, number) is not None,
+            enough=listener.hear,
         )
-
-
-def _find_answer(content: bytes, number: int) -> dict[str, Any] | None:
-    """The answer with this number, in a document or in a stream of events."""
-    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    is_document = text.lstrip()[:1] in ("{", "[")
-    events = (re.findall(r"^data: ?(.*)$", event, re.MULTILINE) for event in text.split("\n\n"))
-    for written in [text] if is_document else ["\n".join(lines) for lines in events if lines]:
-        try:
-            found = json.loads(written)
-        except (ValueError, RecursionError):
-            continue
-        for each in found if isinstance(found, list) else [found]:
-            if isinstance(each, dict) and each.get("id") == number and ("result" in each or "error" in each):
-                return each
-    return None
 
 
 def _read_result(result: dict[str, Any]) -> str:

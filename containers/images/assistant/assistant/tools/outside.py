@@ -20,6 +20,11 @@ MOST_REDIRECTS = 4
 SILENT_SECONDS = 10.0
 REDIRECTS = (301, 302, 303, 307, 308)
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+NOT_PUBLIC = tuple(
+    map(ipaddress.ip_network, ("168.63.129.16/32", "192.88.99.0/24", "192.0.0.0/24", "::/96", "64:ff9b:1::/48"))
+)
+"""Beyond what IANA does not call globally reachable, as the gateway has it: Azure's metadata, relays that are no more,
+and what older versions of the library take for global."""
 UNREACHABLE = "this address cannot be reached."
 
 
@@ -61,7 +66,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not found.is_multicast
+    return found.is_global and not found.is_multicast and not any(found in network for network in NOT_PUBLIC)
 
 
 class Outside:
@@ -73,9 +78,12 @@ class Outside:
 
     async def fetch(
         self, method: str, address: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"",
-        enough: Callable[[bytes], bool] = lambda _: False,
+        enough: Callable[[bytearray], bool] = lambda _: False,
     ) -> Fetched:  # fmt: skip
-        """Follows redirects of a GET, and reads until `enough`. Raises ToolError."""
+        """Follows redirects of a GET, and reads until `enough`, which is asked at each piece with all that has come.
+
+        Raises ToolError.
+        """
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 url = self._check(address)
@@ -102,7 +110,7 @@ class Outside:
         return url
 
     async def _fetch_once(
-        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes, enough: Callable[[bytes], bool]
+        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes, enough: Callable[[bytearray], bool]
     ) -> Fetched:
         target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         sent = {"User-Agent": "berth-agent/1", "Accept-Encoding": "identity", **headers}
@@ -113,7 +121,7 @@ class Outside:
             content = bytearray()
             async for piece in answer.aiter_stream():
                 content += piece
-                if len(content) > MOST_BYTES or enough(bytes(content)):
+                if len(content) > MOST_BYTES or enough(content):
                     break
             names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
             return Fetched(answer.status, names, bytes(content[:MOST_BYTES]), str(url))

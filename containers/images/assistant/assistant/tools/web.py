@@ -1,8 +1,10 @@
 """Tools that read pages of the web and search it."""
 
 import asyncio
+import codecs
 import json
 import re
+import time
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
@@ -13,6 +15,9 @@ from assistant.tools.tool import Caller, Tool, ToolError, schema_of
 
 MOST_RESULTS = 8
 LONGEST_SNIPPET = 400  # characters
+PIECE = 4096  # characters of a page that are parsed at once
+PARSING_SECONDS = 2.0  # of the processor, for one page: nobody can end the thread from outside
+SLOW_CODECS = ("idna", "punycode")  # for names of hosts; the time that they take grows with the square of the length
 PAGES = ("text/html", "application/xhtml+xml")
 TEXTS = ("application/json", "application/xml", "application/rss+xml", "application/atom+xml", "application/ld+json")
 HIDDEN = ("script", "style", "noscript", "template", "svg", "head")
@@ -59,9 +64,19 @@ class Web:
 
 
 def text_of(page: str) -> str:
+    """What is shown of the page, as far as it can be parsed in time.
+
+    Not closed: that looks for an end of each tag that has none in all of what follows it.
+    """
     reader = _Reader()
-    reader.feed(page)
-    reader.close()
+    until = time.thread_time() + PARSING_SECONDS
+    for start in range(0, len(page), PIECE):
+        try:
+            reader.feed(page[start : start + PIECE] + ("" if start + PIECE < len(page) else "\n"))
+        except (AssertionError, ValueError):  # of the parser, for what it does not know
+            break
+        if time.thread_time() > until:
+            break
     lines = (" ".join(line.split()) for line in "".join(reader.found).splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
@@ -100,8 +115,9 @@ class _Reader(HTMLParser):
 def _decode(fetched: Fetched) -> str:
     said = re.search(r"charset=[\"']?([\w-]{1,40})", fetched.headers.get("content-type", ""))
     try:
-        return fetched.body.decode(said[1] if said else "utf-8", "replace")
-    except LookupError:
+        codec = codecs.lookup(said[1] if said else "utf-8").name
+        return fetched.body.decode("utf-8" if codec in SLOW_CODECS else codec, "replace")
+    except (LookupError, ValueError):
         return fetched.body.decode("utf-8", "replace")
 
 
