@@ -97,7 +97,7 @@ def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() ->
     from assistant.thinking import Thinking
 
     nothing: Any = None
-    thinking = Thinking(nothing, nothing, nothing, nothing, nothing)
+    thinking = Thinking(nothing, nothing, nothing, nothing)
     thinking._shrink(Place(1))
     assert thinking._room_of(Place(1)) < thinking._room_of(Place(2)) == MOST_CHARACTERS
 

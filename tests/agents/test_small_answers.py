@@ -44,7 +44,7 @@ def talk(bot: Any) -> Any:
 
     access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
     config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace(hurry=lambda: None)
-    parts: list[Any] = [config, memory, nothing]
+    parts: list[Any] = [config, memory, nothing, nothing]
     return Conversation(bot, access, Commands(bot, *parts), parts[-1], read_limits({}))
 
 

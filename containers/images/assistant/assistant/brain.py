@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,18 +20,16 @@ from assistant.files import UnreadableError
 from assistant.heard import Heard, StatusError
 from assistant.memory import Message
 from assistant.parts import Body
+from assistant.refusals import describe, explain, is_too_much, may_pass, pause_after, refuses_streams, refuses_tools
 from assistant.requests import keep_whole
 from assistant.texts import Text
 from assistant.transcribing import CANNOT, transcribe
 from berth_agent.outcome import Problem
-from berth_agent.providers import explain_refusal, problem
 
 RETRIES = 1
-LONGEST_PAUSE = 60.0  # seconds that a provider may ask to wait before the other try
 MOST_SPANS = 5  # times as long as the model may think, for all of an answer
 CONNECT_SECONDS = 10.0
-WINDOW_WORDS = ("context", "too long", "too large", "too many tokens", "token limit", "maximum length")
-PASSING = (408, 409, 429)
+WITHOUT_TOOLS = 600.0  # seconds for which a model that has refused tools is offered none
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +46,12 @@ class RefusedError(Exception):
 
 
 class Brain:
-    def __init__(self, config: Config, tls: SSLContext) -> None:
+    def __init__(self, config: Config, tls: SSLContext, now: Callable[[], float] = time.monotonic) -> None:
         self._config = config
         self._dialect = dialect_of(config.provider)
         self._streams = True
-        self._takes_tools = True
+        self._now = now
+        self._offers_tools_from = now()
         self._client = httpx.AsyncClient(
             base_url=config.api_base,
             headers={"User-Agent": "berth-agent/1"},
@@ -64,21 +63,21 @@ class Brain:
         self, messages: Sequence[Message], hear: Callable[[str], None] | None = None, *, instructions: str = ""
     ) -> Heard:
         """The model's answer, in words alone. Raises RefusedError."""
-        return await self.answer_prompt(Prompt(instructions or self._config.instructions, messages), hear or _ignore)
+        prompt, heard = Prompt(instructions or self._config.instructions, messages), Heard()
+        await self.answer_prompt(prompt, hear or _ignore, heard)
+        return heard
 
-    async def answer_prompt(self, prompt: Prompt, hear: Callable[[str], None]) -> Heard:
-        """The model's answer. `hear` is called with all of it that has come so far, each time that there is more.
+    async def answer_prompt(self, prompt: Prompt, hear: Callable[[str], None], heard: Heard) -> None:
+        """Adds the model's answer to `heard`, and calls `hear` with all of its text each time that there is more.
 
         Raises RefusedError, with what had come, for everything that goes wrong on the provider's side.
         """
-        heard = Heard()
         try:
             async with asyncio.timeout(self._config.answer_seconds * MOST_SPANS):
                 await self._ask(prompt, heard, hear)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
-            logger.warning("the provider did not answer: %s", _describe(error))
-            raise RefusedError(_explain(error), heard, is_too_much=_is_too_much(error)) from None
-        return heard
+            logger.warning("the provider did not answer: %s", describe(error))
+            raise RefusedError(explain(error), heard, is_too_much=is_too_much(error)) from None
 
     async def transcribe(self, path: Path, name: str, mime: str) -> Heard:
         """What a sound says. Raises UnreadableError where the provider cannot tell, else RefusedError."""
@@ -90,8 +89,8 @@ class Brain:
             async with asyncio.timeout(self._config.answer_seconds):
                 return await transcribe(self._client, path, name=name, mime=mime, model=model, headers=headers)
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing was heard
-            logger.warning("a sound was not transcribed: %s", _describe(error))
-            found = _explain(error)
+            logger.warning("a sound was not transcribed: %s", describe(error))
+            found = explain(error)
             is_unknown = found is None or found.code is ProblemCode.PROVIDER_MODEL
             if is_unknown and isinstance(error, StatusError) and error.status in CANNOT:
                 raise UnreadableError(Text.CANNOT_HEAR) from None
@@ -101,10 +100,22 @@ class Brain:
         await self._client.aclose()
 
     async def _ask(self, prompt: Prompt, heard: Heard, hear: Callable[[str], None]) -> None:
+        """Without tools where the model refuses them, as small ones do: for a while, if it answers then."""
+        if not prompt.steps and self._now() < self._offers_tools_from:
+            prompt = replace(prompt, tools=())
+        try:
+            return await self._ask_again(prompt, heard, hear)
+        except StatusError as error:
+            if heard.text or heard.calls or not prompt.tools or prompt.steps or not refuses_tools(error):
+                raise
+        await self._ask_again(replace(prompt, tools=()), heard, hear)
+        self._offers_tools_from = self._now() + WITHOUT_TOOLS
+        return None
+
+    async def _ask_again(self, prompt: Prompt, heard: Heard, hear: Callable[[str], None]) -> None:
         """Tries again where that may help and nothing was heard yet."""
         tries = RETRIES
         while True:
-            prompt = prompt if self._takes_tools else replace(prompt, tools=())
             document = self._dialect.body(self._config.model, prompt, stream=self._streams)
             body = Body(document, [part for message in prompt.messages for part in message.parts])
             try:
@@ -112,16 +123,13 @@ class Brain:
             except (StatusError, httpx.TransportError) as error:
                 if heard.text or heard.calls:
                     raise
-                if prompt.tools and not prompt.steps and _refuses_tools(error):
-                    self._takes_tools = False  # small models do not
-                    continue
-                if self._streams and _refuses_streams(error):
+                if self._streams and refuses_streams(error):
                     self._streams = False  # some organisations may not stream some models
                     continue
-                if not tries or not _may_pass(error):
+                if not tries or not may_pass(error):
                     raise
                 tries -= 1
-                await asyncio.sleep(_pause(error))
+                await asyncio.sleep(pause_after(error))
 
     async def _ask_once(self, body: Body, heard: Heard, hear: Callable[[str], None]) -> None:
         key = self._dialect.headers(self._config.key)  # which need not be fit for a header
@@ -150,43 +158,3 @@ class Brain:
 
 def _ignore(_: str) -> None:
     pass
-
-
-def _refuses_streams(error: Exception) -> bool:
-    return isinstance(error, StatusError) and error.status in (400, 422) and '"stream' in error.text
-
-
-def _refuses_tools(error: Exception) -> bool:
-    return isinstance(error, StatusError) and error.status in (400, 404, 422) and "tool" in error.text.lower()
-
-
-def _may_pass(error: Exception) -> bool:
-    if isinstance(error, StatusError):
-        return error.should_retry != "false" and (error.status in PASSING or error.status >= 500)
-    return not isinstance(error, httpx.ReadTimeout)
-
-
-def _pause(error: Exception) -> float:
-    """Seconds. As long as the provider asks for, where that is not too long."""
-    try:
-        wished = float(error.retry_after) if isinstance(error, StatusError) else 0.0
-    except ValueError:
-        wished = 0.0
-    return wished if 0 < wished <= LONGEST_PAUSE else random.uniform(0.4, 0.6)  # noqa: S311 - no secret
-
-
-def _describe(error: Exception) -> str:
-    return str(error) if isinstance(error, StatusError) else type(error).__name__
-
-
-def _is_too_much(error: Exception) -> bool:
-    if not isinstance(error, StatusError) or error.status not in (400, 413, 422):
-        return False
-    return error.status == 413 or any(sign in error.text.lower() for sign in WINDOW_WORDS)
-
-
-def _explain(error: Exception) -> Problem | None:
-    """What is not a refusal is a lost connection or an unreadable answer."""
-    if not isinstance(error, StatusError):
-        return problem(ProblemCode.PROVIDER_DOWN)
-    return explain_refusal(error.status, error.text)

@@ -9,6 +9,7 @@ from telegram.error import TelegramError
 from assistant.config import Config
 from assistant.incoming import Incoming
 from assistant.memory import Memory
+from assistant.reminders import Reminders
 from assistant.sending import send_text
 from assistant.spending import Spending
 from assistant.texts import COMMANDS, LANGUAGES, Text, say
@@ -16,7 +17,6 @@ from assistant.texts import COMMANDS, LANGUAGES, Text, say
 SENTENCES = {
     "start": Text.HELLO,
     "help": Text.HELP,
-    "reset": Text.FORGOTTEN,
     "whoami": Text.WHOAMI,
     "model": Text.MODEL,
 }
@@ -25,11 +25,12 @@ logger = logging.getLogger(__name__)
 
 
 class Commands:
-    def __init__(self, bot: Bot, config: Config, memory: Memory, spending: Spending) -> None:
+    def __init__(self, bot: Bot, config: Config, memory: Memory, spending: Spending, reminders: Reminders) -> None:
         self._bot = bot
         self._config = config
         self._memory = memory
         self._spending = spending
+        self._reminders = reminders
 
     @staticmethod
     def knows(command: str) -> bool:
@@ -50,11 +51,17 @@ class Commands:
     def _answer(self, incoming: Incoming) -> str:
         user, chat = incoming.user, incoming.place.chat
         if incoming.command == "reset":
-            self._memory.forget(incoming.place)
+            return self._forget(incoming)
         if incoming.command == "usage":
             return self._describe_usage(incoming)
         facts = {"model": self._config.model, "name": user.full_name, "user": user.id, "chat": chat}
         return say(SENTENCES.get(incoming.command, Text.UNKNOWN_COMMAND), incoming.language, **facts)
+
+    def _forget(self, incoming: Incoming) -> str:
+        """Reminders are not what was said: they stay, and that is said."""
+        self._memory.forget(incoming.place)
+        has_more = bool(self._reminders.of(incoming.place))
+        return say(Text.FORGOTTEN_BUT_REMINDERS if has_more else Text.FORGOTTEN, incoming.language)
 
     def _describe_usage(self, incoming: Incoming) -> str:
         chat = incoming.place.chat

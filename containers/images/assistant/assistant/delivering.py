@@ -3,15 +3,18 @@
 import asyncio
 import logging
 import sqlite3
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, tzinfo
 
 from telegram import Bot
-from telegram.error import BadRequest, ChatMigrated, Forbidden, TelegramError, TimedOut
+from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
 
 from assistant.formatted import Formatted
+from assistant.memory import Place
 from assistant.reminders import Reminder, Reminders
-from assistant.sending import NOT_SENT, send_once
+from assistant.sending import NOT_SENT, seconds_of, send_once
 from assistant.texts import Text, say
 
 LATE = 120  # seconds after which a reminder says that it is late
@@ -21,10 +24,13 @@ logger = logging.getLogger(__name__)
 
 
 class Delivering:
-    def __init__(self, bot: Bot, reminders: Reminders, zone: tzinfo) -> None:
+    def __init__(self, bot: Bot, reminders: Reminders, zone: tzinfo, now: Callable[[], float] = time.monotonic) -> None:
         self._bot = bot
         self._reminders = reminders
         self._zone = zone
+        self._now = now
+        self._done: set[int] = set()  # numbers of those that are still on the volume, which takes no writes
+        self._held: dict[int, float] = {}  # until when Telegram wants nothing for a chat
         self._news = asyncio.Event()
         reminders.changed = self._news.set
 
@@ -42,22 +48,47 @@ class Delivering:
 
     async def _deliver_due(self) -> float | None:
         """Seconds until the next look; None where there is nothing to look for."""
-        for reminder in self._reminders.due():
-            if await self._deliver(reminder):
-                self._reminders.remove(reminder.number, reminder.place)
+        found = self._reminders.due()
+        self._done &= {reminder.number for reminder in found}
+        self._held = {chat: until for chat, until in self._held.items() if until > self._now()}
+        for reminder in found:
+            if reminder.number in self._done or await self._deliver(reminder):
+                self._take_off(reminder)
         due = self._reminders.next()
         return None if due is None else min(max(due - self._reminders.now(), 0.0) or AGAIN, AGAIN)
 
+    def _take_off(self, reminder: Reminder) -> None:
+        """Where that fails it is tried again with the next look, and what was said is not said again."""
+        self._done.add(reminder.number)
+        try:
+            self._reminders.remove(reminder.number, reminder.place)
+        except sqlite3.Error as error:
+            logger.warning("a reminder that is done with could not be removed: %s", error)
+        else:
+            self._done.discard(reminder.number)
+
     async def _deliver(self, reminder: Reminder) -> bool:
         """Whether that is done with: delivered, or not to be delivered ever."""
+        if reminder.place.chat in self._held:
+            return False
         try:
-            await send_once(self._bot, reminder.place, Formatted(self._write(reminder)), None)
+            await self._send(reminder)
+        except RetryAfter as error:
+            self._held[reminder.place.chat] = self._now() + seconds_of(error)
+            return False
         except (Forbidden, BadRequest, ChatMigrated) as error:
             logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
         except TelegramError as error:
             # It may have arrived, and one that comes twice is worse than one missing.
             return isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
         return True
+
+    async def _send(self, reminder: Reminder) -> None:
+        text = Formatted(self._write(reminder))
+        try:
+            await send_once(self._bot, reminder.place, text, None)
+        except ChatMigrated as error:  # a group has become a supergroup
+            await send_once(self._bot, Place(error.new_chat_id), text, None)
 
     def _write(self, reminder: Reminder) -> str:
         if self._reminders.now() - reminder.due < LATE:

@@ -37,6 +37,8 @@ class Question:
     remembered: str
     """The same for later, where files are but named."""
     parts: tuple[Part, ...] = ()
+    seconds: float = 0.0
+    """What it took to read its files, of the time for the answer."""
 
 
 class Body:

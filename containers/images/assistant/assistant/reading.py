@@ -1,8 +1,11 @@
 """Makes a question of a message and what came along: sounds are transcribed, texts read, images and PDFs kept ready."""
 
+import asyncio
 import codecs
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assistant.attachments import Attachment, Kind
@@ -16,14 +19,18 @@ from assistant.texts import Text
 
 LONGEST_TEXT = 60_000  # characters of a text file that the model gets, some 15,000 tokens
 LONGEST_KEPT = 4000  # of them that are remembered
+MOST_AT_ONCE = 4  # messages whose files are on the volume: 80 MB, however many people send some
 CUT = "\n[The file goes on. Only its beginning is here.]"
 
 
 class Reading:
-    def __init__(self, files: Files, brain: Brain, spending: Spending) -> None:
+    def __init__(self, files: Files, brain: Brain, spending: Spending, seconds: float) -> None:
+        """`seconds` is what an answer may take, and so the reading of its files."""
         self._files = files
         self._brain = brain
         self._spending = spending
+        self._seconds = seconds
+        self._places = asyncio.Semaphore(MOST_AT_ONCE)
 
     @asynccontextmanager
     async def read(self, incoming: Incoming) -> AsyncIterator[Question]:
@@ -35,8 +42,18 @@ class Reading:
             question = clean(incoming.question)
             yield Question(question, question)
             return
-        with self._files.folder() as folder:
-            yield await self._read(incoming, folder)
+        async with self._places:
+            with self._files.folder() as folder:
+                yield await self._read_in_time(incoming, folder)
+
+    async def _read_in_time(self, incoming: Incoming, folder: Path) -> Question:
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(self._seconds):
+                question = await self._read(incoming, folder)
+        except TimeoutError:
+            raise UnreadableError(Text.OUT_OF_TIME, seconds=self._seconds) from None
+        return replace(question, seconds=time.monotonic() - begun)
 
     async def _read(self, incoming: Incoming, folder: Path) -> Question:
         check_size(sum(each.size for each in incoming.attachments if each.kind is not Kind.OTHER))

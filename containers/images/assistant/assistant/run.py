@@ -112,13 +112,14 @@ def _make_conversation(
     bot: Bot, config: Config, brain: Brain, files: Files, toolbox: Toolbox, store: sqlite3.Connection, status: Status
 ) -> Conversation:
     memory, spending = Memory(store), Spending(store)
-    stepping = Stepping(brain, toolbox, config.limits.answer_steps)
-    thinking = Thinking(config, stepping, Summing(brain, memory, spending), memory, spending)
+    stepping = Stepping(brain, toolbox, spending, config.limits.answer_steps)
+    thinking = Thinking(config, stepping, Summing(brain, memory, spending), memory)
+    reading = Reading(files, brain, spending, config.limits.answer_seconds)
     return Conversation(
         bot,
         Access(config, People(store), status),
-        Commands(bot, config, memory, spending),
-        Answering(bot, Reading(files, brain, spending), thinking, status, config.limits.answer_seconds),
+        Commands(bot, config, memory, spending, Reminders(store)),
+        Answering(bot, reading, thinking, status, config.limits.answer_seconds),
         config.limits,
     )
 

@@ -1,4 +1,4 @@
-"""A turn with the model: what goes along with a question, what is remembered, and what it has cost."""
+"""A turn with the model: what goes along with a question, and what is remembered."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,6 @@ from assistant.formatted import is_blank
 from assistant.heard import Heard
 from assistant.memory import MOST_CHARACTERS, Memory, Message, Place
 from assistant.parts import Question
-from assistant.spending import Spending
 from assistant.stepping import Stepping
 from assistant.summing import Summing
 from assistant.tools.tool import Caller
@@ -26,13 +25,10 @@ class OutOfTimeError(Exception):
 
 
 class Thinking:
-    def __init__(
-        self, config: Config, stepping: Stepping, summing: Summing, memory: Memory, spending: Spending
-    ) -> None:
+    def __init__(self, config: Config, stepping: Stepping, summing: Summing, memory: Memory) -> None:
         self._config = config
         self._stepping = stepping
         self._memory = memory
-        self._spending = spending
         self._summing = summing
         self._rooms: dict[Place, int] = {}
         self._questions = asyncio.Semaphore(MOST_AT_ONCE)
@@ -42,7 +38,7 @@ class Thinking:
         """Raises RefusedError and OutOfTimeError. Remembers nothing: that is for what has reached the chat."""
         async with self._questions:
             try:
-                async with asyncio.timeout(self._config.limits.answer_seconds):
+                async with asyncio.timeout(max(self._config.limits.answer_seconds - question.seconds, 0.0)):
                     return await self._think(caller, question, hear)
             except TimeoutError:
                 raise OutOfTimeError from None
@@ -55,15 +51,12 @@ class Thinking:
                 Message("user", question.text, question.parts),
             ]
             try:
-                heard = await self._stepping.answer(messages, hear, self._instructions(place), caller)
+                return await self._stepping.answer(messages, hear, self._instructions(place), caller)
             except RefusedError as error:
-                self._note(place, error.heard)
                 if len(messages) > 1 and error.is_too_much and self._room_of(place) > LEAST_ROOM:
                     self._shrink(place)
                     continue
                 raise
-            self._note(place, heard)
-            return heard
 
     def remember(self, place: Place, question: str, answer: str, asked_by: int) -> None:
         """What is long past is summed up meanwhile."""
@@ -97,7 +90,3 @@ class Thinking:
     def _instructions(self, place: Place) -> str:
         summary = self._memory.summary(place)
         return self._config.instructions + (EARLIER + summary if summary else "")
-
-    def _note(self, place: Place, heard: Heard) -> None:
-        if heard.text or heard.tokens_out:
-            self._spending.note(place.chat, tokens_in=heard.tokens_in, tokens_out=heard.tokens_out)

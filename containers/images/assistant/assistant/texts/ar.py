@@ -14,6 +14,7 @@ SENTENCES = {
         "/help: هذه القائمة"
     ),
     Text.FORGOTTEN: "تم: لقد نسيت ما قيل في هذه المحادثة.",
+    Text.FORGOTTEN_BUT_REMINDERS: "تم: لقد نسيت ما قيل في هذه المحادثة. أما التذكيرات المضبوطة هنا فتبقى.",
     Text.WHOAMI: "أنت {name}، ومعرّفك في تيليجرام {user}، ومعرّف هذه المحادثة {chat}.",
     Text.MODEL: "تأتي إجاباتي من {model}.",
     Text.USAGE: (

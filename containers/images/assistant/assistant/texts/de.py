@@ -14,6 +14,9 @@ SENTENCES = {
         "/help: diese Liste"
     ),
     Text.FORGOTTEN: "Erledigt: Ich habe vergessen, was in diesem Chat gesagt wurde.",
+    Text.FORGOTTEN_BUT_REMINDERS: (
+        "Erledigt: Ich habe vergessen, was in diesem Chat gesagt wurde. Was hier an Erinnerungen gesetzt ist, bleibt."
+    ),
     Text.WHOAMI: "Du bist {name}, deine Telegram-ID ist {user}, und die ID dieses Chats ist {chat}.",
     Text.MODEL: "Meine Antworten kommen von {model}.",
     Text.USAGE: (

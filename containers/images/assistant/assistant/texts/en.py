@@ -14,6 +14,9 @@ SENTENCES = {
         "/help: this list"
     ),
     Text.FORGOTTEN: "Done: I have forgotten what was said in this chat.",
+    Text.FORGOTTEN_BUT_REMINDERS: (
+        "Done: I have forgotten what was said in this chat. The reminders that are set here stay."
+    ),
     Text.WHOAMI: "You are {name}, your Telegram id is {user}, and the id of this chat is {chat}.",
     Text.MODEL: "My answers come from {model}.",
     Text.USAGE: (

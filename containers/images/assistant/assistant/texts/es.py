@@ -14,6 +14,9 @@ SENTENCES = {
         "/help: esta lista"
     ),
     Text.FORGOTTEN: "Hecho: he olvidado lo que se dijo en este chat.",
+    Text.FORGOTTEN_BUT_REMINDERS: (
+        "Hecho: he olvidado lo que se dijo en este chat. Los recordatorios de este chat se mantienen."
+    ),
     Text.WHOAMI: "Eres {name}, tu id de Telegram es {user} y el id de este chat es {chat}.",
     Text.MODEL: "Mis respuestas vienen de {model}.",
     Text.USAGE: (

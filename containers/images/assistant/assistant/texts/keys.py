@@ -7,6 +7,7 @@ class Text(StrEnum):
     HELLO = auto()
     HELP = auto()
     FORGOTTEN = auto()
+    FORGOTTEN_BUT_REMINDERS = auto()
     WHOAMI = auto()
     MODEL = auto()
     USAGE = auto()

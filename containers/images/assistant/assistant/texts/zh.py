@@ -14,6 +14,7 @@ SENTENCES = {
         "/help：显示这个列表"
     ),
     Text.FORGOTTEN: "好了：我已经忘记这个聊天里说过的话。",
+    Text.FORGOTTEN_BUT_REMINDERS: "好了：我已经忘记这个聊天里说过的话。这里设好的提醒仍然保留。",
     Text.WHOAMI: "你是 {name}，你的 Telegram ID 是 {user}，这个聊天的 ID 是 {chat}。",
     Text.MODEL: "我的回答来自 {model}。",
     Text.USAGE: (
