@@ -1,10 +1,17 @@
 """A question that is edited is answered anew, and what it replies to goes along."""
 
 from collections.abc import Callable
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+from telegram import Chat, Message, PhotoSize, User
 
 from tests.agents.agent import Agent
 from tests.fakes.provider import FakeProvider
+from tests.fakes.provider_contents import files_in
 from tests.fakes.telegram import FakeTelegram
+from tests.fakes.telegram_files import upload
 
 Ask = Callable[..., str]
 
@@ -48,6 +55,63 @@ def test_a_question_that_is_edited_while_it_is_answered_is_answered_once(
     provider.release("one")
     assert ask("five") == "You said: five"
     assert [sent.text for sent in telegram.sent(token)] == [f"You said: {word}" for word in ("three", "four", "five")]
+
+
+def test_the_edited_caption_of_an_album_is_answered_from_all_of_its_pictures(
+    agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
+) -> None:
+    photo: dict[str, Any] = {
+        "photo": [upload(telegram.add_bot(token), b"\xff\xd8\xff\xe0") | {"width": 90, "height": 60}]
+    }
+    agent.start().wait_for("running")
+    captions: list[dict[str, Any]] = [{}, {"caption": "Compare them all"}, {}]
+    album = [telegram.say(token, 1, "", media_group_id="7", **photo, **caption) for caption in captions]
+    telegram.wait_for_message(token, containing="Compare them all\n\n[photo] [photo] [photo]", timeout=100)
+    telegram.edit(token, album[1], "Compare them all")  # nothing is new
+    telegram.edit(token, album[1], "Compare")
+    telegram.wait_for_message(token, containing="Compare\n\n[photo] [photo] [photo]", timeout=100)
+    assert len(files_in(provider.asked()[-1])) == 3
+    assert len(provider.asked()) == 2
+    assert "Compare them all" not in str(provider.asked()[-1].messages)
+
+
+def test_a_caption_is_compared_with_the_caption_that_is_remembered() -> None:
+    from datetime import UTC, datetime
+
+    from assistant.incoming import Incoming
+
+    def edited(caption: str | None) -> Incoming:
+        ada = User(1, "Ada", is_bot=False)
+        photo = [PhotoSize("x", "x", 90, 60)]
+        message = Message(1, datetime.now(UTC), Chat(1, "private"), ada, caption=caption, photo=photo)
+        return Incoming(message, ada, ada)
+
+    remembered = "What is this?\n\n[photo]"
+    assert edited("What is this?").says_what_is_remembered(remembered)
+    assert not edited("What is").says_what_is_remembered(remembered)
+    assert not edited("What is this? And that?").says_what_is_remembered(remembered)
+    assert edited(None).says_what_is_remembered("[photo]")
+
+
+def test_what_was_said_with_files_is_kept_for_an_hour_and_is_not_much() -> None:
+    from assistant.recent import KEPT_SECONDS, MOST_KEPT, Recent
+
+    now = [0.0]
+    recent = Recent(lambda: now[0])
+    said: list[Any] = [SimpleNamespace(chat_id=1, message_id=number, caption=None) for number in range(MOST_KEPT + 2)]
+    albums: list[Any] = [SimpleNamespace(attachments=[1], message=a, others=(b,)) for a, b in pairwise(said)]
+    for album in albums[::2]:
+        recent.keep(album, None)
+    assert (recent.find(said[0]), recent.find(said[1])) == (None, None)
+    found = recent.find(said[-1])
+    assert found is not None
+    assert found.incoming is albums[-1]
+    assert recent.edit(said[-2]) == (said[-2], (said[-1],))
+    assert len(recent._kept) == MOST_KEPT
+    now[0] = KEPT_SECONDS
+    assert recent.find(said[-1]) is None
+    recent.keep(albums[0], None)
+    assert len(recent._kept) == 2
 
 
 def test_a_quote_goes_along_with_the_name_of_whoever_said_it(

@@ -56,10 +56,11 @@ class TelegramDials(FakeServer):
             return self._update(bot, "message", {k: v for k, v in message.items() if v is not None})
 
     def edit(self, token: str, update_id: int, text: str) -> int:
-        """A user changes the message of this update to another text, which may be the same."""
+        """A user changes the text or the caption of this update's message to another, which may be the same."""
         with self.changed:
             bot = self._bots[token]
-            message = bot.history[update_id] | {"text": text, "edit_date": int(time.time())}
+            message = bot.history[update_id]
+            message = message | {"text" if message.get("text") else "caption": text, "edit_date": int(time.time())}
             return self._update(bot, "edited_message", message)
 
     def press_stop(self, token: str, chat_id: int) -> int:

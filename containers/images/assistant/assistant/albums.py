@@ -34,6 +34,15 @@ class Albums:
             self._waiting[key] = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._finish, key)
         return True
 
+    def replace(self, edited: Message) -> bool:
+        """Whether it belongs to an album that is not whole yet, which then has it as it is now."""
+        for album in self._gathered.values():
+            for place, message in enumerate(album):
+                if (message.chat_id, message.message_id) == (edited.chat_id, edited.message_id):
+                    album[place] = edited
+                    return True
+        return False
+
     def finish(self) -> None:
         """Takes all as they are."""
         for key in list(self._gathered):

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
 
-from telegram import Bot, Message, Update
+from telegram import Bot, Message, Update, User
 
 from assistant.access import Access
 from assistant.albums import Albums
@@ -17,6 +17,7 @@ from assistant.commands import Commands
 from assistant.incoming import Incoming
 from assistant.limits import Limits, Pace
 from assistant.memory import Place
+from assistant.recent import Recent, Said, speak_for
 from assistant.sending import send_text
 from assistant.texts import Text, say
 from assistant.turns import Asked, Turns
@@ -38,6 +39,7 @@ class Conversation:
         self._answering = answering
         self._turns = Turns()
         self._albums = Albums(self._take_album)
+        self._recent = Recent()
         self._languages: dict[Place, str | None] = {}
         self._asked_to_wait: set[Place] = set()
         self._small: set[asyncio.Task[None]] = set()
@@ -49,7 +51,7 @@ class Conversation:
             if message is None:
                 self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
             elif message.from_user is not None and update.message is None:
-                self._take_edited(Incoming(message, message.from_user, self._bot.bot, is_edited=True))
+                self._take_edited(message, message.from_user)
             elif message.from_user is not None and not self._albums.add(message):
                 self._take(Incoming(message, message.from_user, self._bot.bot))
         except sqlite3.Error:
@@ -82,37 +84,49 @@ class Conversation:
             self._stop(incoming)
         elif incoming.command:
             self._obey(incoming)
-        elif self._is_within_limits(incoming):
-            self._wait_for_turn(incoming, self._answering.answer)
+        else:
+            self._ask(incoming)
 
     def _take_album(self, messages: list[Message]) -> None:
-        """The one with the text speaks for all."""
-        first = next((each for each in messages if each.caption), messages[0])
-        others = tuple(each for each in messages if each is not first)
+        first, others = speak_for(messages)
         try:
             if first.from_user is not None:
-                self._take(Incoming(first, first.from_user, self._bot.bot, others=others))
+                album = Incoming(first, first.from_user, self._bot.bot, others=others)
+                self._recent.keep(album, None)
+                self._take(album)
         except sqlite3.Error:
             logger.exception("an album could not be looked at")
 
-    def _take_edited(self, incoming: Incoming) -> None:
+    def _take_edited(self, message: Message, user: User) -> None:
         """Answers anew what was asked in other words. Telegram also says so where only a preview has come."""
+        if self._albums.replace(message):
+            return
+        first, others = self._recent.edit(message)
+        incoming = Incoming(first, user, self._bot.bot, is_edited=True, others=others)
         if incoming.text.startswith("/") or not self._is_for_me(incoming) or not self._access.admits(incoming.user):
             return
-        place, number = incoming.place, incoming.message.message_id
-        if self._is_new(incoming) and self._is_within_limits(incoming):
-            withdrawal = self._answering.take_back(incoming)
-            self._turns.cancel(place, number)
-            self._begin(withdrawal)
-            self._wait_for_turn(incoming, self._answering.answer_anew)
+        if self._is_new(incoming, self._recent.find(message)):
+            self._ask(incoming)
 
-    def _is_new(self, incoming: Incoming) -> bool:
-        asked = self._turns.find_question(incoming.place, incoming.message.message_id)
-        asked = asked if asked is not None else self._answering.find_question(incoming)
+    def _ask(self, incoming: Incoming) -> None:
+        if not self._is_within_limits(incoming):
+            return
+        self._recent.keep(incoming, incoming.question)
+        if incoming.is_edited:
+            withdrawal = self._answering.take_back(incoming)
+            self._turns.cancel(incoming.place, incoming.message.message_id)
+            self._begin(withdrawal)
+        self._wait_for_turn(incoming, self._answering.answer_anew if incoming.is_edited else self._answering.answer)
+
+    def _is_new(self, incoming: Incoming, before: Said | None) -> bool:
         if not incoming.is_readable:  # such as a live location, which changes all the time
             return False
+        asked = self._turns.find_question(incoming.place, incoming.message.message_id)
+        asked = asked if asked is not None or before is None else before.question
         if asked is not None:
-            return asked != incoming.question and not (incoming.attachments and asked.startswith(incoming.question))
+            return asked != incoming.question
+        if (remembered := self._answering.find_question(incoming)) is not None:
+            return not incoming.says_what_is_remembered(remembered)
         edited, said = incoming.message.edit_date, incoming.message.date
         return edited is not None and edited - said < LATE
 

@@ -88,6 +88,12 @@ class Incoming:
     def is_readable(self) -> bool:
         return bool(self.said) or any(each.kind is not Kind.OTHER for each in self.attachments)
 
+    def says_what_is_remembered(self, remembered: str) -> bool:
+        """Below a text its files are remembered, by name or by what they say; what has none begins with them."""
+        if not self.attachments:
+            return remembered == self.question
+        return not self.said or remembered == self.question or remembered.startswith(f"{self.question}\n\n")
+
     @cached_property
     def attachments(self) -> list[Attachment]:
         """With those of what it replies to, unless they are the agent's own."""
