@@ -87,7 +87,8 @@ class Brain:
         headers = self._dialect.headers(self._config.key)
         try:
             async with asyncio.timeout(self._config.answer_seconds):
-                return await transcribe(self._client, path, name=name, mime=mime, model=model, headers=headers)
+                ask = partial(transcribe, self._client, path, name=name, mime=mime, model=model, headers=headers)
+                return await keep_whole(self._client, ask)
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing was heard
             logger.warning("a sound was not transcribed: %s", describe(error))
             found = explain(error)

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 
@@ -12,6 +13,7 @@ from telegram import Bot
 from telegram.error import BadRequest, TelegramError
 
 from assistant.attachments import MOST_BYTES, Attachment
+from assistant.requests import keep_whole
 from assistant.texts import Text
 
 SILENT_SECONDS = 30.0
@@ -47,7 +49,8 @@ class Files:
         try:
             file = await self._bot.get_file(attachment.file_id)
             check_size(file.file_size or 0)
-            return await self._download(file.file_path or "", folder / str(len(list(folder.iterdir()))))
+            path = folder / str(len(list(folder.iterdir())))
+            return await keep_whole(self._client, partial(self._download, file.file_path or "", path))
         except BadRequest as error:
             if "too big" in str(error).lower():
                 raise too_large() from None
