@@ -1,15 +1,23 @@
 """A tunnel whose far end does not read is not read from, whatever else the connection was paused for."""
 
 import asyncio
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiohttp import web
+from gateway.entries.entry import Entry
 from gateway.pipes.connection import Connection
+from gateway.rules.rates import Rates
 from gateway.rules.share import Share
-from gateway.tunnels.tunnel import Forwarder
+from gateway.tunnels.target import Target
+from gateway.tunnels.tunnel import Tunnels
 
 pytestmark = pytest.mark.one_database
+
+TARGET = Target("files.example.org", 443)
+SIZE = 1 << 20
 
 
 class Near(asyncio.Transport):
@@ -20,6 +28,12 @@ class Near(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self.is_paused = False
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
 
 
 class FarWriter:
@@ -39,35 +53,48 @@ class FarWriter:
     async def drain(self) -> None:
         await self.read.wait()
 
+    def close(self) -> None:
+        pass
+
 
 @pytest.mark.parametrize("paused_for", ["the share", "the tail"])
-def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str) -> None:
+def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
-        async def handle(_request: Any) -> web.StreamResponse:
-            raise AssertionError
-
-        loop = asyncio.get_running_loop()
-        connection = Connection(web.Server(handle), Share(0.03, loop.time), loop=loop)
-        near, far = Near(), FarWriter()
+        loop, near, far, reader = asyncio.get_running_loop(), Near(), FarWriter(), asyncio.StreamReader()
+        connection = Connection(web.Server(nothing), Share(0.03, loop.time), loop=loop)
         connection.connection_made(near)
-        writer: Any = far
-        tunnel: Any = Forwarder(connection, writer, lambda _size: 0.0)
         connection._upgraded = True
         if paused_for == "the share":
-            connection._message_tail = bytes(1 << 17)
+            connection._message_tail = bytes(SIZE)
             connection._hold(60)
         else:
-            connection.data_received(bytes(1 << 17))
-        connection.set_parser(tunnel)
+            connection.data_received(bytes(SIZE))
+        monkeypatch.setattr("gateway.tunnels.tunnel.open_far_end", partial(answer, (reader, far)))
+        request: Any = SimpleNamespace(transport=near, protocol=connection, writer=SimpleNamespace(write=nothing))
+        entry = Entry("p", hosts=frozenset({TARGET}))
+        tunnel = asyncio.ensure_future(Tunnels(Rates(loop.time)).call(request, entry, TARGET))
+        while not far.came:
+            await asyncio.sleep(0)
+        forwarder: Any = connection._payload_parser
         if paused_for == "the share":
             connection._let_go()  # as its timer does
-        assert far.came == 1 << 17
+        assert far.came == SIZE
         assert near.is_paused, "what the far end does not take would fill the memory"
-        draining = tunnel._draining
+        draining = forwarder._draining
         far.read.set()
         await draining
         assert not near.is_paused
         connection.data_received(b"more")
-        assert far.came == (1 << 17) + 4
+        assert far.came == SIZE + 4
+        reader.feed_eof()
+        await tunnel
 
-    asyncio.run(test())
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+async def nothing(_given: Any) -> Any:
+    return None
+
+
+async def answer(what: Any, *_given: Any) -> Any:
+    return what
