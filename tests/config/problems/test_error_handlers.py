@@ -21,6 +21,7 @@ def test_a_host_that_is_not_ours_is_a_400_problem(client: Client) -> None:
     assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("error", "status"),
     [(Http404(), 404), (PermissionDenied(), 403), (SuspiciousOperation(), 400), (ZeroDivisionError("internals"), 500)],
@@ -32,6 +33,7 @@ def test_an_error_of_a_page_is_a_page(client: Client, error: Exception, status: 
     assert b"internals" not in response.content
 
 
+@pytest.mark.django_db
 def test_a_form_without_its_token_is_a_403_page() -> None:
     response = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "a", "password": "b"})
     assert (response.status_code, response["Content-Type"]) == (403, "text/html; charset=utf-8")

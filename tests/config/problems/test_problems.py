@@ -41,7 +41,6 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.EmailTakenError(), 409, "email_taken", {}),
     (accounts.TooManyLinksError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
     (projects.AccountKeptError(SENTENCE), 409, "account_kept", {}),
-    (accounts.MaintenanceError(SENTENCE), 503, "maintenance", {}),
     (projects.TooManyExportsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
     (accounts.OutboxFullError(), 429, "throttled", {"Retry-After": "60"}),
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
