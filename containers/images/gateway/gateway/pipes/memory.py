@@ -1,8 +1,8 @@
 """How much of large requests may be in memory at a time: of all agents together, and of each.
 
 A request counts once. It is there once while it comes and once while the provider reads it; what is more is made and
-given up in one go (its text, the values in it, what is written of them), which only one request at a time can be in:
-three times the largest one, beside all that is lent.
+given up in one go (its text, the values in it, what is written of them), which only one request at a time can be in.
+Five of the largest at once, which is all that is lent, were measured at 343 MiB of the container's 512.
 """
 
 import asyncio
