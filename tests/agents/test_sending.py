@@ -60,7 +60,7 @@ def test_a_message_is_kept_while_nobody_takes_it_and_not_for_ever(
         return 7
 
     monkeypatch.setattr(sending, "send_once", send)
-    monkeypatch.setattr(sending.time, "monotonic", lambda: now)
+    monkeypatch.setattr(sending, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(sending, "asyncio", SimpleNamespace(sleep=sleep))
     bot: Any = None
     assert asyncio.run(sending.send_parts(bot, Place(1), [Formatted("The answer")])) is (seconds < sending.PERSISTS)

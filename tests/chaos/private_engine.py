@@ -14,6 +14,8 @@ from pathlib import Path
 
 from tests.waiting import wait_until
 
+DYING_SECONDS = 10.0
+
 
 class PrivateEngine:
     def __init__(self, home: Path, *, own_network: bool = True) -> None:
@@ -35,6 +37,7 @@ class PrivateEngine:
             )
         )
         (self.home / "pid").unlink(missing_ok=True)
+        self._forget_containerd()
         with (self.home / "log").open("ab") as output:
             self._process = subprocess.Popen(
                 # The mounts that the engine makes go with their namespace.
@@ -64,6 +67,15 @@ class PrivateEngine:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def _forget_containerd(self) -> None:
+        """One that dies with its dockerd, or is dead and not reaped, would be taken for the next one's own."""
+        file = self.home / "exec" / "containerd" / "containerd.pid"
+        if not file.exists():
+            return
+        with suppress(AssertionError):  # where it goes on, the next dockerd takes it over
+            wait_until(lambda: not _runs(int(file.read_text())), within=DYING_SECONDS)
+            file.unlink()
 
     def _has_come(self) -> bool:
         assert self._process is not None
@@ -97,3 +109,11 @@ class PrivateEngine:
             with suppress(ProcessLookupError):
                 os.kill(int(containerd.read_text()), signal.SIGTERM)
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
