@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.agents.agent import Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.waiting import wait_until
 
 Ask = Callable[..., str]
 
@@ -113,3 +114,21 @@ def test_messages_of_one_chat_are_answered_in_order_and_chats_do_not_wait_for_ea
     telegram.wait_for_message(token, containing="three", timeout=100)
     order = [sent.text.removeprefix("You said: ") for sent in telegram.sent(token)]
     assert order == ["other", "one", "two", "three"]
+
+
+def test_what_nothing_could_be_said_to_before_the_end_is_answered_by_the_next_start(
+    agent: Agent, telegram: FakeTelegram, token: str
+) -> None:
+    """As when the engine ends, and with it the gateway in front of Telegram."""
+    agent.start()
+    telegram.break_down(token, method="sendMessage")
+    for number in range(2):
+        telegram.say(token, 1, f"question {number}")
+    wait_until(lambda: telegram.calls(token, "sendMessage") and not telegram.pending(token))
+    assert agent.stop() == 0, agent.output
+    assert not telegram.sent(token)
+    telegram.heal(token)
+    agent.start()
+    for number in range(2):
+        telegram.wait_for_message(token, containing=f"question {number}", timeout=100)
+    assert len(telegram.sent(token)) == 2

@@ -45,7 +45,8 @@ def talk(bot: Any) -> Any:
     access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
     config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace(hurry=lambda: None)
     parts: list[Any] = [config, memory, nothing, nothing]
-    return Conversation(bot, access, Commands(bot, *parts), parts[-1], read_limits({}))
+    unanswered: Any = SimpleNamespace(keep=list)
+    return Conversation(bot, access, Commands(bot, *parts), parts[-1], read_limits({}), unanswered)
 
 
 @pytest.mark.parametrize(("text", "answer"), [("/whoami", "7"), ("/stop", "not answering"), ("/reset", "went wrong")])

@@ -72,8 +72,10 @@ class Answering:
         """
         return self._break_off(place, words, self._under_way.get(place))
 
-    def find_draft(self, chat: object, draft_id: object) -> Incoming | None:
-        """The question that is being answered by this draft."""
+    def find_draft(self, pressed: dict[str, Any]) -> Incoming | None:
+        """The question that is being answered by the draft whose button was pressed."""
+        chat, draft_id = pressed.get("chat"), pressed.get("draft_id")
+        chat = chat.get("id") if isinstance(chat, dict) else None
         for each in self._under_way.values():
             shown = each.reply.draft_id
             if each.incoming.place.chat == chat and shown is not None and shown == draft_id:

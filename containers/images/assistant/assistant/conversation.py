@@ -21,6 +21,7 @@ from assistant.recent import Recent, Said, speak_for
 from assistant.sending import send_text
 from assistant.texts import Text, say
 from assistant.turns import Asked, Turns
+from assistant.unanswered import Unanswered
 
 FAREWELL_SECONDS = 1.4
 MOST_LANGUAGES = 1000
@@ -30,16 +31,18 @@ logger = logging.getLogger(__name__)
 
 
 class Conversation:
-    def __init__(self, bot: Bot, access: Access, commands: Commands, answering: Answering, limits: Limits) -> None:
+    def __init__(
+        self, bot: Bot, access: Access, commands: Commands, answering: Answering, limits: Limits, unanswered: Unanswered
+    ) -> None:
         self._bot = bot
         self._limits = limits
         self._pace = Pace(limits.messages_per_minute)
         self._access = access
         self._commands = commands
         self._answering = answering
-        self._turns = Turns()
+        self._unanswered = unanswered
+        self._turns, self._recent = Turns(), Recent()
         self._albums = Albums(self._take_album)
-        self._recent = Recent()
         self._languages: dict[Place, str | None] = {}
         self._asked_to_wait: set[Place] = set()
         self._small: set[asyncio.Task[None]] = set()
@@ -65,12 +68,13 @@ class Conversation:
         self._albums.finish()
         self._answering.hurry()
         late = await self._turns.finish(patience)
-        farewells = [
-            asyncio.create_task(self._answering.break_off(place, say(Text.INTERRUPTED, self._languages.get(place))))
-            for place in late
-        ]
-        if words := {*farewells, *self._small}:
-            await asyncio.wait(words, timeout=FAREWELL_SECONDS)
+        farewells: dict[asyncio.Task[None], list[Message]] = {}
+        for place, left in late.items():
+            words = say(Text.INTERRUPTED, self._languages.get(place))
+            farewells[asyncio.create_task(self._answering.break_off(place, words))] = left
+        if being_said := {*farewells, *self._small}:
+            await asyncio.wait(being_said, timeout=FAREWELL_SECONDS)
+        self._unanswered.keep(each for said, left in farewells.items() if not said.done() for each in left)
 
     def _take(self, incoming: Incoming) -> None:
         code = self._access.read_code(incoming.argument) if incoming.command == "start" else None
@@ -149,9 +153,7 @@ class Conversation:
 
     def _stop_draft(self, pressed: object) -> None:
         """Somebody has pressed the button of a draft. The library does not know this update yet."""
-        facts = pressed if isinstance(pressed, dict) else {}
-        chat = facts.get("chat")
-        found = self._answering.find_draft(chat.get("id") if isinstance(chat, dict) else None, facts.get("draft_id"))
+        found = self._answering.find_draft(pressed if isinstance(pressed, dict) else {})
         if found is not None and self._turns.cancel(found.place, found.message.message_id):
             self._begin(self._answering.break_off(found.place, say(Text.STOPPED, found.language)))
 
@@ -171,7 +173,8 @@ class Conversation:
 
     def _wait_for_turn(self, incoming: Incoming, work: Any) -> None:
         place = incoming.place
-        if self._turns.add(place, lambda: work(incoming), Asked(incoming.message.message_id, incoming.question)):
+        asked = Asked(incoming.message.message_id, incoming.question, incoming.whole)
+        if self._turns.add(place, lambda: work(incoming), asked):
             self._asked_to_wait.discard(place)
             if len(self._languages) >= MOST_LANGUAGES:
                 self._languages.clear()

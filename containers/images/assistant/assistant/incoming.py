@@ -23,6 +23,11 @@ class Incoming:
     """Of the same album, in front of or behind the message, which holds the text."""
 
     @property
+    def whole(self) -> Message | None:
+        """The message where it says all, so that it may be taken again."""
+        return None if self.is_edited or self.others else self.message
+
+    @property
     def is_private(self) -> bool:
         return self.message.chat.type == "private"
 

@@ -36,6 +36,7 @@ from assistant.tools.outside import Outside
 from assistant.tools.reminding import Reminding
 from assistant.tools.toolbox import Source, Toolbox
 from assistant.tools.web import Web
+from assistant.unanswered import Unanswered
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -86,6 +87,7 @@ async def _live(config: Config, status: Status) -> None:
         toolbox = _make_toolbox(config, reminders, outside)
         conversation = _make_conversation(bot, config, brain, files, toolbox, store, status)
         stack.push_async_callback(conversation.close, FINISH_SECONDS)
+        Unanswered(store).take_up(bot, conversation.take)
         poller = Poller(bot, status, patience, conversation.take)
         stack.push_async_callback(_confirm_quietly, poller)
         delivering = Delivering(bot, reminders, config.zone)
@@ -121,6 +123,7 @@ def _make_conversation(
         Commands(bot, config, memory, spending, Reminders(store)),
         Answering(bot, reading, thinking, status, config.limits.answer_seconds),
         config.limits,
+        Unanswered(store),
     )
 
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
+from telegram import Message
+
 from assistant.memory import Place
 
 MOST_WAITING = 10  # in one place
@@ -11,10 +13,11 @@ MOST_PLACES = 200  # at work at once, so that a flood from many chats has an end
 
 
 class Asked(NamedTuple):
-    """The number of a message, and its question."""
+    """The number of a message, its question, and the message where it may be asked anew."""
 
     message: int
     question: str
+    whole: Message | None = None
 
 
 class Turns:
@@ -48,15 +51,18 @@ class Turns:
             task.cancel()
         return bool(queue)
 
-    async def finish(self, patience: float) -> list[Place]:
-        """Waits so many seconds, then cancels the rest. Returns where there was something left."""
-        tasks = {task: place for place, queue in self._queues.items() for task in queue}
+    async def finish(self, patience: float) -> dict[Place, list[Message]]:
+        """Waits so many seconds, then cancels the rest. Returns where something was left, and what."""
+        tasks = {task: (place, self._asked[task]) for place, queue in self._queues.items() for task in queue}
+        left: dict[Place, list[Message]] = {}
         if not tasks:
-            return []
+            return left
         _, late = await asyncio.wait(tasks, timeout=patience)
-        for task in late:
-            task.cancel()
-        return list(dict.fromkeys(tasks[task] for task in late))
+        for task, (place, asked) in tasks.items():
+            if task in late:
+                task.cancel()
+                left.setdefault(place, []).extend([asked.whole] if asked.whole is not None else [])
+        return left
 
     @staticmethod
     async def _after(before: asyncio.Task[None] | None, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
