@@ -62,6 +62,7 @@ class Download:
         self._site = site
 
     def __iter__(self) -> Iterator[bytes]:
+        self._site.threads.append(threading.current_thread().name)
         yield b"begun"
         self._site.hold.wait(GUARD)
         raise ConnectionAbortedError("The session has been ended.")

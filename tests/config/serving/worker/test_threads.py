@@ -34,6 +34,7 @@ def test_long_downloads_keep_no_thread_of_requests_and_break_off_quietly(
             received += download.recv(65536)
     assert server.ask(LAST).endswith(b"/hello")
     site.hold.set()
+    assert sum(name.startswith("stream") for name in site.threads) == 5
     assert not any(read_all(download).endswith(b"0\r\n\r\n") for download in downloads), "It looks whole."
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
