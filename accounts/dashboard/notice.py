@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
 
 from accounts.errors import MaintenanceError
+from accounts.models import Notice
 from accounts.services.notice import check_maintenance, read_notice
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -21,8 +23,15 @@ GO_ON = frozenset(
 
 
 def tell_notice(_request: HttpRequest) -> dict[str, Any]:
-    """For all templates. The database is asked where one shows it."""
-    return {"notice": SimpleLazyObject(read_notice)}
+    """For all templates. The database is asked where one shows it; a page that can do without one does."""
+    return {"notice": SimpleLazyObject(_read_if_possible)}
+
+
+def _read_if_possible() -> Notice:
+    try:
+        return read_notice()
+    except DatabaseError:
+        return Notice()
 
 
 class MaintenanceMiddleware:

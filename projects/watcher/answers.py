@@ -1,7 +1,7 @@
 """Which projects of a look the engine is asked about, and what is believed of the others: of those that have ended the
 engine's events tell enough for a while, and a look has but so much time for how they ended."""
 
-import random
+import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -87,7 +87,7 @@ def _choose(asked: Mapping[str, Project], known: Mapping[str, Observation | None
     """The keys of those that are inspected. Those of which only the engine can tell come first, and all of them; then
     those whose end the row does not tell yet. Chance gives each its turn, also beside some that never answer."""
     others = [key for key in asked if known[key] is not None]
-    random.shuffle(others)  # nobody gains by guessing it
+    secrets.SystemRandom().shuffle(others)
     others.sort(key=lambda key: _has_described(asked[key], find_end))
     return [key for key in asked if known[key] is None] + others[:ASKED_AT_MOST]
 

@@ -20,6 +20,8 @@ PUBLIC = {"/api/schema", "/api/docs"}
 
 @pytest.mark.parametrize(("path", "status"), [("/api/probe", 500), ("/probe", 500), ("/api/none", 404), ("/none", 404)])
 @pytest.mark.urls("tests.config.probe_urls")
+@pytest.mark.one_database
+@pytest.mark.django_db
 def test_an_error_tells_nothing_of_the_inside(path: str, status: int) -> None:
     probe_urls.raised[:] = [ValueError(SECRET)]
     answer = Client(raise_request_exception=False).get(path)
