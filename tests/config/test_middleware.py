@@ -68,6 +68,7 @@ def test_the_schema_may_be_cached(client: Client) -> None:
 OWN, OF_OTHERS = "localhost:8000", "evil.example"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("host", [OWN, OF_OTHERS])
 @pytest.mark.parametrize("path", ["/healthz", "/api/nothing", "/nothing", "/static/nothing"])
 def test_every_answer_carries_the_security_headers(client: Client, path: str, host: str) -> None:

@@ -49,6 +49,7 @@ def test_a_stranger_with_wrong_hosts_makes_one_line_in_all(caplog: pytest.LogCap
     assert "evil-0.example" in line
 
 
+@pytest.mark.django_db
 def test_so_it_is_with_whatever_else_django_takes_for_an_attack(caplog: pytest.LogCaptureFixture) -> None:
     for kind in kinds(SuspiciousOperation):
         caplog.clear()

@@ -6,6 +6,7 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings as django_settings
@@ -35,6 +36,8 @@ def data(settings: Any, tmp_path: Path) -> Path:
         settings.BERTH_HOST, settings.BERTH_PORT = free.getsockname()
     settings.BERTH_DATA_DIR = tmp_path
     settings.BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
+    # An installation of its own has a network of its own: that of other tests carries another id.
+    settings.BERTH_CONTAINER_NETWORK = f"{settings.BERTH_INSTANCE}-{uuid4().hex[:8]}"
     for name in ("berth.sqlite3", "berth.sqlite3-wal", "token_key.key", "static.digest", "notes.txt"):
         (tmp_path / name).touch()
     for name in ("static", "backups"):
