@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from uuid import uuid4
 import pytest
 from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 
 from accounts import clock
 from containers.docker import removal
@@ -36,14 +38,19 @@ def data(settings: Any, tmp_path: Path) -> Path:
         settings.BERTH_HOST, settings.BERTH_PORT = free.getsockname()
     settings.BERTH_DATA_DIR = tmp_path
     settings.BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
-    # An installation of its own has a network of its own: that of other tests carries another id.
-    settings.BERTH_CONTAINER_NETWORK = f"{settings.BERTH_INSTANCE}-{uuid4().hex[:8]}"
     for name in ("berth.sqlite3", "berth.sqlite3-wal", "token_key.key", "static.digest", "notes.txt"):
         (tmp_path / name).touch()
     for name in ("static", "backups"):
         (tmp_path / name).mkdir()
     read_installation()
     return tmp_path
+
+
+@pytest.fixture
+def own_network(docker_under_test: DockerUnderTest) -> Iterator[None]:
+    """An installation of its own has a network of its own: that of other tests carries another id."""
+    with override_settings(BERTH_CONTAINER_NETWORK=f"{django_settings.BERTH_INSTANCE}-{uuid4().hex[:8]}"):
+        yield
 
 
 def uninstall(*options: str) -> str:
@@ -63,6 +70,7 @@ def rules() -> str:
 
 
 @pytest.mark.docker
+@pytest.mark.usefixtures("own_network")
 def test_it_removes_what_is_ours_and_nothing_else(docker_under_test: DockerUnderTest) -> None:
     client, name = docker_under_test.client, docker_under_test.name
     deploy(docker_under_test)
@@ -111,6 +119,7 @@ def test_of_the_data_directory_it_removes_what_it_wrote_there_but_backups(
 
 
 @pytest.mark.docker
+@pytest.mark.usefixtures("own_network")
 def test_it_asks_before_it_does_anything(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy(docker_under_test)
     for answer in ("", "y", "no"):
