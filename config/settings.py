@@ -78,6 +78,8 @@ BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
 BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
+# Days after which operators are told that the last backup is old. 0: never.
+BERTH_BACKUP_DAYS = env.number("BERTH_BACKUP_DAYS", 7, low=0, high=3650)
 # How long the events of projects are kept.
 BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
 # How long it is kept what agents have used of models: at least the present month and the one before it.

@@ -9,7 +9,7 @@ second copy has the same Message-ID, by which mailboxes know it.
 import logging
 import re
 import smtplib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -68,14 +68,15 @@ def queue_mail(*, kind: str, user_id: UUID, facts: Mapping[str, str] | None = No
 
 
 def send_due(
-    *, renderers: Mapping[str, Renderer], is_stopped: Callable[[], bool] = lambda: False, limit: int = BATCH
+    *, renderers: Mapping[str, Renderer], is_stopped: Callable[[], bool] = lambda: False, kinds: Collection[str] = ()
 ) -> bool:
     """Tries the mails that are due, one after the other. Returns False where the mail server does not work.
 
     It stops at the first mail with which the server fails. That one is not due any more, so that the next pass begins
-    with another, and no mail can hold up the rest.
+    with another, and no mail can hold up the rest. With `kinds` it tries mails of these alone.
     """
-    for mail in find_due(clock.now()).order_by("next_try_at")[:limit]:
+    due = find_due(clock.now())
+    for mail in (due.filter(kind__in=kinds) if kinds else due).order_by("next_try_at")[:BATCH]:
         if is_stopped():
             break
         if _claim(mail) and not _try(mail, renderers):

@@ -20,9 +20,10 @@ Migration = tuple[str, str]
 OF_ONE_MACHINE = {
     *("projects.watch", "projects.enginehost", "projects.gateway", "projects.longrequest"),
     *("projects.sample", "sessions.session", "projects.alertdelivery", "projects.trouble", "accounts.opensession"),
+    "projects.servicetrouble",
 }
 """Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, what
-agents used of the machine minute by minute, who has signed in, which alerts wait, and which agents are in trouble."""
+agents used of the machine minute by minute, who has signed in, which alerts wait, and what is in trouble."""
 
 
 def copies() -> ModuleType:

@@ -14,6 +14,8 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
+from config.serving.stand_in import StandIn
+
 
 class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
     """Leaves format and destination to Django's logging."""
@@ -40,7 +42,7 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         if self._listener is not None:
             given["bind"] = f"fd://{self._listener.detach()}"
         if self._booted is not None:
-            given["post_worker_init"] = partial(_note_boot, self._booted)
+            given["post_worker_init"] = partial(_begin, self._booted)
         for name, value in (server_options() | given).items():
             self.cfg.set(name, value)
 
@@ -68,8 +70,9 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
             signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
 
 
-def _note_boot(booted: c_int, _worker: Any) -> None:
+def _begin(booted: c_int, _worker: Any) -> None:
     booted.value = 1
+    StandIn().start()
 
 
 def server_options() -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """The forms of the page of alerts."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel
-from projects.rules.alerts import BY_DEFAULT, AlertKind, Way
+from projects.rules.alerts import BY_DEFAULT, OF_STAFF, AlertKind, Way
 
 
 class KindsForm(forms.Form):
@@ -16,9 +16,11 @@ class KindsForm(forms.Form):
         label="Tell me of", choices=AlertKind.choices, required=False, widget=forms.CheckboxSelectMultiple
     )
 
-    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None, *, is_staff: bool = False) -> None:
         by_default = BY_DEFAULT if way is Way.MAIL else AlertKind
         super().__init__(data, prefix=way.value, initial={"kinds": list(channel.kinds if channel else by_default)})
+        offered = [each for each in AlertKind if is_staff or each not in OF_STAFF]
+        cast("forms.MultipleChoiceField", self.fields["kinds"]).choices = [(each.value, each.label) for each in offered]
 
     def refuse(self, error: InvalidFieldError | NoPlaceError) -> None:
         field = error.field if isinstance(error, InvalidFieldError) else None
@@ -33,8 +35,8 @@ class WebhookForm(KindsForm):
         help_text="Begins with https://. It is kept encrypted, and only its server is shown again.",
     )
 
-    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
-        super().__init__(way, channel, data)
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None, *, is_staff: bool = False) -> None:
+        super().__init__(way, channel, data, is_staff=is_staff)
         if channel is not None and channel.target:
             self.fields["url"].required = False
             self.fields["url"].label = "Another address"
@@ -55,8 +57,8 @@ class BotForm(KindsForm):
         help_text="Its number, where you know it.",
     )
 
-    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None) -> None:
-        super().__init__(way, channel, data)
+    def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None, *, is_staff: bool = False) -> None:
+        super().__init__(way, channel, data, is_staff=is_staff)
         if channel is None or not channel.secret_ciphertext:
             del self.fields["chat"]
         else:

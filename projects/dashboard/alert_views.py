@@ -50,7 +50,7 @@ def change_alerts(request: SignedInRequest, way: str) -> HttpResponse:
         case "test" | "remove" | "renew" | "find" as what if channel is not None:
             return _act(request, channel, what)
         case "save":
-            form = FORMS[chosen](chosen, channel, request.POST)
+            form = FORMS[chosen](chosen, channel, request.POST, is_staff=request.user.is_staff)
             return _save(request, chosen, form)
         case _:
             return redirect("projects:alerts")
@@ -110,7 +110,8 @@ def _page(
     ways: dict[str, Any] = {}
     for way, form_class in FORMS.items():
         channel = channels.get(way)
-        form = bound if bound is not None and bound.prefix == way else form_class(way, channel)
+        empty = form_class(way, channel, is_staff=request.user.is_staff)
+        form = bound if bound is not None and bound.prefix == way else empty
         log = AlertDelivery.objects.filter(channel=channel)[:LOG] if channel else []
         ways[way.value] = {"way": way, "channel": channel, "form": form, "log": log}
     page = {"ways": ways, "secret": secret, "sends_mail": settings.BERTH_SENDS_MAIL}

@@ -16,6 +16,7 @@ from projects.models.project import Project
 from projects.models.quarantine import Quarantined
 from projects.models.run import Run
 from projects.models.sample import Sample
+from projects.models.service_trouble import ServiceTrouble
 from projects.models.usage import HourlyUsage, Spending
 from projects.models.watcher import Watch
 
@@ -41,6 +42,7 @@ __all__ = [
     "Quarantined",
     "Run",
     "Sample",
+    "ServiceTrouble",
     "Spending",
     "Trouble",
     "Watch",

@@ -35,6 +35,7 @@ class AlertChannel(models.Model):
     recovery = models.BooleanField(default=True, db_default=True)
     degraded = models.BooleanField(default=True, db_default=True)
     budget = models.BooleanField(default=True, db_default=True)
+    service = models.BooleanField(default=False, db_default=False)
     target = models.CharField(max_length=300, blank=True, default="", db_default="", editable=False)
     address_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
     secret_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
@@ -85,8 +86,8 @@ class DeliveryState(models.TextChoices):
 class AlertDelivery(models.Model):
     """One message. Its id goes with every try, so that a receiver can drop what it has already.
 
-    `event_id` is None for a test. `batched` events have come since the first that it is about, which it stands for,
-    too. `facts` are those of the newest.
+    `event_id` is None for a test, and for what is told of the service itself. `batched` events have come since the
+    first that it is about, which it stands for, too. `facts` are those of the newest.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

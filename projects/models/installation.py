@@ -14,7 +14,8 @@ class Installation(models.Model):
     """One row. A new database gets a new id, so it never takes what an older one has made for its own.
 
     `held_because` says in one sentence why nothing is repaired until an operator decides; empty where all is well.
-    `reminded_at` is when the log last reminded of what waits for a decision.
+    `backed_up_at` is when `manage.py backup` last wrote an archive. `reminded_at` is when the log last reminded of what
+    waits for a decision.
     """
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
@@ -23,6 +24,7 @@ class Installation(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     held_since = models.DateTimeField(null=True, editable=False)
     held_because = models.TextField(blank=True, default="", editable=False)
+    backed_up_at = models.DateTimeField(null=True, editable=False)
     reminded_at = models.DateTimeField(null=True, editable=False)
 
     def __str__(self) -> str:

@@ -10,6 +10,11 @@ class AlertKind(TextChoices):
     RECOVERY = "recovery", "Recovery"
     DEGRADED = "degraded", "Degraded"
     BUDGET = "budget", "Budget"
+    SERVICE = "service", "Berth itself: engine, watcher, firewall, gateway, disk, backup, mails"
+
+
+OF_STAFF = frozenset({AlertKind.SERVICE})
+"""What staff alone may be told of."""
 
 
 class Way(TextChoices):

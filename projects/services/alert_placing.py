@@ -22,6 +22,7 @@ from projects.rules.alerts import (
     Way,
 )
 from projects.rules.event_sentences import tell_event
+from projects.rules.service_alerts import Moment, Part
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,26 @@ def place(event: Event, kind: AlertKind, *, name: str) -> None:
             _place_in(channel, event, kind, facts)
 
 
+def place_of_service(part: Part, moment: Moment, *, sentence: str, name: str) -> None:
+    """To be called in the transaction that notes it. `name` is the installation's."""
+    now = clock.now()
+    facts = {"project": name, "sentence": sentence, "code": part.value, "moment": moment.value, "at": now.isoformat()}
+    kind = AlertKind.SERVICE
+    chosen = AlertChannel.objects.filter(user__is_active=True, user__is_staff=True, **{kind.value: True})
+    for channel in chosen:
+        rows = AlertDelivery.objects.filter(channel=channel)
+        if _is_ready(channel, kind) and _has_room(channel, rows):
+            AlertDelivery.objects.create(channel=channel, kind=kind, facts=facts, created_at=now, next_try_at=now)
+            forget_old(rows)
+
+
+def _has_room(channel: AlertChannel, rows: QuerySet[AlertDelivery]) -> bool:
+    if rows.filter(state=DeliveryState.WAITING).count() < MOST_WAITING:
+        return True
+    log.warning("The alerts %s have not been taken for long; one is not told.", channel.pk)
+    return False
+
+
 def _is_ready(channel: AlertChannel, kind: AlertKind) -> bool:
     if channel.way == Way.MAIL:
         return settings.BERTH_SENDS_MAIL and kind not in MAILED_ALREADY
@@ -64,8 +85,7 @@ def _place_in(channel: AlertChannel, event: Event, kind: AlertKind, facts: dict[
             return
         lately = of_project.filter(recent("created_at", within=FLAPS_WITHIN, now=now))
         at = now + FLAPS_WITHIN if lately.count() >= MOST_AT_ONCE else now
-    if rows.filter(state=DeliveryState.WAITING).count() >= MOST_WAITING:
-        log.warning("The alerts %s have not been taken for long; one is not told.", channel.pk)
+    if not _has_room(channel, rows):
         return
     AlertDelivery.objects.create(
         channel=channel,

@@ -19,7 +19,7 @@ from containers.public_http import AddressRefusedError, NoAnswerError, post
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import AlertChannel, AlertDelivery, DeliveryState
 from projects.models.alert import ADDRESS, SECRET
-from projects.rules.alerts import Way, pause_after
+from projects.rules.alerts import AlertKind, Way, pause_after
 from projects.services.alert_channels import SECRET_PREFIX
 from projects.services.alert_chat import ask_bot
 from projects.services.alert_placing import forget_old
@@ -136,6 +136,9 @@ def describe(delivery: AlertDelivery) -> dict[str, Any]:
     """The body of a webhook."""
     facts = delivery.facts
     about = {"kind": delivery.kind, "sentence": facts["sentence"], "code": facts["code"], "batched": delivery.batched}
+    if delivery.kind == AlertKind.SERVICE:
+        told = {**about, "moment": facts["moment"], "url": _link(delivery)}
+        return {"type": f"service.{facts['moment']}", "timestamp": facts["at"], "data": told}
     if delivery.project_id:
         about["project"] = {"id": str(delivery.project_id), "name": facts["project"], "url": _link(delivery)}
     return {"type": f"project.{delivery.kind}", "timestamp": facts["at"], "data": about}
@@ -148,10 +151,12 @@ def compose(delivery: AlertDelivery) -> str:
     if delivery.batched:
         others = "other event has" if delivery.batched == 1 else "other events have"
         lines.append(f"{delivery.batched} {others} come before.")
-    return "\n".join([*lines, *([_link(delivery)] if delivery.project_id else [])])
+    return "\n".join([*lines, *([_link(delivery)] if delivery.kind != TEST else [])])
 
 
 def _link(delivery: AlertDelivery) -> str:
+    if delivery.kind == AlertKind.SERVICE:
+        return f"{settings.BERTH_PUBLIC_URL}/admin/"
     return f"{settings.BERTH_PUBLIC_URL}/projects/{delivery.project_id}"
 
 

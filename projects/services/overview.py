@@ -16,7 +16,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 
 from accounts import clock
 from accounts.models import User
-from projects.models import AgentType, EngineHost, Event, Project, Sample
+from projects.models import AgentType, AlertChannel, EngineHost, Event, Installation, Project, Sample
 from projects.models.sample import MINUTE
 from projects.rules.derivation import derive_status
 from projects.rules.event_sentences import tell_event
@@ -91,6 +91,8 @@ class Overview:
     in_use: InUse
     capacity: Capacity
     disk: Any
+    backed_up_at: datetime | None
+    told: Sequence[str]
     kept_by_agents: int
     missing_images: Sequence[AgentType]
     users: int
@@ -114,6 +116,8 @@ def read_overview() -> Overview:
         in_use=_measure_use(),
         capacity=measure_capacity(),
         disk=_measure_disk(),
+        backed_up_at=Installation.objects.filter(pk=1).values_list("backed_up_at", flat=True).first(),
+        told=_find_told(),
         kept_by_agents=sum(each.project.disk_used or 0 for each in known),
         missing_images=list(AgentType.objects.filter(available=True, image_id="")),
         users=users.count(),
@@ -159,6 +163,12 @@ def _count(known: Sequence[Known]) -> list[Count]:
     """The statuses that there are, the most urgent first."""
     numbers = Counter(each.status for each in known)
     return [Count(each, numbers[each]) for each in sorted(numbers, key=lambda each: ORDER.index(TRAITS[each].look))]
+
+
+def _find_told() -> list[str]:
+    """The staff who are told when something of the service itself is wrong."""
+    chosen = AlertChannel.objects.filter(service=True, user__is_active=True, user__is_staff=True)
+    return list(chosen.order_by("user__email").values_list("user__email", flat=True).distinct()[:MOST_SHOWN])
 
 
 def _measure_use() -> InUse:

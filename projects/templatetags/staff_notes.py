@@ -7,9 +7,9 @@ from accounts.services.outbox import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold
-from projects.models.watcher import is_beating, read_heartbeat
 from projects.services.gateway_place import describe_trouble as describe_gateway_trouble
 from projects.services.quarantine_decisions import describe_overdue
+from projects.services.service_health import describe_backup, describe_disk, describe_watcher
 
 register = template.Library()
 
@@ -24,17 +24,7 @@ def staff_notes() -> list[str]:
     """Sentences, the most urgent first; none where all is well."""
     watches = Watch.objects.filter(instance=settings.BERTH_INSTANCE)
     walls = [sentence for row in watches.values_list("firewall_warning", "names_warning") for sentence in row]
-    notes = [read_hold(), _describe_watcher(), *walls, describe_gateway_trouble(), describe_trouble()]
-    notes += [describe_overdue()]
+    notes = [read_hold(), describe_watcher(), *walls, describe_gateway_trouble(), describe_trouble()]
+    notes += [describe_disk(), describe_backup(), describe_overdue()]
     notes += [] if restarts_by_engine() else [NOT_CLOSED_AT_BOOT]
     return [note for note in notes if note]
-
-
-def _describe_watcher() -> str:
-    heartbeat = read_heartbeat()
-    if heartbeat is None or is_beating(heartbeat):
-        return ""
-    return (
-        f"The watcher does nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is mended, and every read asks "
-        "the engine. `serve` starts it again within a minute; if this stays, the log says why."
-    )

@@ -37,13 +37,14 @@ MOST_SLOW = 5000
 """Ways that are remembered as slow. Beyond that, those that have been so the longest ago count as the others."""
 
 Run = Callable[[Callable[[], None]], None]
+Find = Callable[[], QuerySet[AlertDelivery]]
 
 
 class Lanes:
-    """What is under way. `run` begins a piece of work in the background."""
+    """What is under way. `run` begins a piece of work in the background. `find` finds what is due."""
 
-    def __init__(self, run: Run | None = None) -> None:
-        self._run = run or _begin_thread
+    def __init__(self, run: Run | None = None, find: Find | None = None) -> None:
+        self._run, self._find = run or _begin_thread, find or find_due
         self._lock = threading.Lock()
         self._under_way: dict[UUID, bool] = {}
         self._slow: dict[UUID, None] = {}
@@ -55,7 +56,7 @@ class Lanes:
         """
         with self._lock:
             busy, slow = list(self._under_way), list(self._slow)
-        due = find_due()
+        due = self._find()
         for lane in (due.exclude(channel__in=[*busy, *slow]), due.filter(channel__in=slow).exclude(channel__in=busy)):
             for channel in _by_first(lane)[:BATCH]:
                 if self._enter(channel):

@@ -11,6 +11,7 @@ from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, find_kind
 from projects.services.alert_placing import place
+from projects.services.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.crash_mail import NEEDS_THE_OWNER
 from projects.watcher.failures import concerns_all
@@ -24,6 +25,9 @@ EVERY = 2.0
 """Seconds between two looks at the events, and at what is due."""
 
 TROUBLES_EVERY = 6.0
+SERVICE_EVERY = 15.0
+"""Seconds between two looks at the service itself."""
+
 BATCH = 200
 
 
@@ -35,7 +39,7 @@ class Alerts(LastingThread):
         super().__init__(name="alerts", end_within=EVERY, beat=self._beat)
         self._leads = leads
         self._lanes = Lanes()
-        self._troubles_again_at = 0.0
+        self._troubles_again_at = self._service_again_at = 0.0
 
     def _run(self) -> None:
         self._beat.expect(STEP)
@@ -57,6 +61,9 @@ class Alerts(LastingThread):
         if time.monotonic() >= self._troubles_again_at:
             self._troubles_again_at = time.monotonic() + TROUBLES_EVERY
             note_troubles()
+        if time.monotonic() >= self._service_again_at:
+            self._service_again_at = time.monotonic() + SERVICE_EVERY
+            note_service()
         read_events(cursor)
         self._lanes.send_due()
 

@@ -2,12 +2,17 @@
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from accounts import clock
 from containers.vocabulary import Health
-from projects.models import AlertChannel, AlertDelivery, Event, Trouble
+from projects.models import AlertChannel, AlertDelivery, Event, Installation, ServiceTrouble, Trouble
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
+from projects.rules.service_alerts import AGAIN_WITHIN, Part
 from projects.services.alert_placing import place
+from projects.services.service_health import describe_backup
+from projects.services.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.troubles import note_troubles
 from tests.moments.world import World
@@ -51,3 +56,28 @@ def well_since(world: World, at: datetime, shift: timedelta) -> None:
     Trouble.objects.update_or_create(pk=world.id, defaults={"told": "crash", "well_since": at})
     note_troubles()
     assert not Trouble.objects.exists()
+
+
+def _service_row(**values: object) -> None:
+    ServiceTrouble.objects.update_or_create(instance=settings.BERTH_INSTANCE, part=Part.HELD, defaults=values)
+    Installation.objects.update(held_because="Something is not as it was.")
+
+
+def service_since(world: World, at: datetime, shift: timedelta) -> None:
+    """What has been wrong since the future is told at once."""
+    _service_row(since=at, is_wrong=True, is_told=False)
+    note_service()
+    assert ServiceTrouble.objects.get(part=Part.HELD).is_told
+
+
+def service_told_at(world: World, at: datetime, shift: timedelta) -> None:
+    """What was told in the future makes nothing flap."""
+    _service_row(since=clock.now() - timedelta(hours=3), is_wrong=True, is_told=False, told_at=at)
+    note_service()
+    assert ServiceTrouble.objects.get(part=Part.HELD).flaps == (timedelta(0) <= -shift <= AGAIN_WITHIN)
+
+
+def backed_up_at(world: World, at: datetime, shift: timedelta) -> None:
+    """A backup of the future is none."""
+    Installation.objects.update(backed_up_at=at, created_at=clock.now() - timedelta(days=30))
+    assert bool(describe_backup()) == (shift > timedelta(0))

@@ -4,11 +4,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from config.backup.create import make_backup
 from config.backup.keys import write_key_file
 from config.backup.whole_files import remove_drafts
 from config.backup.words import count_kinds
+from projects.services.service_health import note_backup
 
 
 class Command(BaseCommand):
@@ -35,11 +37,19 @@ class Command(BaseCommand):
             write_key_file(keys.absolute())
             self.stdout.write(f"The keys are in {keys}. Keep them apart from the archive, which they open.")
         manifest = make_backup(archive, with_memory=options["with_memory"], say=self.stdout.write)
+        self._note()
         size = archive.stat().st_size
         done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."
         self.stdout.write(self.style.SUCCESS(done))
         if keys is None:
             self.stdout.write("It is of no use without the keys. Where you have no copy of them yet: --with-keys FILE.")
+
+    def _note(self) -> None:
+        """For the alerts of operators. A database that only reads has been archived all the same."""
+        try:
+            note_backup()
+        except DatabaseError:
+            self.stdout.write("The database takes no changes, so that it does not know of this backup.")
 
 
 def _default_path() -> Path:

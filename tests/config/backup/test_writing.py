@@ -13,6 +13,7 @@ from django.core.management.base import CommandError
 from config.backup import archive as archives
 from config.backup import whole_files
 from config.backup.whole_files import write_whole
+from projects.models import Installation
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import fill_every_table
 
@@ -42,6 +43,8 @@ def test_a_disk_that_is_full_leaves_the_old_archive(
     """Wherever it is full: in the first header, in a table, in the manifest, at the end."""
     fill_every_table()
     run("backup", archive)
+    noted = Installation.objects.get().backed_up_at
+    assert noted is not None
     before = archive.read_bytes()
     for writes in (0, 1, 2, 50, 100):
         with monkeypatch.context() as full:
@@ -56,6 +59,7 @@ def test_a_disk_that_is_full_leaves_the_old_archive(
         assert "\n" not in str(raised.value)
         assert archive.read_bytes() == before
         assert list(folder.iterdir()) == [archive]
+    assert Installation.objects.get().backed_up_at == noted
 
 
 def in_a_missing_directory(folder: Path) -> Path:

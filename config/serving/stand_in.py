@@ -1,0 +1,63 @@
+"""Tells operators what is wrong while the watcher does not: a thread of each process of the web server.
+
+It does nothing while the watcher beats. Where several of them, or a watcher that is not quite dead, do the same at a
+moment, the rows see to it that each message is left and sent once.
+"""
+
+import logging
+import threading
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+from django.db.models import QuerySet
+
+from accounts.services.outbox import send_due
+from projects.models import AlertDelivery
+from projects.models.watcher import is_beating, read_heartbeat
+from projects.rules.alerts import AlertKind
+from projects.services.alert_sending import MAIL
+from projects.services.service_telling import note_service
+from projects.watcher.alert_lanes import Lanes, Run, find_due
+from projects.watcher.outbox import RENDERERS
+
+log = logging.getLogger(__name__)
+
+EVERY = 15.0
+"""Seconds between two looks."""
+
+
+class StandIn:
+    """`run` begins a piece of work in the background."""
+
+    def __init__(self, run: Run | None = None) -> None:
+        self._lanes = Lanes(run, find=_find_due)
+
+    def start(self) -> None:
+        """It ends with the process."""
+        threading.Thread(target=self._go_on, name="stand-in", daemon=True).start()
+
+    def _go_on(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(EVERY):
+            try:
+                close_old_connections()
+                self.step()
+            except DatabaseError as error:
+                log.warning("Operators are told nothing while the database does not answer: %s", type(error).__name__)
+            except Exception:
+                log.exception("The look at the watcher broke; the next one tries again.")
+            finally:
+                connections.close_all()
+
+    def step(self) -> None:
+        heartbeat = read_heartbeat()
+        if heartbeat is not None and is_beating(heartbeat):
+            return
+        note_service()
+        self._lanes.send_due()
+        if settings.BERTH_SENDS_MAIL:
+            send_due(renderers=RENDERERS, kinds=[MAIL])
+
+
+def _find_due() -> "QuerySet[AlertDelivery]":
+    return find_due().filter(kind=AlertKind.SERVICE)

@@ -1,0 +1,24 @@
+"""What is wrong with the service itself, as far as operators were told."""
+
+from django.db import models
+from django.utils import timezone
+
+from projects.rules.service_alerts import Part
+
+
+class ServiceTrouble(models.Model):
+    """A part of which something was wrong once. The columns are those of `projects.rules.service_alerts.Known`."""
+
+    instance = models.CharField(max_length=20)
+    part = models.CharField(max_length=10, choices=Part)
+    is_wrong = models.BooleanField(default=True)
+    since = models.DateTimeField(default=timezone.now)
+    is_told = models.BooleanField(default=False)
+    flaps = models.BooleanField(default=False)
+    told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["instance", "part"], name="service_trouble_of_each_part")]
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.instance}"
