@@ -20,7 +20,8 @@ SENTENCES = {
     "provider_model": "The provider does not know the model. Choose another model in the settings, then restart.",
     "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
-    "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff for more.",
+    "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff: what may be left "
+    "pays for no answer.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
     "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
     "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",

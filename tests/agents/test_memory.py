@@ -98,7 +98,7 @@ def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() ->
 
     nothing: Any = None
     thinking = Thinking(nothing, nothing, nothing, nothing)
-    thinking._shrink(Place(1))
+    thinking._keep_room(Place(1), 1500)
     assert thinking._room_of(Place(1)) < thinking._room_of(Place(2)) == MOST_CHARACTERS
 
 

@@ -30,6 +30,27 @@ def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> No
 
 
 @pytest.mark.parametrize(
+    ("status", "headers", "said"),
+    [
+        (413, {"x-berth-budget": "day"}, "BUDGET_SHORT"),
+        (413, {"x-berth-budget": "day", "x-berth-resets": "2026-11-24T00:00:00+00:00"}, "BUDGET_SHORT"),
+        (429, {"x-berth-budget": "month", "x-berth-resets": "2026-12-01T00:00:00+00:00"}, "BUDGET_REACHED"),
+        (400, {"x-berth-budget": "month", "x-berth-resets": "soon"}, None),
+        (413, {}, None),
+        (429, {"retry-after": "1"}, None),
+    ],
+)
+def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[str, str], said: str | None) -> None:
+    from assistant.heard import StatusError
+    from assistant.refusals import explain_budget
+    from assistant.texts import say
+
+    words = explain_budget(StatusError(status, "no", headers))
+    assert (words[0].name if words else None) == said
+    assert words is None or "{" not in say(words[0], "de", **words[1])
+
+
+@pytest.mark.parametrize(
     ("key", "provider"), [("sk-ant-x", "anthropic"), ("sk-or-v1-x", "openrouter"), ("sk-x", "openai"), ("x", "openai")]
 )
 def test_the_provider_is_guessed_from_the_key(key: str, provider: str) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import Answer, Request, Streamed
 
+LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+
 
 @dataclass
 class Sale:
@@ -31,6 +33,8 @@ class StreamingProvider(FakeServer):
         self.sales: list[Sale] = []
         self.words = 10
         """Words of an answer that nobody limits."""
+        self.obeys = True
+        """Whether it writes no more than it is asked for."""
         self.break_after: int | None = None
         """Words after which streams break off."""
         self.tells_usage = True
@@ -52,8 +56,8 @@ class StreamingProvider(FakeServer):
         if request.method == "GET":
             return Answer.json(200, {"object": "list", "data": [{"id": "model-a"}]})
         body = request.fields()
-        limit = body.get("max_completion_tokens") or body.get("max_tokens") or body.get("max_output_tokens")
-        made = min(self.words, limit or self.words)
+        limits = [body[name] for name in LIMITS if name in body] if self.obeys else []
+        made = min(self.words, *limits, self.words)
         key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
         sale = Sale(
             self.answers_as or str(body.get("model")), _count(body), key=key, body=body, headers=dict(request.headers)

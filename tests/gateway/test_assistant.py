@@ -1,7 +1,9 @@
 """The shipped agent behind the gateway, unchanged: only its secret files hold virtual values."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,18 @@ KEYS = {
     ProviderKind.OPENAI: "sk-CANARYkeyCANARYkeyCANARYkey55",
     ProviderKind.ANTHROPIC: "sk-ant-CANARYkeyCANARYkeyCANARYkey55",
 }
+TODAY = [(datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, 1)]
+BUDGETS: list[tuple[dict[str, Any], str]] = [
+    ({"budget": {"day_tokens": 600}}, "may cost more than what is left of my budget"),
+    (
+        {
+            "budget": {"day_tokens": 9000},
+            "spent": [{"store": "another", "period": day, "tokens": 8400, "money": 0} for day in TODAY],
+        },
+        "may cost more than what is left of my budget",
+    ),
+    ({"budget": {"day_tokens": 0}}, "I have used up my budget. I answer again from 20"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +51,11 @@ def model() -> Iterator[FakeProvider]:
 def tell(gateway: Gateway, telegram: FakeTelegram, model: FakeProvider) -> Iterator[Callable[..., None]]:
     """Tells the gateway of the agent, with this key."""
 
-    def tell(kind: ProviderKind, virtual_key: str, virtual_token: str, key: str) -> None:
+    def tell(kind: ProviderKind, virtual_key: str, virtual_token: str, key: str, **more: object) -> None:
         model.add_key(key)
         bot = {"virtual": digest(virtual_token.partition(":")[2]), "token": TOKEN, "base": telegram.url}
         provider = {"virtual": digest(virtual_key), "key": key, "kind": kind.value, "base": model.api_base}
-        gateway.apply({"project": PROJECT, "address": "127.0.0.1", "telegram": bot, "provider": provider})
+        gateway.apply({"project": PROJECT, "address": "127.0.0.1", "telegram": bot, "provider": provider} | more)
 
     yield tell
     gateway.apply(void=(PROJECT,))
@@ -71,6 +85,10 @@ def test_a_bot_without_any_credential_answers_and_a_new_key_works_without_a_rest
         telegram.say(TOKEN, 1, "And now?")
         words = telegram.wait_for_message(TOKEN, after=1, timeout=PATIENCE).text
         assert words == "You said: And now?"
+        for number, (budget, said) in enumerate(BUDGETS):
+            tell(kind, key, token, f"{KEYS[kind]}new", **budget)
+            telegram.say(TOKEN, 1, "And with so little?")
+            assert said in telegram.wait_for_message(TOKEN, after=2 + number, timeout=PATIENCE).text
         assert "CANARY" not in agent.output
     finally:
         agent.kill()

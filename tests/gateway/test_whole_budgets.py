@@ -1,4 +1,5 @@
-"""A call that the whole budget could not pay for is too large: the budget is not reached, and others may ask on."""
+"""A call that the whole budget could not pay for, or what is left of it, is too large: the budget is not reached, and
+others may ask on."""
 
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from tests.gateway.test_ledger import Clock, run
 
 pytestmark = pytest.mark.one_database
 
+WORDS = {
+    (Why.TOO_LARGE, True): "more than the whole budget of this agent for a (day|month). Send less at a time",
+    (Why.TOO_LARGE, False): "more than what is left of the budget of this agent for a (day|month), which resets on",
+    (Why.QUOTA, False): "The budget of this agent is reached; it resets on",
+}
 DAY, MONTH = {"day_tokens": 1000}, {"day_tokens": 1000, "month_tokens": 1200}
 
 
@@ -21,14 +27,20 @@ DAY, MONTH = {"day_tokens": 1000}, {"day_tokens": 1000, "month_tokens": 1200}
         (DAY, 0, 1001, Why.TOO_LARGE, "day"),
         (DAY, 0, 990, Why.TOO_LARGE, "day"),  # no answer would fit behind it
         (DAY, 600, 1001, Why.TOO_LARGE, "day"),
-        (DAY, 600, 500, Why.QUOTA, "day"),
+        (DAY, 600, 500, Why.TOO_LARGE, "day"),  # a smaller one would fit
+        (DAY, 949, 50, Why.TOO_LARGE, "day"),
+        (DAY, 950, 50, Why.QUOTA, "day"),
         (DAY, 1000, 1, Why.QUOTA, "day"),
         (MONTH, 1000, 10, Why.QUOTA, "day"),
-        (MONTH, 1000, 500, Why.QUOTA, "month"),  # both, and the longer one says when there is room again
+        (MONTH, 1000, 500, Why.QUOTA, "day"),
+        (MONTH | {"month_tokens": 1000}, 1000, 500, Why.QUOTA, "month"),  # both, and the longer one ends later
+        (MONTH, 800, 500, Why.TOO_LARGE, "month"),
+        ({"day_tokens": 10_000, "month_tokens": 1000}, 990, 500, Why.QUOTA, "month"),
         ({"month_tokens": 1000}, 0, 2000, Why.TOO_LARGE, "month"),
         ({"day_tokens": 0}, 0, 1, Why.QUOTA, "day"),
         ({"day_money": 1000}, 0, 1001, Why.TOO_LARGE, "day"),
-        ({"day_money": 1000}, 600, 500, Why.QUOTA, "day"),
+        ({"day_money": 1000}, 600, 500, Why.TOO_LARGE, "day"),
+        ({"day_money": 1000}, 960, 50, Why.QUOTA, "day"),
         ({"day_money": 0}, 0, 1, Why.QUOTA, "day"),
     ],
 )
@@ -41,11 +53,10 @@ def test_only_a_budget_that_is_spent_is_reached(
         if spent:
             reservation = await ledger.reserve(one, "m", given=0, least=spent, most=spent)
             ledger.settle(reservation, Usage(0, spent), entry=one)
-        with pytest.raises(
-            RefusedError, match=f"for a {period}" if why is Why.TOO_LARGE else "it resets on"
-        ) as refused:
+        with pytest.raises(RefusedError, match=WORDS[why, given > 900]) as refused:
             await ledger.reserve(one, "m", given=given, least=16, most=4096)
         assert refused.value.why is why
-        assert refused.value.headers.get("X-Berth-Budget") == (period if why is Why.QUOTA else None)
+        assert refused.value.headers["X-Berth-Budget"] == period
+        assert ("X-Berth-Resets" in refused.value.headers) == ("resets" in refused.value.words)
 
     run(tmp_path, Clock(2026, 11, 22), test)

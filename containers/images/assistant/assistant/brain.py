@@ -20,7 +20,17 @@ from assistant.files import UnreadableError
 from assistant.heard import Heard, StatusError
 from assistant.memory import Message
 from assistant.parts import Body
-from assistant.refusals import describe, explain, is_too_much, may_pass, pause_after, refuses_streams, refuses_tools
+from assistant.refusals import (
+    Words,
+    describe,
+    explain,
+    explain_budget,
+    is_too_much,
+    may_pass,
+    pause_after,
+    refuses_streams,
+    refuses_tools,
+)
 from assistant.requests import keep_whole
 from assistant.texts import Text
 from assistant.transcribing import CANNOT, transcribe
@@ -37,12 +47,16 @@ logger = logging.getLogger(__name__)
 class RefusedError(Exception):
     """The provider did not answer, or not to the end. `problem` is None where the fault lies in this message alone."""
 
-    def __init__(self, found: Problem | None, heard: Heard, *, is_too_much: bool = False) -> None:
+    def __init__(
+        self, found: Problem | None, heard: Heard, *, is_too_much: bool = False, words: Words | None = None
+    ) -> None:
         super().__init__(found.detail if found else "the message was refused")
         self.problem = found
         self.heard = heard
         self.is_too_much = is_too_much
-        """For the model's window: less of it may be taken."""
+        """For the model's window, or for a budget: less of it may be taken."""
+        self.words = words
+        """What is said of it, where the problem alone does not tell."""
 
 
 class Brain:
@@ -77,7 +91,8 @@ class Brain:
                 await self._ask(prompt, heard, hear)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             logger.warning("the provider did not answer: %s", describe(error))
-            raise RefusedError(explain(error), heard, is_too_much=is_too_much(error)) from None
+            facts = {"is_too_much": is_too_much(error), "words": explain_budget(error)}
+            raise RefusedError(explain(error), heard, **facts) from None
 
     async def transcribe(self, path: Path, name: str, mime: str) -> Heard:
         """What a sound says. Raises UnreadableError where the provider cannot tell, else RefusedError."""
@@ -95,7 +110,7 @@ class Brain:
             is_unknown = found is None or found.code is ProblemCode.PROVIDER_MODEL
             if is_unknown and isinstance(error, StatusError) and error.status in CANNOT:
                 raise UnreadableError(Text.CANNOT_HEAR) from None
-            raise RefusedError(found, Heard()) from None
+            raise RefusedError(found, Heard(), words=explain_budget(error)) from None
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -139,8 +154,7 @@ class Brain:
             pieces = answer.aiter_bytes()
             if not answer.is_success:
                 text = (await read_document(pieces)).decode("utf-8", "replace")
-                wishes = (answer.headers.get(name, "") for name in ("retry-after", "x-should-retry"))
-                raise StatusError(answer.status_code, text, *wishes)
+                raise StatusError(answer.status_code, text, answer.headers)
             if "event-stream" not in answer.headers.get("content-type", ""):
                 self._dialect.hear_whole(as_object(json.loads(await read_document(pieces))), heard)
                 return hear(heard.text)

@@ -1,6 +1,7 @@
 """What has come of an answer: its text, the tools that it calls, and the tokens that it took. Pure rules."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,12 +27,16 @@ STATUSES = {
 class StatusError(Exception):
     """A provider has refused: with an HTTP status, or with an error inside of its stream."""
 
-    def __init__(self, status: int, text: str, retry_after: str = "", should_retry: str = "") -> None:
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.text = text
-        self.retry_after = retry_after
-        self.should_retry = should_retry
+        said = headers or {}
+        self.retry_after = said.get("retry-after", "")
+        self.should_retry = said.get("x-should-retry", "")
+        self.budget = said.get("x-berth-budget", "")
+        """Whose end it was that Berth's gateway spoke of: of the day or of the month."""
+        self.resets = said.get("x-berth-resets", "")
 
 
 class Call(NamedTuple):

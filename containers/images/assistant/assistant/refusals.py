@@ -1,13 +1,18 @@
 """What it says that a provider did not answer, and what may help. Pure rules."""
 
 import random
+from datetime import datetime
 
 import httpx
 
 from agent_contract import ProblemCode
 from assistant.heard import StatusError
+from assistant.texts import Text
 from berth_agent.outcome import Problem
 from berth_agent.providers import explain_refusal, problem
+
+Words = tuple[Text, dict[str, object]]
+"""A sentence, and what stands in it."""
 
 LONGEST_PAUSE = 60.0  # seconds that a provider may ask to wait before the other try
 WINDOW_WORDS = ("context", "too long", "too large", "too many tokens", "token limit", "maximum length")
@@ -47,6 +52,19 @@ def is_too_much(error: Exception) -> bool:
     if not isinstance(error, StatusError) or error.status not in (400, 413, 422):
         return False
     return error.status == 413 or any(sign in error.text.lower() for sign in WINDOW_WORDS)
+
+
+def explain_budget(error: Exception) -> Words | None:
+    """Where Berth's gateway has refused for a budget, and neither the provider nor its account is to blame."""
+    if not isinstance(error, StatusError) or not error.budget:
+        return None
+    if error.status == 413:
+        return Text.BUDGET_SHORT, {}
+    try:
+        day = datetime.fromisoformat(error.resets).date().isoformat()
+    except ValueError:
+        return None
+    return Text.BUDGET_REACHED, {"day": day}
 
 
 def explain(error: Exception) -> Problem | None:

@@ -45,16 +45,16 @@ class Thinking:
 
     async def _think(self, caller: Caller, question: Question, hear: Callable[[str], None]) -> Heard:
         place = caller.place
+        room = self._room_of(place)
         while True:
-            messages = [
-                *self._memory.recall(place, self._room_of(place)),
-                Message("user", question.text, question.parts),
-            ]
+            messages = [*self._memory.recall(place, room), Message("user", question.text, question.parts)]
             try:
                 return await self._stepping.answer(messages, hear, self._instructions(place), caller)
             except RefusedError as error:
-                if len(messages) > 1 and error.is_too_much and self._room_of(place) > LEAST_ROOM:
-                    self._shrink(place)
+                if len(messages) > 1 and error.is_too_much and room > LEAST_ROOM:
+                    room = max(room // SMALLER, LEAST_ROOM)
+                    if error.words is None:  # a budget begins anew, a window stays as it is
+                        self._keep_room(place, room)
                     continue
                 raise
 
@@ -75,8 +75,7 @@ class Thinking:
         """By place: one question that is too long by itself says nothing of the others."""
         return self._rooms.get(place, MOST_CHARACTERS)
 
-    def _shrink(self, place: Place) -> None:
-        room = max(self._room_of(place) // SMALLER, LEAST_ROOM)
+    def _keep_room(self, place: Place, room: int) -> None:
         if len(self._rooms) >= MOST_ROOMS:
             self._rooms.clear()
         self._rooms[place] = room

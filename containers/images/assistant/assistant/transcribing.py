@@ -23,7 +23,7 @@ async def transcribe(
         async with client.stream("POST", "/audio/transcriptions", files=form, data=facts, headers=headers) as answer:
             content = await read_document(answer.aiter_bytes())
     if not answer.is_success:
-        raise StatusError(answer.status_code, content.decode("utf-8", "replace"))
+        raise StatusError(answer.status_code, content.decode("utf-8", "replace"), answer.headers)
     document = as_object(json.loads(content))
     heard = Heard(is_complete=True)
     heard.add(document.get("text"))

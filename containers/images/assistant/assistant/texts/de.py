@@ -67,6 +67,10 @@ SENTENCES = {
     Text.BROKEN_OFF: "Hier hat mein Anbieter abgebrochen.",
     Text.INTERRUPTED: "Ich werde gerade angehalten und konnte nicht zu Ende antworten. Bitte frag später noch einmal.",
     Text.REFUSED: "Mein Anbieter hat diese Nachricht nicht angenommen. Kürze sie, oder beginne neu mit /reset.",
+    Text.BUDGET_REACHED: "Mein Budget ist aufgebraucht. Ab dem {day} (UTC) antworte ich wieder.",
+    Text.BUDGET_SHORT: (
+        "Das kann mehr kosten, als von meinem Budget übrig ist. Frage weniger auf einmal, oder beginne neu mit /reset."
+    ),
     Text.PROVIDER_KEY: (
         "Ich kann nicht antworten: Mein Anbieter weist meinen API-Schlüssel zurück. Mein Besitzer muss mir einen "
         "gültigen geben."

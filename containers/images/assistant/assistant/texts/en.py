@@ -63,6 +63,10 @@ SENTENCES = {
     Text.BROKEN_OFF: "My model provider broke off here.",
     Text.INTERRUPTED: "I am being stopped and could not finish my answer. Please ask again later.",
     Text.REFUSED: "My model provider did not accept this message. Shorten it, or use /reset to begin anew.",
+    Text.BUDGET_REACHED: "I have used up my budget. I answer again from {day} on (UTC).",
+    Text.BUDGET_SHORT: (
+        "This may cost more than what is left of my budget. Ask for less at a time, or use /reset to begin anew."
+    ),
     Text.PROVIDER_KEY: "I cannot answer: my model provider rejects my API key. My owner has to give me a valid one.",
     Text.PROVIDER_CREDIT: "I cannot answer: my model provider says that no credit is left. My owner has to top it up.",
     Text.PROVIDER_MODEL: (

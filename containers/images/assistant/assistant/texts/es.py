@@ -61,6 +61,10 @@ SENTENCES = {
     Text.BROKEN_OFF: "Mi proveedor de modelos se ha interrumpido aquí.",
     Text.INTERRUPTED: "Me están deteniendo y no he podido terminar mi respuesta. Pregunta de nuevo más tarde.",
     Text.REFUSED: "Mi proveedor no ha aceptado este mensaje. Acórtalo o empieza de nuevo con /reset.",
+    Text.BUDGET_REACHED: "He agotado mi presupuesto. Vuelvo a responder a partir del {day} (UTC).",
+    Text.BUDGET_SHORT: (
+        "Esto puede costar más de lo que queda de mi presupuesto. Pide menos de una vez o empieza de nuevo con /reset."
+    ),
     Text.PROVIDER_KEY: "No puedo responder: mi proveedor rechaza mi clave de API. Mi dueño tiene que darme una válida.",
     Text.PROVIDER_CREDIT: "No puedo responder: mi proveedor dice que no queda saldo. Mi dueño tiene que recargarlo.",
     Text.PROVIDER_MODEL: "No puedo responder: mi proveedor no ofrece mi modelo. Mi dueño tiene que elegir otro.",

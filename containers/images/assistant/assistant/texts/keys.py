@@ -40,6 +40,8 @@ class Text(StrEnum):
     BROKEN_OFF = auto()
     INTERRUPTED = auto()
     REFUSED = auto()
+    BUDGET_REACHED = auto()
+    BUDGET_SHORT = auto()
     PROVIDER_KEY = auto()
     PROVIDER_CREDIT = auto()
     PROVIDER_MODEL = auto()

@@ -56,6 +56,8 @@ SENTENCES = {
     Text.BROKEN_OFF: "我的模型服务商在这里中断了。",
     Text.INTERRUPTED: "我正在被停止，没能答完。请稍后再问。",
     Text.REFUSED: "模型提供商没有接受这条消息。请缩短它，或用 /reset 重新开始。",
+    Text.BUDGET_REACHED: "我的预算已用完。从 {day}（UTC）起我会再次回答。",
+    Text.BUDGET_SHORT: "这可能会超出我剩余的预算。请一次少问一些，或用 /reset 重新开始。",
     Text.PROVIDER_KEY: "我无法回答：模型提供商拒绝了我的 API 密钥。我的主人需要换一个有效的密钥。",
     Text.PROVIDER_CREDIT: "我无法回答：模型提供商说余额已用完。我的主人需要充值。",
     Text.PROVIDER_MODEL: "我无法回答：模型提供商不提供我的模型。我的主人需要另选一个。",

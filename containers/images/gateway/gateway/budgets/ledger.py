@@ -11,14 +11,16 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
+from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
 from gateway.budgets.prices import dearest_of, reserved_by, settle_price
-from gateway.budgets.refusing import budget_reached, too_large
+from gateway.budgets.refusing import refusal_of
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
@@ -29,7 +31,7 @@ from gateway.rules.refusals import RefusedError, Why
 PATIENCE = 20.0
 """Seconds that a call waits for others to be settled, when they have reserved what it needs."""
 AGAIN = 1.0
-"""Seconds until what the disk has not taken is given to it again, and for which counts of messages are gathered."""
+"""Seconds until what the disk has not taken is given to it again."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ class Ledger:
         self._advances = Advances(disk, self._totals, self._wake)
         self._ids = itertools.count(1)
         self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._messages: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self.messages = Messages(self._write, now)
 
     async def open(self) -> None:
         """Counts what was in flight at the end of the process before this one. Raises DiskError."""
@@ -81,6 +83,24 @@ class Ledger:
         self._advances.grow(reservation, entry, second=int(self._now()))
         return reservation
 
+    def extend(
+        self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()
+    ) -> Reservation | None:
+        """For an answer that is longer than was asked for: up to `by` tokens more, or None where nothing is left.
+
+        The disk has it soon after, as the tokens are written already.
+        """
+        price = dearest_of(entry.prices, (reservation.model, *others))
+        self._advances.take_back(entry.project)
+        room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
+        tokens = min([by, *(each for each in room.values() if each is not None)])
+        if tokens <= 0:
+            return None
+        money = cost_of(Usage(0, tokens), price)
+        self._totals.reserve(reservation.project, reservation.hour, tokens=tokens, money=money)
+        self._write(rows.extend(reservation, tokens=tokens, money=money))
+        return replace(reservation, output=reservation.output + tokens, money=reservation.money + money)
+
     def settle(
         self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
         others: Sequence[str] = (), named: str = "",
@@ -104,25 +124,14 @@ class Ledger:
         self._write(rows.settle(reservation, counts, model=model))
         self._forget_old()
 
-    def count_message(self, project: str) -> None:
-        """Counts a message that a bot has sent. Messages of one second are written together."""
-        if not self._messages:
-            asyncio.get_running_loop().call_later(AGAIN, self.flush)
-        self._messages[project, hour_of(self._now())] += 1
-
     def close(self) -> None:
         """Hands in all that the disk must still have when the process ends."""
-        self.flush()
+        self.messages.flush()
         self._advances.take_all_back()
-
-    def flush(self) -> None:
-        messages, self._messages = self._messages, defaultdict(int)
-        for (project, hour), count in messages.items():
-            self._write(rows.add(project, hour, "", Counts(messages=count)))
 
     async def read_since(self, seq: int) -> dict[str, Any]:
         """Raises DiskError."""
-        self.flush()
+        self.messages.flush()
         answer: dict[str, Any] = await self._disk.do(rows.read_since(seq))
         return answer
 
@@ -146,11 +155,8 @@ class Ledger:
                 continue
             if output >= least:
                 return output
-            if exceeded := self._totals.exceeds(entry, price=price, given=given, least=least):
-                raise too_large(exceeded)
-            spent = self._totals.room(entry, hour, price=price, given=given, with_reserved=False)
-            if reached := [period for period, left in spent.items() if left is not None and left < least]:
-                raise budget_reached(reached[-1], hour)  # the month's, where both are
+            if refusal := refusal_of(self._totals, entry, hour, price=price, given=given, least=least):
+                raise refusal
             try:
                 async with asyncio.timeout_at(deadline):
                     await settled.wait()

@@ -83,6 +83,16 @@ def insert_drawn(reservation: Reservation) -> Work:
     return work
 
 
+def extend(reservation: Reservation, *, tokens: int, money: int) -> Work:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "UPDATE reservations SET output = output + ?, money = money + ? WHERE id = ?",
+            (tokens, money, reservation.id),
+        )
+
+    return work
+
+
 def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
     def work(connection: sqlite3.Connection) -> None:
         connection.execute(_CHANGE_ADVANCE, (project, hour, tokens, money))

@@ -7,6 +7,8 @@ from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
+AT_END = 20
+"""A budget is at its end where less than a twentieth of it is left, and a call did not fit into that."""
 KEPT = 6
 """Periods of a project: calls that began before midnight are settled after it."""
 
@@ -81,6 +83,12 @@ class Totals:
                 spent_tokens, spent_money = spent_tokens + total.reserved_tokens, spent_money + total.reserved_money
             room[period] = _room(limits, (spent_tokens, spent_money), given, price)
         return room
+
+    def is_at_end(self, entry: Entry, period: Period, hour: int, *, price: Price | None) -> bool:
+        """Whether hardly anything is left of what limits a call of this price."""
+        tokens, money = _limits(entry)[period]
+        limits = zip((tokens, None if price is None else money), self.spent(entry, period, hour), strict=True)
+        return any(limit is not None and spent * AT_END >= limit * (AT_END - 1) for limit, spent in limits)
 
     def exceeds(self, entry: Entry, *, price: Price | None, given: int, least: int) -> Period | None:
         """The period whose whole budget has no room for such a call, also where nothing is spent.

@@ -10,6 +10,9 @@ from gateway.meters.usage import Usage
 BYTES_OF_A_TOKEN = 4
 """Of English text, on an average (OpenAI, "What are tokens and how to count them?")."""
 
+LEAST_CHARACTERS, MOST_CHARACTERS = 2, 8
+"""Of a token, on an average, in whatever language. Some servers send single characters."""
+
 
 def read_model(document: dict[str, Any]) -> str:
     """The model that an answer or an event of it names; empty where it names none."""
@@ -43,12 +46,18 @@ class Meter(ABC):
         """What an answer counts whose usage nobody has said: all that it can have cost, which is `bound`."""
         return replace(bound, is_estimated=True)
 
+    def written(self) -> int:
+        """Tokens that have come, beyond doubt."""
+        return 0
+
 
 class EventMeter(Meter):
     """Of a stream that is broken off, what has come says how much was written."""
 
     pieces = 0
     size = 0
+    _events = 0
+    _characters = 0
     _is_old = False
     """Whether something was written after the usage was told."""
 
@@ -75,14 +84,22 @@ class EventMeter(Meter):
         if not document:
             return False
         self.model = read_model(document) or self.model
-        return self.read(document) and self._hides
+        before = self._characters
+        is_only_usage = self.read(document)
+        self._events += self._characters > before
+        return is_only_usage and self._hides
+
+    def written(self) -> int:
+        """Most providers send an event for each token, and some one for several, which have few characters then."""
+        return max(min(self._events, self._characters // LEAST_CHARACTERS), self._characters // MOST_CHARACTERS)
 
     def estimate(self, bound: Usage) -> Usage:
         if self._cutter.is_lost:
             return super().estimate(bound)
         told = self.usage or Usage()
         output = max(told.output, self.pieces, -(-self.size // BYTES_OF_A_TOKEN))
-        output = max(told.output, min(output, bound.output))
+        if self.written() <= bound.output:  # what comes in small pieces is not more than was asked for
+            output = max(told.output, min(output, bound.output))
         return Usage(told.input or bound.input, output, told.cached, told.money, is_estimated=True, extra=told.extra)
 
     @abstractmethod
@@ -97,4 +114,5 @@ class EventMeter(Meter):
         if isinstance(text, str) and text:
             self._is_old = True
             self.pieces += 1
+            self._characters += len(text)
             self.size += len(text) if text.isascii() else len(text.encode(errors="replace"))

@@ -65,9 +65,9 @@ class ChatMeter(EventMeter):
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
             return
-        for name in _TEXTS:
-            if name in delta:
-                self.note_text(delta[name])
+        texts = [delta[name] for name in _TEXTS if isinstance(delta.get(name), str)]
+        for text in dict.fromkeys(texts):  # some send what is thought by both of its names
+            self.note_text(text)
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None

@@ -47,6 +47,10 @@ class BrokenError(Exception):
     """The answer has begun and cannot be brought to its end. The connection to the agent is cut."""
 
 
+class ExceededError(BrokenError):
+    """The answer is longer than was asked for, and than the budget allows."""
+
+
 class Echo:
     """Looks for the real credential in an answer, wherever its pieces begin and end."""
 
@@ -75,12 +79,13 @@ async def pass_on(
     meter: Meter,
     pay: Pay,
     hides: bool = False,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> web.StreamResponse:
-    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces.
+    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces. After each piece
+    `may_go_on` is asked.
 
     Raises RefusedError before anything is passed, and BrokenError after.
     """
-    _refuse_no_answer(answer)
     response = _begin(request, answer, secret, hides=hides)
     echo = Echo(secret)
     try:
@@ -91,6 +96,8 @@ async def pass_on(
                 raise BrokenError
             if passed := meter.see(piece):
                 await response.write(passed)
+            if not may_go_on():
+                raise ExceededError
             if wait := pay(len(piece)):
                 await asyncio.sleep(wait)
         if rest := meter.finish():
@@ -102,6 +109,7 @@ async def pass_on(
 
 
 def _begin(request: web.BaseRequest, answer: aiohttp.ClientResponse, secret: str, *, hides: bool) -> web.StreamResponse:
+    _refuse_no_answer(answer)
     response = web.StreamResponse(status=answer.status)
     response.headers.extend(answer_headers(answer.headers.items(), secret))
     length = answer.content_length
@@ -116,7 +124,15 @@ def _begin(request: web.BaseRequest, answer: aiohttp.ClientResponse, secret: str
 
 async def see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
     """Counts what the upstream had sent already when the agent hung up: it is paid for, and can be much where the agent
-    has read nothing."""
+    has read nothing. That the agent's connection is lost meanwhile, which cancels its call, ends nothing."""
+    seeing = asyncio.ensure_future(_see_rest(answer, meter))
+    while not seeing.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([seeing])
+    return seeing.result()
+
+
+async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
     loop = asyncio.get_running_loop()
     began = loop.time()
     with suppress(aiohttp.ClientError, OSError):

@@ -9,17 +9,16 @@ import aiohttp
 from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.rows import Reservation
 from gateway.entries.entry import Entry, Kind, Provider
 from gateway.meters.plain import BlindMeter
-from gateway.meters.usage import Usage
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
-from gateway.pipes.passing import Rest, pass_on, pass_redacted, see_rest
+from gateway.pipes.passing import ExceededError, pass_on, pass_redacted, see_rest
 from gateway.pipes.upstream import NotAskedError, ask
 from gateway.providers.asked import Asked, ask_for_usage, keep_to_price, shorten, write
 from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
+from gateway.providers.longer import may_go_on
 from gateway.providers.reading import read_call
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call
@@ -93,7 +92,7 @@ class ProviderCalls:
             if error.why is Why.QUOTA:
                 self._truth.note_budget(wish.entry.project, error.headers["X-Berth-Budget"])
             raise
-        bill = Bill(Usage(reservation.input, reservation.output))
+        bill = Bill(reservation)
         try:
             self._write(wish, asked, reservation.output)
             return await self._ask(wish, asked, bill, lease)
@@ -101,12 +100,11 @@ class ProviderCalls:
             bill.is_free()
             raise
         finally:
-            self._settle(wish, asked, reservation, bill)
+            self._settle(wish, asked, bill)
 
-    def _settle(self, wish: Wish, asked: Asked, reservation: Reservation, bill: Bill) -> None:
-        self._ledger.settle(
-            reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others, named=bill.model
-        )
+    def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
+        facts = {"is_error": bill.is_error, "others": asked.others, "named": bill.model}
+        self._ledger.settle(bill.reservation, bill.usage, entry=wish.entry, **facts)
 
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
@@ -137,14 +135,14 @@ class ProviderCalls:
                     meter=meter,
                     pay=partial(self._rates.pay, wish.entry),
                     hides=asked.hides_usage,
+                    may_go_on=partial(may_go_on, self._ledger, wish.entry, asked, bill, meter),
                 )
+            except ExceededError:
+                bill.is_broken(meter)
+                raise
             except BaseException:
                 wish.leave()
-                rest = await see_rest(answer, meter)
-                if rest is Rest.WHOLE:
-                    bill.is_told(meter)
-                elif rest is Rest.SEEN:
-                    bill.is_broken(meter)
+                bill.is_left(meter, await see_rest(answer, meter))
                 raise
             bill.is_complete(meter)
             return response

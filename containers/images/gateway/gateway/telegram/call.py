@@ -109,7 +109,7 @@ class TelegramCalls:
         if status == 200 and is_poll(method):
             self._truth.note_poll(entry.project)
         if status == 200 and is_message(method):
-            self._ledger.count_message(entry.project)
+            self._ledger.messages.count(entry.project)
         if status == 200 and (is_poll(method) or is_webhook_removal(method)):
             self._hooked.discard(entry.project)
 

@@ -1,0 +1,30 @@
+"""Counts the messages that bots have sent. Those of one second are written together."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+from gateway.budgets import rows
+from gateway.budgets.disk import Work
+from gateway.budgets.rows import Counts
+from gateway.periods import hour_of
+
+TOGETHER = 1.0
+"""Seconds for which counts are gathered."""
+
+
+class Messages:
+    def __init__(self, write: Callable[[Work], None], now: Callable[[], float]) -> None:
+        self._write = write
+        self._now = now
+        self._counts: defaultdict[tuple[str, int], int] = defaultdict(int)
+
+    def count(self, project: str) -> None:
+        if not self._counts:
+            asyncio.get_running_loop().call_later(TOGETHER, self.flush)
+        self._counts[project, hour_of(self._now())] += 1
+
+    def flush(self) -> None:
+        counts, self._counts = self._counts, defaultdict(int)
+        for (project, hour), count in counts.items():
+            self._write(rows.add(project, hour, "", Counts(messages=count)))

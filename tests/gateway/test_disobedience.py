@@ -1,0 +1,107 @@
+"""Providers that write more than they are asked for: nothing is above the budget but what nobody could know."""
+
+import http.client
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Budget, Entry, Price
+from gateway.meters.meter import EventMeter
+from gateway.meters.openai import ChatMeter
+from gateway.meters.usage import MILLION, Usage
+from gateway.rules.refusals import RefusedError
+
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.agents import Agent
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+ENDLESS = 30_000
+"""Words: more than sockets hold on the way."""
+NOW = (2026, 11, 22)
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+def test_a_stream_is_cut_where_the_budget_is_at_its_end(alice: Agent, provider: StreamingProvider, path: str) -> None:
+    alice.gateway.apply(alice.entry(budget={"day_tokens": 1000}))
+    provider.obeys, provider.words = False, ENDLESS
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)) as cut:
+        alice.chat(path=path, stream=True, input="", max_tokens=100)
+    came = cut.value.partial.count(b"word") if isinstance(cut.value, http.client.IncompleteRead) else 0
+    costs = alice.settled()
+    assert came <= costs["output"] < ENDLESS
+    assert costs["input"] + costs["output"] >= 1000
+    assert costs["estimated"] == 1
+    assert alice.chat(path=path, input="").status in (400, 429)
+    assert len(provider.sales) == 1
+
+
+def test_what_the_budget_has_room_for_passes_whole(alice: Agent, provider: StreamingProvider) -> None:
+    alice.gateway.apply(alice.entry(budget={"day_tokens": 5000}))
+    provider.obeys, provider.words = False, 900
+    assert alice.chat(stream=True, max_tokens=100).body.count(b"word") == 900
+    costs = alice.settled()
+    assert (costs["input"] + costs["output"], costs["estimated"]) == (provider.sold(), 0)
+
+
+def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provider: StreamingProvider) -> None:
+    alice.gateway.apply(alice.entry(budget={"day_tokens": 1000}))
+    provider.obeys, provider.words = False, 2000
+    assert [alice.chat(max_tokens=100).status for _ in range(2)] == [200, 429]
+    assert alice.settled()["output"] == 2000
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens"),
+    [
+        (["word "] * 100, 100),
+        (["x"] * 100, 50),  # single characters
+        (["船舶"] * 100, 100),
+        (["word word word word word word word word "] * 100, 500),  # fewer than there are: none is taken for too many
+    ],
+)
+def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: int) -> None:
+    meter: EventMeter = ChatMeter()
+    for text in texts:
+        delta = {"reasoning": text, "reasoning_content": text}
+        delta |= {"content": ""}
+        meter.see(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
+    assert meter.written() == tokens
+
+
+def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(tmp_path: Path) -> None:
+    entry = Entry("p", budget=Budget(day_tokens=1000, month_money=900), prices={"m": Price(0, MILLION, 0)})
+
+    async def lose(ledger: Ledger) -> None:
+        first = await ledger.reserve(entry, "m", given=100, least=1, most=300)
+        longer = ledger.extend(first, entry, by=300)
+        assert longer == replace(first, output=600, money=600)
+        longest = ledger.extend(longer, entry, by=600)
+        assert longest == replace(first, output=900, money=900)
+        assert ledger.extend(longest, entry, by=1) is None
+        await ledger.read_since(0)  # all that was handed in is on the disk
+
+    async def look(ledger: Ledger) -> None:
+        (row,) = (await ledger.read_since(0))["rows"]
+        assert (row["input"], row["output"], row["money"], row["estimated"]) == (100, 900, 900, 1)
+        with pytest.raises(RefusedError, match="is reached"):
+            await ledger.reserve(entry, "m", given=0, least=1, most=1)
+
+    run(tmp_path, Clock(*NOW), lose)
+    run(tmp_path, Clock(*NOW), look)
+
+
+def test_what_was_reserved_for_a_longer_answer_is_given_back(tmp_path: Path) -> None:
+    entry = Entry("p", budget=Budget(day_tokens=1000))
+
+    async def test(ledger: Ledger) -> None:
+        first = await ledger.reserve(entry, "m", given=0, least=1, most=300)
+        longer = ledger.extend(first, entry, by=700)
+        assert longer is not None
+        ledger.settle(longer, Usage(0, 400), entry=entry)
+        assert (await ledger.reserve(entry, "m", given=0, least=1, most=5000)).output == 600
+
+    run(tmp_path, Clock(*NOW), test)
