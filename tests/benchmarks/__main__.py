@@ -1,7 +1,7 @@
 """One table: reads against a bare Django view that sends the same bytes, commands against the same by hand on the
 engine, the memory of each process, and how soon the service serves once more. All in one run, in turn.
 
-    python -m tests.benchmarks [--rounds 5] [--seconds 4] [--connections 16] [--projects 50] [--deploys 8]
+    python -m tests.benchmarks [--rounds 12] [--seconds 1] [--connections 16] [--projects 50] [--deploys 8]
         [--rows 1000 1000000] [--commands 10] [--at-once 1 4 8] [--others 0 100 300]
 
 The database is the one that DATABASE_URL names, which must be empty, or SQLite. `÷ bare` is the ratio of requests a
@@ -18,8 +18,8 @@ from tests.benchmarks.load import uses_wrk
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--projects", type=int, default=50)
     parser.add_argument("--deploys", type=int, default=8, help="0: without the last row, and without an engine")

@@ -47,7 +47,7 @@ def _ratio(took: Took, verb: str) -> str:
 def measure(server: Server, raw: Raw, *, rounds: int, clients: int) -> Took:
     """In turn: all clients by hand, then all through the API."""
     took = Took()
-    connected = [server.connect() for _ in range(clients)]
+    connected = server.connect_users(clients)
     for _ in range(rounds):
         together([partial(by_hand, raw, number, took.raw) for number in range(clients)])
         together([partial(by_api, client, took.ours) for client in connected])
@@ -104,12 +104,12 @@ def _do_all(steps: list[Callable[[], None]]) -> None:
 
 
 def by_api(client: Client, took: dict[str, list[float]]) -> None:
+    client.connect_anew()
     token = f"{uuid4().int % 10**15}:bench"
     body = {"name": "bench", "type": "stub", "plan": "bench", "telegramToken": token, "apiKey": "sk-bench"}
 
     def ask(verb: str, method: str, path: str, body: Any, *expected: int) -> Any:
-        milliseconds, (status, answer) = timed(lambda: client.call(method, path, body))
-        assert status in expected, answer
+        milliseconds, answer = timed(lambda: client.ask(method, path, body, *expected))
         took[verb].append(milliseconds)
         return answer
 

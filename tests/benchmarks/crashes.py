@@ -52,9 +52,7 @@ def main() -> None:
 def create_numbered(client: Client, number: int) -> str:
     token = f"{uuid4().int % 10**15}:{number}"
     body = {"name": f"bench {number}", "type": "stub", "plan": "bench", "telegramToken": token, "apiKey": "sk-bench"}
-    status, project = client.call("POST", "/api/projects", body)
-    assert status == 201, project
-    return str(project["id"])
+    return str(client.ask("POST", "/api/projects", body, 201)["id"])
 
 
 def is_running(status: Callable[[], str]) -> bool:

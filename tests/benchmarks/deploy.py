@@ -22,7 +22,16 @@ from containers.docker.secrets import pack_secrets
 from containers.hardening import container_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests import busybox
-from tests.benchmarks.harness import Client, Server, manage, median_ratio, print_row, serving, timed
+from tests.benchmarks.harness import (
+    Client,
+    Server,
+    UnexpectedAnswerError,
+    manage,
+    median_ratio,
+    print_row,
+    serving,
+    timed,
+)
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 
@@ -111,12 +120,12 @@ def api_round(client: Client, number: int) -> tuple[float, float]:
         "apiKey": "sk-bench",
     }
     client.connect_anew()
-    deploy, (status, project) = timed(lambda: client.call("POST", "/api/projects", body))
-    assert status == 201, project
+    deploy, project = timed(lambda: client.ask("POST", "/api/projects", body, 201))
     path = f"/api/projects/{project['id']}"
-    stop, (status, answer) = timed(lambda: client.call("POST", f"{path}/control", {"action": "stop"}))
-    assert (status, answer["status"]) == (200, "stopped"), answer
-    client.call("DELETE", path)
+    stop, answer = timed(lambda: client.ask("POST", f"{path}/control", {"action": "stop"}, 200))
+    if answer["status"] != "stopped":
+        raise UnexpectedAnswerError(f"After a stop the agent is called {answer['status']}.")
+    client.ask("DELETE", path, None, 202, 204)  # 202: the watcher goes on with it
     return deploy, stop
 
 

@@ -26,7 +26,7 @@ import psycopg
 
 from tests.benchmarks import reads_table
 from tests.benchmarks.deploy import Raw
-from tests.benchmarks.harness import Server, manage, median_ratio, print_row, serving
+from tests.benchmarks.harness import Client, Server, manage, median_ratio, print_row, serving
 from tests.benchmarks.load import Load, press, uses_wrk
 from tests.benchmarks.processes import list_family
 from tests.benchmarks.processor import Side
@@ -98,11 +98,9 @@ def run(server: Server, options: argparse.Namespace) -> None:
 def deploy(server: Server, number: int) -> tuple[str, str]:
     """The address of the log of a new agent of the owner, and the owner's key."""
     key = Path(server.environment["BERTH_DATA_DIR"], f"follower-{number}").read_text()
-    client = server.connect()
-    client._headers["Authorization"] = f"Bearer {key}"
+    client = Client(server.port, key)
     body = {"name": "bench", "type": "stub", "plan": "bench", "telegramToken": f"{number + 1}:bench", "apiKey": "sk-b"}
-    status, project = client.call("POST", "/api/projects", body)
-    assert status == 201, project
+    project = client.ask("POST", "/api/projects", body, 201)
     return f"/api/projects/{project['id']}/logs?follow=true", key
 
 

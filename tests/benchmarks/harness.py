@@ -30,6 +30,24 @@ AgentType.objects.create(slug="stub", title="Stub", image={image!r}, min_memory_
 """
 
 
+CLIENTS = """
+from django.conf import settings
+from accounts.models import Scope, User
+from accounts.services.api_keys import issue_api_key
+for number in range({count}):
+    file = settings.BERTH_DATA_DIR / f"client-key-{{number}}"
+    if not file.exists():
+        user = User.objects.create_user(f"client-{{number}}@example.org")
+        file.write_text(issue_api_key(user=user, session=None, name="bench", scope=Scope.WRITE, lifetime_days=None)[1])
+"""
+
+
+class UnexpectedAnswerError(SystemExit):
+    """The server answers otherwise than a benchmark needs, which would measure something else. So it ends, with one
+    sentence.
+    """
+
+
 @dataclass(frozen=True)
 class Server:
     port: int
@@ -41,15 +59,21 @@ class Server:
     def connect(self) -> "Client":
         return Client(self.port)
 
+    def connect_users(self, count: int) -> "list[Client]":
+        """As so many users: of one the service carries out some commands at a time only."""
+        manage(self, "shell", "--no-imports", "-c", CLIENTS.format(count=count))
+        folder = Path(self.environment["BERTH_DATA_DIR"])
+        return [Client(self.port, (folder / f"client-key-{number}").read_text()) for number in range(count)]
+
 
 class Client:
     """One keep-alive connection, signed in."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, key: str = "") -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
         self._headers = {"Content-Type": "application/json"}
-        _, answer = self.call("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD})
-        self._headers["Authorization"] = f"Bearer {answer['token']}"
+        key = key or self.ask("POST", "/api/auth/login", {"email": EMAIL, "password": PASSWORD}, 200)["token"]
+        self._headers["Authorization"] = f"Bearer {key}"
 
     def connect_anew(self) -> None:
         """For one that others may have kept waiting for longer than the server keeps a connection that is idle."""
@@ -61,6 +85,14 @@ class Client:
         response = self._connection.getresponse()
         content = response.read()
         return response.status, json.loads(content) if content else None
+
+    def ask(self, method: str, path: str, body: Any, *expected: int) -> Any:
+        """Raises `UnexpectedAnswerError` where the status is another than those."""
+        status, answer = self.call(method, path, body)
+        if status not in expected:
+            said = answer.get("detail", "") if isinstance(answer, dict) else ""
+            raise UnexpectedAnswerError(f"{method} {path} was answered {status}. {said}".strip())
+        return answer
 
 
 @contextmanager

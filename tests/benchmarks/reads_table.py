@@ -4,16 +4,18 @@ import argparse
 import json
 import statistics
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
 from tests.benchmarks import commands, processes
 from tests.benchmarks.bare import serving_bare
 from tests.benchmarks.deploy import Raw, api_round
-from tests.benchmarks.harness import Server, manage, median_ratio, print_row, serving
+from tests.benchmarks.harness import Client, Server, manage, median_ratio, print_row, serving
 from tests.benchmarks.load import Load, press
 from tests.waiting import wait_until
 
@@ -132,15 +134,23 @@ def ask(port: int, path: str, headers: Mapping[str, str]) -> tuple[str, bytes]:
 
 
 def measure(server: Server, bare: int, row: Row, options: argparse.Namespace) -> tuple[list[Load], list[Load]]:
-    """Ours and the bare view's, in turn. The bare view of a 304 sends what the client has."""
+    """Ours and the bare view's in turn, each time with new connections, and each of them first in every other round.
+
+    The bare view of a 304 sends what the client has. The first slice of each is not counted.
+    """
     whole = {name: value for name, value in row.headers.items() if name != "If-None-Match"}
     size = len(ask(server.port, row.path, whole)[1])
-    ours, theirs = [], []
-    for _ in range(options.rounds):
-        chosen = {"seconds": options.seconds, "connections": options.connections}
-        ours.append(press(server.port, row.path, row.headers, status=row.status, **chosen))
-        theirs.append(press(bare, f"/{size}", row.headers, **chosen))
-    return ours, theirs
+    chosen = {"seconds": options.seconds, "connections": options.connections}
+    sides: list[tuple[Callable[[], Load], list[Load]]] = [
+        (partial(press, server.port, row.path, row.headers, status=row.status, **chosen), []),
+        (partial(press, bare, f"/{size}", row.headers, **chosen), []),
+    ]
+    for number in range(options.rounds + 1):
+        for act, loads in sides if number % 2 else reversed(sides):
+            load = act()
+            if number:
+                loads.append(load)
+    return sides[0][1], sides[1][1]
 
 
 def report(row: Row, ours: list[Load], theirs: list[Load]) -> None:
@@ -164,20 +174,19 @@ def _ratio(ours: list[float], theirs: list[float]) -> str:
 
 @contextmanager
 def deploying(server: Server, *, clients: int) -> Iterator[None]:
-    """Clients that deploy, stop and delete all the while."""
+    """Clients that deploy, stop and delete all the while, each as another user. Raises what one of them does."""
     is_over = threading.Event()
 
-    def go_on(number: int) -> None:
-        client = server.connect()
+    def go_on(client: Client, number: int) -> None:
         while not is_over.is_set():
             api_round(client, number)
 
-    threads = [threading.Thread(target=go_on, args=[number]) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        for thread in threads:
-            thread.join()
+    connected = server.connect_users(clients)
+    with ThreadPoolExecutor(clients) as pool:
+        running = [pool.submit(go_on, client, number) for number, client in enumerate(connected)]
+        try:
+            yield
+        finally:
+            is_over.set()
+    for each in running:
+        each.result()

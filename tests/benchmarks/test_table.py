@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from typing import Any, cast
 
 import pytest
 
-from tests.benchmarks import load
+from tests.benchmarks import load, reads_table
+from tests.benchmarks.harness import UnexpectedAnswerError
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.one_database, pytest.mark.docker]
@@ -30,6 +32,19 @@ def test_the_table_has_every_row() -> None:
     assert "÷ bare" in titles
     names = [row[:18].strip() for row in rows]
     assert [name for name in names if name in ROWS] == [*ROWS], done.stdout
+
+
+def test_a_client_that_is_refused_ends_it_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise UnexpectedAnswerError("POST /api/projects was answered 429.")
+
+    class Server:
+        def connect_users(self, count: int) -> list[None]:
+            return [None] * count
+
+    monkeypatch.setattr(reads_table, "api_round", refuse)
+    with pytest.raises(SystemExit, match="was answered 429"), reads_table.deploying(cast(Any, Server()), clients=2):
+        pass
 
 
 def test_what_wrk_says_is_understood() -> None:
