@@ -7,11 +7,10 @@ to answer it.
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
-from uuid import UUID
 
 from django.db.models import GenericIPAddressField, Model, QuerySet
 
-from accounts.compiled_query import CompiledQuery, make_instance
+from accounts.compiled_query import CompiledQuery, Value, make_instance
 
 M = TypeVar("M", bound=Model)
 
@@ -46,7 +45,7 @@ class CompiledInstances(Generic[M]):
     def __init__(
         self,
         write: Callable[..., QuerySet[M]],
-        *samples: UUID | str,
+        *samples: Value,
         beside: Sequence[str] = (),
         also: Sequence[str] = (),
     ) -> None:
@@ -64,11 +63,11 @@ class CompiledInstances(Generic[M]):
         columns = [column for part in self._parts for column in part.columns]
         return CompiledQuery(lambda *values: self._write(*values).values_list(*columns, *self._also), *self._samples)
 
-    def read(self, *values: UUID | str) -> Iterator[M]:
+    def read(self, *values: Value) -> Iterator[M]:
         for row in self._query.rows(*values):
             yield self._make(row)
 
-    def refresh(self, instance: M, *values: UUID | str) -> bool:
+    def refresh(self, instance: M, *values: Value) -> bool:
         """Has the instance say what its row says now. Returns False where there is none any more."""
         found = next(self.read(*values), None)
         if found is None:

@@ -19,6 +19,7 @@ from django.db.models.base import ModelState
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 M = TypeVar("M", bound=Model)
+Value = UUID | str | int
 
 _PLACE = re.compile("%[%s]")
 
@@ -50,16 +51,16 @@ def make_instance(model: type[M], names: Sequence[str], values: Iterable[Any]) -
 class CompiledQuery:
     """The rows of a `values_list`, as tuples.
 
-    `write` returns the queryset for some values, each a UUID or a string, and is called once for each kind of database
+    `write` returns the queryset for some values, each a `Value`, and is called once for each kind of database
     with `samples`: values of the right types which all differ from everything else in the query.
     """
 
-    def __init__(self, write: "Callable[..., QuerySet[Any, Any]]", *samples: UUID | str) -> None:
+    def __init__(self, write: "Callable[..., QuerySet[Any, Any]]", *samples: Value) -> None:
         self._write = write
         self._samples = samples
         self._statements: dict[str, _Statement] = {}
 
-    def rows(self, *values: UUID | str) -> Sequence[Any]:
+    def rows(self, *values: Value) -> Sequence[Any]:
         # Django's `connection` looks for this thread's own at each use of it.
         wrapper: Any = connections[DEFAULT_DB_ALIAS]
         statement = self._statements.get(wrapper.vendor)
@@ -106,7 +107,7 @@ def _number_places(sql: str) -> bytes:
     return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
 
 
-def _adapt(value: UUID | str, *, has_uuids: bool) -> UUID | str:
+def _adapt(value: Value, *, has_uuids: bool) -> Value:
     return value.hex if isinstance(value, UUID) and not has_uuids else value
 
 

@@ -21,8 +21,7 @@ GENERATION_LABEL = "berth.generation"
 """The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
 
 USER_LABEL = "berth.user"
-"""The label that holds the number of the user as whom the agent runs, and whose its state is. What was made before
-there was this label lacks it."""
+"""The label that holds the number of the agent's user, whose its state is. What was made before it lacks it."""
 
 QUARANTINE_LABEL = "berth.quarantined"
 """The label of a container that only holds on to the state of an agent of no known project: the time since when."""
@@ -65,7 +64,7 @@ class ContainerSpec:
     under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
     group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its state holds at
     most, where the engine can see to that; 0 is no limit. `address` is its own on the agents' network, one that
-    `AgentsNetwork.has` for this `reach`; without one it knows no gateway.
+    `AgentsNetwork.has` for this `reach`; without one it knows no gateway. `is_first`: nobody has had its key before.
     """
 
     name: str
@@ -82,6 +81,7 @@ class ContainerSpec:
     disk_ceiling: int = 0
     address: str | None = None
     reach: Reach = Reach.INTERNET
+    is_first: bool = field(default=False, compare=False)
 
     @property
     def key(self) -> str:

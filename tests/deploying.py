@@ -34,6 +34,7 @@ def deploy_project(api: APIClient, **fields: Any) -> Project:
     if not isinstance(api, SessionClient):
         return create_project(api, body)
     wanted = NewProject(
+        is_first=True,
         name=body["name"],
         agent_type=AgentType.objects.get(slug=body["type"]),
         plan=Plan.objects.get(slug=body["plan"]),

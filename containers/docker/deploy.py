@@ -9,7 +9,7 @@ from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.drift import is_at
 from containers.docker.handover import Handover
-from containers.docker.lookup import Lookup, carries, is_of_another
+from containers.docker.lookup import AgentVolumes, Lookup, carries, is_of_another
 from containers.docker.quota import HardQuota
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
@@ -55,6 +55,7 @@ class Deployment:
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
         self._is_new = False
+        self._is_first = spec.is_first
 
     def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
         try:
@@ -75,7 +76,8 @@ class Deployment:
 
         Of several of this generation the first stays: they would poll one bot. Returns what stays.
         """
-        there = self._lookup.inspect_all(self._key)  # what a list lacks shows when the name is taken
+        # What a list lacks shows when the name is taken.
+        there = [] if self._is_first else self._lookup.inspect_all(self._key)
         if there:
             has_rules()  # raises before an agent that runs is touched
         for index, found in enumerate(there):
@@ -84,9 +86,8 @@ class Deployment:
             elif index:
                 self._containers.stop_found(found, timeout=self._spec.stop_timeout)
                 self._containers.remove_found(found)
-        if not there or self._must_go(there[0]):
-            return None
-        return there[0] if len(there) == 1 else self._find()
+        kept = there[0] if there and not self._must_go(there[0]) else None
+        return self._find() if kept and len(there) > 1 else kept
 
     def _settle_name(self, known: Observation | None) -> Observation:
         """The container of this generation: the one that has the name already, or a new one.
@@ -103,6 +104,7 @@ class Deployment:
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
+                self._is_first = False  # a newer operation on the new project was faster
                 self._containers.free_name(self._spec)  # somebody may be faster whose container does not show yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
@@ -156,7 +158,7 @@ class Deployment:
     def _prepare_volumes(self) -> None:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
-        volumes = self._lookup.find_volumes_for(self._key, name)
+        volumes = AgentVolumes("", set()) if self._is_first else self._lookup.find_volumes_for(self._key, name)
         self._state = volumes.state or data_volume(name)
         self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
         for volume in volumes.secrets:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -105,14 +106,13 @@ class DockerEngine(GatewayVerbs, StateVerbs):
         retire: Callable[[Observation], None] = lambda _: None,
     ) -> Observation:
         has_rules = self._admit(spec)
-        run = partial(self._run, spec, retire, has_rules, confirm)
         try:
-            return run()
+            return self._run(spec, retire, has_rules, confirm)
         except MissingError:
             if not self._restore_network(spec):
                 raise
             # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
-            return run()
+            return self._run(replace(spec, is_first=False), retire, has_rules, confirm)
 
     def _run(
         self,

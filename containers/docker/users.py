@@ -7,9 +7,9 @@ from contextlib import suppress
 from containers.call_limits import time_limit
 from containers.docker.data_directory import read_root
 from containers.docker.lookup import Lookup
-from containers.docker.observations import read_rows, read_volumes
+from containers.docker.observations import read_rows
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import is_timeout
+from containers.docker_api.errors import is_timeout, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.vocabulary import PROJECT_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
@@ -40,19 +40,16 @@ class Users:
     def _list(self, block: Collection[int]) -> Iterator[int]:
         of_agents = {"label": [PROJECT_LABEL]}
         with self._connection.call() as client:
-            containers = read_rows(client.containers(all=True, filters=of_agents))
+            containers = client.containers(all=True, filters=of_agents)
         with self._connection.call() as client:
-            volumes = read_volumes(client.volumes(filters=of_agents))
-        for container in containers:
-            labelled = _read_label(container.labels)
-            if is_ours(container.labels):
-                yield self._ask(container) if labelled is None else labelled
-            elif labelled is not None and labelled in block:
-                yield labelled
-        for volume in volumes:
-            labelled = _read_label(volume.labels)
-            if labelled is not None and (is_ours(volume.labels) or labelled in block):
-                yield labelled
+            volumes = client.volumes(filters=of_agents)
+        with understand_answer():
+            # Of a list with hundreds of rows no more is read than what tells the user.
+            unlabelled = [row for row in containers if _read_label(row["Labels"]) is None]
+            labels = [each["Labels"] or {} for each in (*containers, *(volumes["Volumes"] or []))]
+            labelled = [(user, each) for each in labels if (user := _read_label(each)) is not None]
+            yield from (user for user, each in labelled if user in block or is_ours(each))
+        yield from (self._ask(container) for container in read_rows(unlabelled) if is_ours(container.labels))
 
     def _ask(self, container: Observation) -> int:
         """0 where it does not say: no deploy of others fails because the engine is stuck at one container."""
@@ -79,6 +76,6 @@ class Users:
         return details.user if details else 0
 
 
-def _read_label(labels: Mapping[str, str]) -> int | None:
-    label = labels.get(USER_LABEL, "")
+def _read_label(labels: Mapping[str, str] | None) -> int | None:
+    label = (labels or {}).get(USER_LABEL, "")
     return int(label) if label.isascii() and label.isdecimal() and len(label) <= len(str(HIGHEST)) else None

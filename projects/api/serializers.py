@@ -144,10 +144,11 @@ class NewProjectSerializer(ProjectFieldsSerializer):
         return attrs
 
     @sensitive_variables()
-    def build(self, project_id: UUID) -> NewProject:
+    def build(self, project_id: UUID, *, is_first: bool = False) -> NewProject:
         data = self.validated_data
         return NewProject(
             project_id=project_id,
+            is_first=is_first,
             name=data["name"],
             agent_type=data["type"],
             plan=data["plan"],

@@ -72,7 +72,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         def deploy(project_id: UUID) -> dict[str, Any]:
             project = self.get_queryset().filter(id=project_id).first() if key is not None else None  # made earlier
             if project is None:
-                wanted = serializer.build(project_id)
+                wanted = serializer.build(project_id, is_first=key is None)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
             else:
                 refresh([project])  # an earlier request has made it, and was cut off since

@@ -1,7 +1,13 @@
 """What is known of the machine that runs the containers: one row for each `BERTH_INSTANCE`."""
 
+from functools import lru_cache
+from uuid import uuid4
+
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
+
+from accounts.compiled_instances import CompiledInstances
 
 
 class EngineHost(models.Model):
@@ -15,3 +21,18 @@ class EngineHost(models.Model):
 
     def __str__(self) -> str:
         return self.instance
+
+
+def read_host() -> EngineHost | None:
+    return next(_host(is_locked=False).read(settings.BERTH_INSTANCE), None)
+
+
+def lock_host() -> EngineHost | None:
+    """The same, locked until the end of the transaction, in which this is to be called."""
+    return next(_host(is_locked=True).read(settings.BERTH_INSTANCE), None)
+
+
+@lru_cache
+def _host(*, is_locked: bool) -> CompiledInstances[EngineHost]:
+    rows = EngineHost.objects.select_for_update() if is_locked else EngineHost.objects.all()
+    return CompiledInstances(lambda instance: rows.filter(instance=instance).order_by(), uuid4().hex)

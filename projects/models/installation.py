@@ -1,9 +1,12 @@
 """The id of this installation, which is on everything that it makes on an engine (`containers.identity`)."""
 
 import secrets
+from functools import lru_cache
 
 from django.db import models
 from django.utils import timezone
+
+from accounts.compiled_instances import CompiledInstances
 
 
 def make_identifier() -> str:
@@ -39,8 +42,13 @@ def read_installation() -> Installation:
 
 def lock_installation() -> Installation:
     """The same, locked until the end of the transaction, in which this is to be called."""
-    installation, _ = Installation.objects.select_for_update().get_or_create(pk=1)
-    return installation
+    found = next(_locked().read(), None)
+    return found or Installation.objects.select_for_update().get_or_create(pk=1)[0]
+
+
+@lru_cache
+def _locked() -> CompiledInstances[Installation]:
+    return CompiledInstances(lambda: Installation.objects.select_for_update().filter(pk=1).order_by())
 
 
 def read_hold() -> str:

@@ -22,11 +22,14 @@ from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to work on a project. `contested`: another operation was in flight, and its process may still act."""
+    """The right to work on a project. `contested`: another operation was in flight, and its process may still act.
+    `is_first`: the project has its id from the request that claims it.
+    """
 
     id: uuid.UUID
     generation: int
     contested: bool
+    is_first: bool = False
 
 
 class Claimable(WholeRow):
@@ -114,7 +117,7 @@ class Claimable(WholeRow):
         return True
 
     def holds(self, claim: "Claim") -> bool:
-        return self._row().filter(operation_id=claim.id).exists()
+        return self.has_operation(claim.id)
 
     def record(self, claim: "Claim", *, events: Iterable[Event] = (), **values: Any) -> bool:
         """Ends the operation and writes its outcome and events in one transaction.

@@ -1,11 +1,14 @@
 """The watcher's lease and heartbeat: one row for each `BERTH_INSTANCE`."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
 
 from accounts import clock
+from accounts.compiled_instances import CompiledInstances
 from accounts.moments import is_recent, lasts
 from projects.rules.lifecycle import LEASE
 
@@ -47,5 +50,10 @@ def is_beating(heartbeat: datetime) -> bool:
 
 def agents_are_barred() -> bool:
     """Whether the watcher that is at work has found that no agent may run."""
-    here = Watch.objects.filter(instance=settings.BERTH_INSTANCE, bars_agents=True).first()
-    return here is not None and lasts(here.lease_until, at_most=LEASE, now=clock.now())
+    here = next(_watch().read(settings.BERTH_INSTANCE), None)
+    return here is not None and here.bars_agents and lasts(here.lease_until, at_most=LEASE, now=clock.now())
+
+
+@lru_cache
+def _watch() -> CompiledInstances[Watch]:
+    return CompiledInstances(lambda instance: Watch.objects.filter(instance=instance).order_by(), uuid4().hex)

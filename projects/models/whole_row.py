@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import models
 
 from accounts.compiled_instances import CompiledInstances
+from accounts.compiled_query import CompiledQuery
 from projects.errors import ProjectGoneError
 
 _BESIDE = ("owner", "agent_type", "plan", "spending")
@@ -25,6 +26,10 @@ class WholeRow(models.Model):
         found: Self | None = next(_own(cls).read(owner_id, project_id), None)
         return found
 
+    def has_operation(self, operation_id: UUID) -> bool:
+        """Whether this is the operation in its row."""
+        return bool(_in_operation(type(self)).rows(self.pk, operation_id))
+
     def reread(self) -> None:
         """Has the object say what its row says now. Raises `ProjectGoneError`."""
         if not _one(type(self)).refresh(self, self.pk):
@@ -38,6 +43,15 @@ def _own(model: Any) -> CompiledInstances[Any]:
         return rows
 
     return CompiledInstances(write, UUID(int=1), UUID(int=2), beside=_BESIDE, also=_HEARTBEAT)
+
+
+@lru_cache
+def _in_operation(model: Any) -> CompiledQuery:
+    def write(pk: UUID, operation_id: UUID) -> "models.QuerySet[Any]":
+        rows: models.QuerySet[Any] = model.objects.filter(pk=pk, operation_id=operation_id).order_by()
+        return rows.values_list("pk")
+
+    return CompiledQuery(write, UUID(int=1), UUID(int=2))
 
 
 @lru_cache

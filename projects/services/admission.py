@@ -2,11 +2,14 @@
 is asked, which takes up to 10 s.
 """
 
-from uuid import UUID
+from functools import lru_cache
+from typing import Any
+from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from accounts.compiled_query import CompiledQuery
 from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
@@ -16,6 +19,9 @@ from projects.models import AgentType, Plan, Project, read_room
 from projects.rules.bot import CLAIMED
 from projects.rules.reasons import SENTENCES
 from projects.services.bot_claims import evict_unconfirmed
+
+_SOME_BOT = 7_301_223_456_789_012_345
+"""A sample for queries."""
 
 
 def check_image(agent_type: AgentType) -> None:
@@ -42,14 +48,13 @@ def lock_owner(owner: User) -> None:
 
     Raises `OperationLostError` where the owner has had the account deleted.
     """
-    if User.objects.select_for_update().filter(pk=owner.pk, closed_at=None).first() is None:
+    if not _locked_owner().rows(owner.pk):
         raise OperationLostError("The account is being deleted.")
 
 
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:
     """Raises `BotInUseError` where another project of the owner runs the bot."""
-    others = Project.objects.owned_by(owner).live().exclude(pk=project_id)
-    if others.filter(bot_id=bot_id).exists():
+    if _own_with_bot().rows(owner.pk, project_id, bot_id):
         raise _bot_in_use()
 
 
@@ -62,12 +67,13 @@ def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
     """
     if check.bot_id is None:
         return
-    others = Project.objects.live().exclude(pk=project_id).filter(bot_id=check.bot_id)
     if not check.token_confirmed:
-        others = others.filter(owner=owner)
+        others = _own_with_bot().rows(owner.pk, project_id, check.bot_id)
     elif settings.BERTH_VERIFY_CREDENTIALS:
-        others = others.filter(Q(owner=owner) | Q(bot_unconfirmed_at=None))
-    if others.exists():
+        others = _sure_with_bot().rows(owner.pk, project_id, check.bot_id)
+    else:
+        others = _any_with_bot().rows(project_id, check.bot_id)
+    if others:
         raise _bot_in_use()
 
 
@@ -86,6 +92,39 @@ def check_claim(project: Project) -> None:
     others = Project.objects.live().exclude(pk=project.pk).filter(bot_id=project.bot_id, bot_unconfirmed_at=None)
     if others.exists():
         raise BotInUseError(SENTENCES[CLAIMED])
+
+
+@lru_cache
+def _locked_owner() -> CompiledQuery:
+    rows = User.objects.select_for_update().filter(closed_at=None).order_by()
+    return CompiledQuery(lambda pk: rows.filter(pk=pk).values_list("pk"), uuid4())
+
+
+@lru_cache
+def _any_with_bot() -> CompiledQuery:
+    return CompiledQuery(lambda project_id, bot_id: _with_bot(project_id, bot_id)[:1], uuid4(), _SOME_BOT)
+
+
+@lru_cache
+def _own_with_bot() -> CompiledQuery:
+    def write(owner_id: UUID, project_id: UUID, bot_id: int) -> "QuerySet[Project, Any]":
+        return _with_bot(project_id, bot_id).filter(owner_id=owner_id)[:1]
+
+    return CompiledQuery(write, uuid4(), uuid4(), _SOME_BOT)
+
+
+@lru_cache
+def _sure_with_bot() -> CompiledQuery:
+    """Of others those that Telegram has confirmed."""
+
+    def write(owner_id: UUID, project_id: UUID, bot_id: int) -> "QuerySet[Project, Any]":
+        return _with_bot(project_id, bot_id).filter(Q(owner_id=owner_id) | Q(bot_unconfirmed_at=None))[:1]
+
+    return CompiledQuery(write, uuid4(), uuid4(), _SOME_BOT)
+
+
+def _with_bot(project_id: UUID, bot_id: int) -> "QuerySet[Project, Any]":
+    return Project.objects.live().exclude(pk=project_id).filter(bot_id=bot_id).order_by().values_list("pk")
 
 
 def _bot_in_use() -> BotInUseError:

@@ -23,6 +23,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import NoCapacityError
 from projects.models import EngineHost, Plan, Project
+from projects.models.engine_host import lock_host, read_host
 
 ASK_EVERY = timedelta(hours=1)
 ASK_AGAIN_AFTER_SILENCE = timedelta(minutes=1)
@@ -50,7 +51,7 @@ def learn_host_memory() -> EngineHost:
     Call it before a transaction, never inside one.
     """
     now = clock.now()
-    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
+    host = read_host()
     if host is not None and lasts(host.ask_again_at, at_most=ASK_EVERY, now=now):
         return host
     try:
@@ -67,7 +68,7 @@ def learn_host_memory() -> EngineHost:
 
 def measure_capacity() -> Capacity:
     """As of now, without asking the engine."""
-    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
+    host = read_host()
     return Capacity(
         host=host.memory // MIB if host and host.memory else None,
         limit=_limit(host),
@@ -99,10 +100,6 @@ def reserve_for_change(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
     if held:
         _check(project_id, plan, host)
     return {"memory_mb": max(held, plan.memory_mb)}
-
-
-def lock_host() -> EngineHost | None:
-    return EngineHost.objects.select_for_update().filter(instance=settings.BERTH_INSTANCE).first()
 
 
 def _check(project_id: UUID, plan: Plan, host: EngineHost | None) -> None:

@@ -115,7 +115,7 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
 @sensitive_variables("wanted")
 def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) -> tuple[Project, Claim]:
     """Inserts the row, already claimed by the deploy."""
-    claim = Claim(id=uuid4(), generation=1, contested=False)
+    claim = Claim(id=uuid4(), generation=1, contested=False, is_first=wanted.is_first)
     project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
     check_spec(project)  # a row whose container cannot be described must never be written
     place = known_place() if is_to_go_behind(project) else None

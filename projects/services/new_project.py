@@ -21,9 +21,10 @@ from projects.services.operations import time_allowed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewProject:
-    """What an owner asks for, checked for its shape."""
+    """What an owner asks for, checked for its shape. `is_first`: no earlier request had this id."""
 
     project_id: UUID = field(default_factory=uuid4)
+    is_first: bool = False
     name: str
     agent_type: AgentType
     plan: Plan

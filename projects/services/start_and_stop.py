@@ -71,6 +71,7 @@ def _deploy_somewhere(project: Project, claim: Claim, *, or_newest: bool) -> tup
         keep_commits()  # a database that knows less than the engine would have nothing mended
         with suppress(AddressUnusableError):
             return place, _deploy_known_image(project, claim, place, or_newest=or_newest)
+        claim = replace(claim, is_first=False)
     raise AddressUnusableError
 
 
@@ -90,7 +91,7 @@ def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
     telling = Telling(project, place) if place else None
     try:
         return get_engine().deploy(
-            build_spec(project, place),
+            replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
         )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from containers.errors import SupersededError
 from tests.containers.docker.handing_over import USER
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
@@ -50,6 +51,30 @@ def test_a_deploy_of_an_image_that_is_known(
     create, _, *rest = MAKE
     assert in_order(calls) == [*LOOK, *VOLUMES, create, *rest, *INSPECTION]
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
+
+
+def test_the_first_deploy_of_a_new_key(
+    docker_under_test: DockerUnderTest,
+    calls: list[str],  # noqa: F811 - the fixture
+) -> None:
+    """Nothing of it can be there. Whose its directory is may be known of the image."""
+    deploy(docker_under_test)
+    docker_under_test.engine.remove(docker_under_test.key, volumes=True)
+    calls.clear()  # the first one of a process makes the network
+    deploy(docker_under_test, is_first=True)
+    create, look, *rest = MAKE
+    assert [call for call in in_order(calls) if call != look] == [create, *rest, *INSPECTION]
+
+
+def test_a_first_deploy_that_comes_too_late_touches_nothing(docker_under_test: DockerUnderTest) -> None:
+    """A stop, and a start after it, were faster than the request that has made the project."""
+    newer = deploy(docker_under_test, generation=2)
+    docker_under_test.run("touch", "/data/kept")
+    with pytest.raises(SupersededError):
+        deploy(docker_under_test, is_first=True)
+    assert (kept := docker_under_test.engine.inspect(docker_under_test.key))
+    assert (kept.container_id, kept.is_up) == (newer.container_id, True)
+    assert docker_under_test.run("ls", "/data") == (0, "kept\n")
 
 
 def test_a_deploy_of_an_image_whose_directory_is_its_own(
