@@ -22,9 +22,6 @@ from config.serving.clients import Clients
 from config.serving.event_loop import EventLoop
 from config.serving.shared_pulse import SharedPulse
 
-ACCEPTS = 64
-"""Connections accepted at a time, before the loop looks at the others again."""
-
 LINGER_AT_END = 1.0
 """Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
 
@@ -103,14 +100,16 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.clients.expire(now)
 
     def _accept(self, listener: Any) -> None:
-        for _ in range(ACCEPTS):
-            try:
-                accepted, address = listener.accept()
-            except OSError as error:
-                if error.errno in _NO_ROOM:
-                    self.clients.evict()
-                return
-            self.clients.open(accepted, address, listener.getsockname())
+        """One in each turn of the loop: else that of the process that is awake first takes all clients that come
+        together, and keeps them, while the other processes have nothing to do.
+        """
+        try:
+            accepted, address = listener.accept()
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                self.clients.evict()
+            return
+        self.clients.open(accepted, address, listener.getsockname())
 
     def _end(self) -> None:
         """Answers what was begun, while the grace lasts."""

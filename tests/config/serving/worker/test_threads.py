@@ -103,3 +103,19 @@ def test_the_application_is_told_when_the_request_came(server: Looping, site: Si
     site.hold.set()
     assert status_of(read_all(waiting)) == 200
     assert before <= site.arrivals[-1] <= after
+
+
+def test_clients_who_come_together_are_taken_one_at_a_time(server: Looping) -> None:
+    """So that the other process, whose loop has less to do, takes some of them."""
+    taken: list[int] = []
+
+    def look() -> None:
+        for _ in range(3):
+            server.connect()
+        server.worker._accept(server.worker.sockets[0])
+        taken.append(server.open_connections)
+
+    server.worker.loop.call_soon(look)
+    wait_until(lambda: taken)
+    assert taken == [1]
+    server.wait_for_connections(3)
