@@ -13,8 +13,9 @@ import pytest
 from containers.docker_api.image_build import find_contexts
 from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root
+from tests.containers.inside import run_inside
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
-from tests.gateway.test_on_engine import chat
+from tests.gateway.test_on_engine import SEARCH, chat
 
 pytestmark = [
     pytest.mark.docker,
@@ -51,6 +52,9 @@ def test_no_real_credential_is_in_anything_that_the_engine_has(harbour: Harbour,
     assert holds(harbour.client.get_archive(agent.name, "/run/secrets")[0], agent.virtual_key.encode())
     assert not holds(harbour.client.export(agent.name), MARK)
     assert not holds(harbour.client.get_image(found["Image"]), MARK)
+    # What programs have in memory alone: their environment and their words.
+    _, seen = run_inside(harbour.client, agent.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
+    assert (MARK.decode() in seen, "searched" in seen, agent.virtual_key in seen) == (False, True, True)
     refuse_after_the_end(harbour, agent)
 
 

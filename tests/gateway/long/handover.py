@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
-from tests.gateway.long.scenes import Figures, _answered, running
+from tests.gateway.long.beside import going_on
+from tests.gateway.long.scenes import Figures, answered
 from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
@@ -85,16 +86,16 @@ def hand_over(
     silent: list[float] = []
     acts = [partial(_answer, steady, places, silent), partial(_switch, switched, places), partial(_watch, places)]
     try:
-        with running(*acts):
+        with going_on(*acts):
             for number in range(rounds):
                 said += 1
                 telegram.say(steady.token, 5, f"message {said}")
                 kills += _replace(places, number, chance)
-            wait_until(lambda: len(_answered(telegram, steady)) == said or bool(places.faults), within=PATIENCE)
+            wait_until(lambda: len(answered(telegram, steady)) == said or bool(places.faults), within=PATIENCE)
     finally:
         for each in places.all:
             each.end()
-    answers = _answered(telegram, steady)
+    answers = answered(telegram, steady)
     assert not places.faults, places.faults
     assert len(answers) == said, (said, answers)
     repeated = sum(answers.values()) - said

@@ -7,9 +7,8 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 
 from gateway.periods import Period, name_of
@@ -17,6 +16,7 @@ from gateway.periods import Period, name_of
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
+from tests.gateway.long.beside import going_on
 from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
@@ -93,7 +93,7 @@ def kill_in_traffic(
     provider.words = 20
     back: list[float] = []
     said = 0
-    with running(partial(_answer_messages, agent), *[partial(_keep_asking, agent)] * 3):
+    with going_on(partial(_answer_messages, agent), *[partial(_keep_asking, agent)] * 3):
         for _ in range(kills):
             for _ in range(chance.randint(1, 5)):
                 said += 1
@@ -103,8 +103,8 @@ def kill_in_traffic(
             began = time.monotonic()
             gateway.start()
             back.append(time.monotonic() - began)
-        wait_until(lambda: len(_answered(telegram, agent)) == said, within=PATIENCE)
-    answers = _answered(telegram, agent)
+        wait_until(lambda: len(answered(telegram, agent)) == said, within=PATIENCE)
+    answers = answered(telegram, agent)
     repeats = sum(answers.values()) - said
     costs = gateway_spent(agent)
     assert repeats <= kills, answers
@@ -121,7 +121,7 @@ def kill_in_traffic(
     }
 
 
-def _answered(telegram: FakeTelegram, agent: Agent) -> "Counter[str]":
+def answered(telegram: FakeTelegram, agent: Agent) -> "Counter[str]":
     return Counter(message.text for message in telegram.sent(agent.token))
 
 
@@ -145,17 +145,3 @@ def _keep_asking(agent: Agent, is_over: threading.Event) -> None:
             if agent.chat("a few words", stream=True, max_tokens=20).status == 200:
                 continue
         is_over.wait(0.02)
-
-
-@contextmanager
-def running(*acts: Callable[[threading.Event], None]) -> Iterator[None]:
-    is_over = threading.Event()
-    threads = [threading.Thread(target=act, args=[is_over]) for act in acts]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        for thread in threads:
-            thread.join(PATIENCE)

@@ -9,6 +9,7 @@ the gateway was killed with the answer on its way. Five to twenty-five minutes.
 """
 
 import argparse
+import http.client
 import os
 import random
 import signal
@@ -16,10 +17,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tests.chaos.own_network import enter_own_network
 from tests.chaos.private_engine import PrivateEngine
 from tests.e2e.on_engine import gateways_of
 from tests.engines import USUAL, connect
+from tests.gateway.long.beside import going_on
 from tests.gateway.long.people import PATIENCE, Owner, Talk
 from tests.try_out import Trial, running_trial
 from tests.waiting import wait_until
@@ -37,7 +39,9 @@ SERVE = (".venv/bin/python", "manage.py", "serve")
 """What `make run` ends in: what it prepares is there."""
 IMAGES = ("berth/gateway", "berth/assistant", "berth/agent-base", "berth-base")
 
-Kill = Callable[[], None]
+Kill = Callable[[], tuple[float, float]]
+"""Kills, and waits until all is at work again. Returns how many seconds the start of what was killed has taken, and for
+how many nobody was answered."""
 
 
 def main() -> None:
@@ -64,14 +68,16 @@ def main() -> None:
 
 def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> dict[str, float]:
     chance = random.Random(options.seed)
-    talk, owner, back = Talk(trial, random.Random(options.seed + 1)), Owner(trial), []
+    talk, owner = Talk(trial, random.Random(options.seed + 1)), Owner(trial)
+    starts: list[float] = []
+    back: list[float] = []
     with going_on(talk.go_on, owner.go_on):
         for number in range(options.kills):
             time.sleep(chance.uniform(0.5, 3))  # wherever that hits it
-            began = time.monotonic()
-            kill()
-            back.append(time.monotonic() - began)
-            sys.stderr.write(f"{number + 1}: {back[-1]:.1f} s, {talk.said} said\n")
+            start, silence = kill()
+            starts.append(start)
+            back.append(silence)
+            sys.stderr.write(f"{number + 1}: {starts[-1]:.1f} s, in all {back[-1]:.1f} s, {talk.said} said\n")
     if options.down:
         trial.service.kill()
         with going_on(talk.go_on):
@@ -84,65 +90,80 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
     return {
         "kills": options.kills, "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
         "slowest answer": talk.slowest,
-        "back, median": statistics.median(back or [0]), "back, at most": max(back or [0]),
+        "back within, median": statistics.median(starts or [0]), "back within, at most": max(starts or [0]),
+        "answers again after, median": statistics.median(back or [0]), "answers again after, at most": max(back or [0]),
         "seconds without the service": options.down, "last key in force": last_key_is_in_force(talk, owner),
     }  # fmt: skip
 
 
-def kill_service(trial: Trial) -> None:
+def kill_service(trial: Trial) -> tuple[float, float]:
+    """Agents are answered all the while."""
     trial.service.kill()
+    began = time.monotonic()
     trial.service.start()
+    return time.monotonic() - began, 0.0
 
 
-def kill_gateway(trial: Trial, chance: random.Random) -> None:
+def kill_gateway(trial: Trial, chance: random.Random) -> tuple[float, float]:
     """The process at work, which its supervisor follows by another one, or all of them, which the engine does."""
     polls = trial.telegram.polls(trial.bot_token).count
     (gateway,) = gateways_of(trial.service)
     supervisor = trial.service.engine.inspect_container(gateway)["State"]["Pid"]
     (at_work,) = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
     is_whole = chance.random() < 0.5
-    os.kill(supervisor if is_whole else int(at_work), signal.SIGKILL)
+    killed, killed_at = supervisor if is_whole else int(at_work), time.time()
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{killed}").exists(), within=PATIENCE, every=0.002)
+    start = start_of_gateway(trial, killed_at)
     wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.02)
+    silence = time.time() - killed_at
     if is_whole:
         time.sleep(10)  # an engine waits longer and longer for a container that never runs for ten seconds
+    return start, silence
 
 
-def kill_engine(private: PrivateEngine | None, trial: Trial) -> None:
+def kill_engine(private: PrivateEngine | None, trial: Trial) -> tuple[float, float]:
     assert private is not None
     private.end(signal.SIGKILL)
+    killed_at = time.time()
     private.start()
     polls = trial.telegram.polls(trial.bot_token).count
+    start = start_of_gateway(trial, killed_at)
     wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.05)
+    return start, time.time() - killed_at
+
+
+def start_of_gateway(trial: Trial, killed_at: float) -> float:
+    """Seconds until it answers: since its process was killed, or since the engine has started its container again."""
+
+    def answers() -> bool:
+        (gateway,) = gateways_of(trial.service)
+        networks = trial.service.engine.inspect_container(gateway)["NetworkSettings"]["Networks"]
+        address = next(each["IPAddress"] for name, each in networks.items() if name.endswith("-gateway"))
+        return bool(address) and ask_gateway(address)
+
+    wait_until(answers, within=PATIENCE, every=0.01)
+    answered_at = time.time()
+    (gateway,) = gateways_of(trial.service)
+    started = trial.service.engine.inspect_container(gateway)["State"]["StartedAt"]
+    return answered_at - max(killed_at, datetime.fromisoformat(f"{started[:26].rstrip('Z')}+00:00").timestamp())
+
+
+def ask_gateway(address: str) -> bool:
+    connection = http.client.HTTPConnection(address, 8080, timeout=1)
+    try:
+        connection.request("GET", "/")
+        return bool(connection.getresponse().status)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
     wait_until(lambda: owner.change_key("sk-whole-last") == 200, within=PATIENCE, every=2)
     talk.say(1)
     return bool(talk.trial.provider.asked()[-1].key == "sk-whole-last")
-
-
-@contextmanager
-def going_on(*acts: Callable[[threading.Event], None]) -> Iterator[None]:
-    """What one of them raises, this raises in the end."""
-    is_over, faults = threading.Event(), []
-
-    def run(act: Callable[[threading.Event], None]) -> None:
-        try:
-            act(is_over)
-        except BaseException as error:  # noqa: BLE001 - raised below
-            faults.append(error)
-
-    threads = [threading.Thread(target=run, args=[act]) for act in acts]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        for thread in threads:
-            thread.join(PATIENCE + 60)
-    if faults:
-        raise faults[0]
 
 
 @contextmanager
