@@ -3,6 +3,7 @@
 from django.urls import path
 
 from accounts.api.me import MeView
+from accounts.api.session_viewsets import OpenSessionViewSet
 from accounts.api.shortcuts import session_shortcut, shortened
 from accounts.api.viewsets import ApiKeyViewSet, LoginView, LogoutView, SessionView
 
@@ -14,4 +15,6 @@ urlpatterns = [
     path("auth/keys", ApiKeyViewSet.as_view({"get": "list", "post": "create"}), name="keys"),
     path("auth/keys/<str:pk>", ApiKeyViewSet.as_view({"delete": "destroy"}), name="key"),
     path("auth/keys/<str:pk>/rotate", ApiKeyViewSet.as_view({"post": "rotate"}), name="key-rotate"),
+    path("auth/sessions", OpenSessionViewSet.as_view({"get": "list"}), name="sessions"),
+    path("auth/sessions/<str:pk>", OpenSessionViewSet.as_view({"delete": "destroy"}), name="open-session"),
 ]

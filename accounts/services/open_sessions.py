@@ -52,6 +52,11 @@ def is_session(row: OpenSession, session: SessionBase) -> bool:
     return row.token == digest_session_key(session.session_key or "")
 
 
+def is_of_token(row: OpenSession, jti: str | None) -> bool:
+    """Whether it is the session of the token with this id; None is no session token's."""
+    return row.kind == SessionKind.API and row.token == jti
+
+
 def end_session(*, user: User, session_id: UUID) -> None:
     """Ends one session of the user: the next request is refused. Raises UnknownSessionError."""
     with transaction.atomic():

@@ -91,6 +91,8 @@ _BY_PLACE: dict[str, Any] = {
     "AgentType.min_memory_mb": 128,
     "ApiKey.name": "deploy script",
     "IssuedKey.name": "deploy script",
+    "OpenSession.kind": "api",
+    "OpenSession.program": "curl",
     "BulkResult.outcome": "done",
     "Bot.id": 123456789,
     "Bot.paired": 1,

@@ -1,5 +1,6 @@
 """Who may do what: every route of /api, its methods, and the status that each kind of caller gets."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.canaries import CANARY_PASSWORD
+from tests.canaries import CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.deploying import PROJECT
 from tests.people import email_of
 from tests.sampling import Some
@@ -76,6 +77,8 @@ TABLE = {
     "/api/auth/keys": Route({"GET": 200, "POST": 201}, keys=False, body={"name": "New", "scope": "read"}),
     "/api/auth/keys/<str:pk>": Route({"DELETE": 204}, others=404, keys=False),
     "/api/auth/keys/<str:pk>/rotate": Route({"POST": 201}, others=404, keys=False),
+    "/api/auth/sessions": Route({"GET": 200}, keys=False),
+    "/api/auth/sessions/<str:pk>": Route({"DELETE": 204}, others=404, keys=False),
     "/api/schema": Route({"GET": 200}, public=True),
     "/api/docs": Route({"GET": 200}, public=True),
 }
@@ -92,3 +95,20 @@ def routes_of(patterns: list[URLPattern | URLResolver], before: str = "/") -> It
 
 CODES = {403: "permission_denied", 404: "not_found", 405: "method_not_allowed"}
 ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")})
+
+CONTENTS: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "application/json"),
+    "an object": (b"{}", "application/json"),
+    "a change": (b'{"name": "Mine now"}', "application/json"),
+    "a token in use": (json.dumps({"telegramToken": CANARY_TELEGRAM_TOKEN}).encode(), "application/json"),
+    "a start": (b'{"action": "start"}', "application/json"),
+    "a stop": (b'{"action": "stop"}', "application/json"),
+    "a restart": (b'{"action": "restart"}', "application/json"),
+    "no action": (b'{"action": "dance"}', "application/json"),
+    "an unknown field": (b'{"owner": "bob"}', "application/json"),
+    "broken JSON": (b"{", "application/json"),
+    "a list": (b"[]", "application/json"),
+    "a form": (b"name=x", "application/x-www-form-urlencoded"),
+    "70 KB": (b" " * 70_000, "application/json"),
+}
+QUERIES = ("", "?wait=1", "?wait=x", "?restart=true", "?restart=x", "?tail=1", "?tail=x", "?since=x", "?follow=x")

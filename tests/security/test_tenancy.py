@@ -12,16 +12,17 @@ from uuid import uuid4
 
 import pytest
 
-from accounts.models import ApiKey, Scope
+from accounts.credentials.session_tokens import issue_session
+from accounts.models import ApiKey, OpenSession, Scope
 from accounts.services.api_keys import issue_api_key
+from accounts.services.open_sessions import note_api_session
 from projects.models import Event, Project
-from tests.canaries import CANARY_TELEGRAM_TOKEN
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.played_back import played_back
 from tests.sampling import Some
-from tests.security.access_table import ANOTHER, CODES, METHODS, ROUTES, SAFE, TABLE, requests_by
+from tests.security.access_table import ANOTHER, CODES, CONTENTS, METHODS, QUERIES, ROUTES, SAFE, TABLE, requests_by
 from tests.security.callers import EVERYBODY, OTHERS, OWNER, UNKNOWN, Callers
 
 pytestmark = pytest.mark.one_database
@@ -34,11 +35,13 @@ class Scene:
     callers: Callers
     project: Project
     key: ApiKey
+    session: OpenSession
     engine: MemoryEngine
 
     def path(self, route: str, *, other: str = "") -> str:
         """The address of what is Alice's; with `other` the same with another id."""
-        return route.replace("<str:id>", other or str(self.project.id)).replace("<str:pk>", other or str(self.key.pk))
+        hers = self.session if "sessions" in route else self.key
+        return route.replace("<str:id>", other or str(self.project.id)).replace("<str:pk>", other or str(hers.pk))
 
     def send(self, who: str, method: str, path: str, content: Any = b"", kind: str = "application/json") -> Any:
         """The answer to a request of which nothing remains."""
@@ -52,7 +55,9 @@ def scene(db: None, engine: MemoryEngine) -> Scene:
     project = deploy_project(callers.client("owner session"))
     key, _ = issue_api_key(user=callers.alice, session=None, name="spare", scope=Scope.READ, lifetime_days=30)
     engine.log(project.container_name, "Alice's agent says hello")
-    return Scene(callers, project, key, engine)
+    laptop = {"user": callers.alice, "address": "203.0.113.77", "program": "Alice's laptop"}
+    note_api_session(token=issue_session(callers.alice), **laptop)
+    return Scene(callers, project, key, OpenSession.objects.get(), engine)
 
 
 def test_every_route_is_in_the_table() -> None:
@@ -80,8 +85,9 @@ def test_everybody_gets_what_the_table_says(scene: Scene, route: str, some: Some
 
 def assert_shows_nothing_of(scene: Scene, answer: Any) -> None:
     text = f"{answer.content.decode()} {dict(answer.headers)}"
-    hers = (scene.project.id, scene.project.name, scene.key.pk, scene.callers.alice.pk, scene.callers.alice.email)
-    for mark in (*map(str, hers), "987654321", "says hello", scene.key.hint, scene.project.api_key_hint):
+    rows = (scene.project, scene.key, scene.session, scene.callers.alice)
+    hers = (scene.project.name, scene.callers.alice.email, *(row.pk for row in rows))
+    for mark in (*map(str, hers), "987654321", "says hello", "laptop", scene.key.hint, scene.project.api_key_hint):
         assert mark not in text, mark
 
 
@@ -91,24 +97,6 @@ def test_nobody_else_is_shown_anything_of_alices(scene: Scene, route: str, some:
         body = {"name": "Bob's"} | ({"scope": "read"} if "keys" in route else {})
         answer = scene.send(who, method, scene.path(route), json.dumps(body).encode())
         assert_shows_nothing_of(scene, answer)
-
-
-CONTENTS: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "application/json"),
-    "an object": (b"{}", "application/json"),
-    "a change": (b'{"name": "Mine now"}', "application/json"),
-    "a token in use": (json.dumps({"telegramToken": CANARY_TELEGRAM_TOKEN}).encode(), "application/json"),
-    "a start": (b'{"action": "start"}', "application/json"),
-    "a stop": (b'{"action": "stop"}', "application/json"),
-    "a restart": (b'{"action": "restart"}', "application/json"),
-    "no action": (b'{"action": "dance"}', "application/json"),
-    "an unknown field": (b'{"owner": "bob"}', "application/json"),
-    "broken JSON": (b"{", "application/json"),
-    "a list": (b"[]", "application/json"),
-    "a form": (b"name=x", "application/x-www-form-urlencoded"),
-    "70 KB": (b" " * 70_000, "application/json"),
-}
-QUERIES = ("", "?wait=1", "?wait=x", "?restart=true", "?restart=x", "?tail=1", "?tail=x", "?since=x", "?follow=x")
 
 
 def comparable(answer: Any) -> tuple[int, dict[str, str], bytes]:
@@ -142,7 +130,8 @@ def test_alices_id_is_answered_like_one_that_never_was(scene: Scene, some: Some,
 def _everything(scene: Scene) -> list[Any]:
     rows = [list(Project.objects.values()), list(Event.objects.values())]
     keys = list(ApiKey.objects.filter(user=scene.callers.alice).order_by("pk").values())
-    return [*rows, keys, copy.deepcopy(scene.engine.containers), scene.engine.volumes, _acts(scene.engine)]
+    sessions = list(OpenSession.objects.values())
+    return [*rows, keys, sessions, copy.deepcopy(scene.engine.containers), scene.engine.volumes, _acts(scene.engine)]
 
 
 def _acts(engine: MemoryEngine) -> list[tuple[str, str]]:
@@ -185,7 +174,7 @@ def test_nobody_but_the_owner_shares_a_cursor(scene: Scene) -> None:
     assert scene.callers.client("stranger session").get(address).json() == []
 
 
-@pytest.mark.parametrize("path", ["/api/projects", "/api/auth/keys"])
+@pytest.mark.parametrize("path", ["/api/projects", "/api/auth/keys", "/api/auth/sessions"])
 def test_no_token_in_a_query_lets_anybody_in(scene: Scene, path: str) -> None:
     names = ("token", "access_token", "api_key", "key", "jwt", "authorization")
     for name, who in product(names, ("owner session", "owner write key")):
