@@ -27,6 +27,7 @@ class Credential:
     key_id: UUID | None = None
     jti: str | None = None
     expires_at: datetime | None = None
+    maintenance: str | None = None  # what is told about it while the staff are at work, as of its reading
 
     @property
     def is_session(self) -> bool:

@@ -15,7 +15,7 @@ from django.conf import settings as django_settings
 from django.core import serializers
 from django.db import connection
 
-from accounts.services import still_signed_in
+from accounts.services import notice, still_signed_in
 from config import middleware
 from config.database import limits
 from containers.get_engine import get_engine
@@ -36,6 +36,7 @@ PATIENCE = 100.0
 def pytest_configure() -> None:
     stay_inside()
     empty_after_each_test_that_commits()
+    notice.KEPT_FOR = 0.0
     gc.disable()  # to the end of the collection, which makes half a million objects and no garbage
 
 

@@ -1,5 +1,7 @@
 """Authenticates `Authorization: Bearer <token>`, the only way into /api."""
 
+from dataclasses import replace
+
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -9,11 +11,12 @@ from accounts.api.token_query import TokenQuery
 from accounts.errors import InvalidTokenError
 from accounts.http import Credential
 from accounts.models import User
+from accounts.services.notice import with_maintenance
 
 _FOUND = "berth.token"
-"""In the META of a request: what `hand_over` was given."""
+"""In the META of a request: what `hand_over` was given. Only of reads, which go on in any maintenance."""
 
-USERS = TokenQuery(User.objects.all)
+USERS = TokenQuery(with_maintenance, "maintenance")
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -30,10 +33,10 @@ class BearerAuthentication(BaseAuthentication):
             token = read_token(request)
             if token is None:
                 return None
-            user, credential, _ = USERS.read(token, request)
+            user, credential, (maintenance,) = USERS.read(token, request)
         except InvalidTokenError:
             raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token") from None
-        return user, credential
+        return user, replace(credential, maintenance=maintenance)
 
     def authenticate_header(self, request: Request) -> str:
         """Returns the challenge. It names an error only to a client that sent a token (RFC 6750)."""

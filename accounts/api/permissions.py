@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from accounts.http import Credential
 from accounts.models import Scope
-from accounts.services.notice import check_maintenance
+from accounts.services.notice import refuse_in_maintenance
 
 if TYPE_CHECKING:
     # The REST framework imports its default permissions, this module, while it makes APIView.
@@ -40,7 +40,7 @@ def _goes_on(request: Request, view: "APIView") -> bool:
     `goes_on` has the actions that do, and an empty text where the view has none.
     """
     if request.method not in SAFE_METHODS and getattr(view, "action", "") not in getattr(view, "goes_on", ()):
-        check_maintenance(request.user)
+        refuse_in_maintenance(request.user, _credential(request).maintenance)
     return True
 
 

@@ -10,7 +10,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.errors import MaintenanceError
 from accounts.models import Notice
-from accounts.services.notice import check_maintenance, read_notice
+from accounts.services.notice import check_maintenance, read_shown_notice
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _APPS = frozenset({"accounts", "projects"})
@@ -23,13 +23,13 @@ GO_ON = frozenset(
 
 
 def tell_notice(_request: HttpRequest) -> dict[str, Any]:
-    """For all templates. The database is asked where one shows it; a page that can do without one does."""
+    """For all templates. Read where one shows it; a page that can do without one does."""
     return {"notice": SimpleLazyObject(_read_if_possible)}
 
 
 def _read_if_possible() -> Notice:
     try:
-        return read_notice()
+        return read_shown_notice()
     except DatabaseError:
         return Notice()
 

@@ -1,9 +1,14 @@
 """What the staff tell everybody, and what is refused to whom while they are at work."""
 
+from types import SimpleNamespace
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Notice, User
+from accounts.services import notice
 from projects.models import Project
 from tests.clients import api_of, browser_of
 from tests.deploying import deploy_project
@@ -27,6 +32,33 @@ def test_a_notice_stands_on_all_pages_as_text(alice: User, ada: User) -> None:
         shown = browser_of(who).get(path).content.decode()
         assert "&lt;b&gt;we&lt;/b&gt; move the disks." in shown, path
         assert "Nothing can be changed" not in shown
+
+
+def test_pages_read_a_notice_once_in_two_seconds_and_commands_as_it_is(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(notice, "KEPT_FOR", 2.0)
+    monkeypatch.setattr(notice, "_kept", None)
+    monkeypatch.setattr(notice, "time", SimpleNamespace(monotonic=lambda: now))
+    browser, api = browser_of(alice), api_of(alice)
+
+    def look() -> tuple[int, bool]:
+        with CaptureQueriesContext(connection) as queries:
+            page = browser.get("/settings")
+        return sum("accounts_notice" in each["sql"] for each in queries), b"move the disks" in page.content
+
+    assert look() == (1, False)
+    Notice.objects.create(pk=1, text=WORDS, is_maintenance=True)
+    assert look() == (0, False)
+    body = {"name": "New", "scope": "read"}
+    with CaptureQueriesContext(connection) as queries:
+        assert api.post("/api/auth/keys", body).status_code == 503
+    assert len([each for each in queries if "accounts_notice" in each["sql"]]) == 1  # with the token's user
+    now += 2.0
+    assert look() == (1, True)
+    Notice.objects.all().delete()
+    assert api.post("/api/auth/keys", body).status_code == 201
 
 
 def test_the_api_refuses_changes_with_a_sentence_and_answers_reads(at_work: Project, alice: User) -> None:
