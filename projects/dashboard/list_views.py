@@ -19,7 +19,7 @@ from projects.dashboard.project_list import ProjectList, read_list
 from projects.dashboard.sparks import add_curves
 
 MOST_SEEN = 100
-"""Marks of what a page shows that are read; it has one for each row and two more."""
+"""Marks of rows that are read; a page has fewer."""
 
 
 def _read(request: SignedInRequest) -> ProjectList:
@@ -45,11 +45,11 @@ def list_projects(request: SignedInRequest) -> HttpResponse:
 def list_changes(request: SignedInRequest) -> HttpResponse:
     """What differs from what the page shows, each piece to be put in its place; 204 where nothing does."""
     shown = _read(request)
-    order, counts, *rows = [*request.GET.getlist("seen")[:MOST_SEEN], "", ""]
-    if shown.seen_order != order:
+    rows = request.GET.getlist("seen")[:MOST_SEEN]
+    if shown.seen_order != request.GET.get("order") or len(rows) != len(shown.rows):
         return render(request, "projects/list_part.html", _describe(shown) | {"out_of_band": True})
-    changed = [row for row, seen in zip(shown.rows, rows, strict=False) if row.seen != seen]
-    counts_changed = shown.seen_counts != counts
+    changed = [row for row, seen in zip(shown.rows, rows, strict=True) if row.seen != seen]
+    counts_changed = bool(shown.owned) and shown.seen_counts != request.GET.get("counts")
     if not (changed or counts_changed):
         return HttpResponse(status=204)
     page = {"list": shown, "changed": add_curves(changed), "counts": counts_changed}

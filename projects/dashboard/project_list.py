@@ -77,11 +77,6 @@ class ProjectList:
     def seen_counts(self) -> str:
         return make_digest([self.chips, self.total, self.owned, self.trouble])
 
-    @property
-    def seen(self) -> list[str]:
-        """What a page that shows this sends when it asks what has changed."""
-        return [self.seen_order, self.seen_counts, *(row.seen for row in self.rows)]
-
 
 def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     """The page that the query asks for, or the last one where it asks for one beyond. Asks the engine about rows that

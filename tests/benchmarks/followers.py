@@ -126,9 +126,8 @@ def looking(server: Server, number: int) -> Iterator[list[int]]:
     """So many pages of the list, which begin one after the other. Yields the statuses of their answers."""
     cookie = Path(server.environment["BERTH_DATA_DIR"], "cookie").read_text()
     page = get(HTTPConnection("127.0.0.1", server.port, timeout=60), "/", cookie)[1].decode()
-    tags = re.findall(r'<input[^>]*name="seen"[^>]*>', page)
-    marks = sorted(tags, key=lambda tag: 0 if 'id="seen-order"' in tag else 1 if 'id="seen-counts"' in tag else 2)
-    seen = "&".join(f"seen={value}" for tag in marks for value in re.findall(r'value="(\w+)"', tag))
+    marks = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page)
+    seen = "&".join(f"{name}={value}" for name, value in marks)
     statuses: list[int] = []
     is_over = threading.Event()
 

@@ -23,6 +23,26 @@ def test_the_list_follows_and_leaves_focus_and_choice_where_they_are(home: Page,
     expect(home.get_by_text("1 chosen:")).to_be_visible()
 
 
+def test_what_has_not_changed_is_answered_with_nothing_and_a_change_with_little(
+    home: Page, engine: MemoryEngine
+) -> None:
+    """Its marks come as the browser sends them."""
+    deploy_by_form(home)
+    home.goto("/")
+    with home.expect_response("**/projects/changes*") as nothing:
+        home.clock.run_for(MOMENT)
+    assert nothing.value.status == 204
+    Project.objects.update(bot_username="another_bot")
+    with home.expect_response("**/projects/changes*") as change:
+        home.clock.run_for(MOMENT)
+    assert change.value.status == 200
+    assert b'id="list"' not in change.value.body()
+    expect(home.get_by_role("link", name="@another_bot")).to_be_visible()
+    with home.expect_response("**/projects/changes*") as nothing:
+        home.clock.run_for(MOMENT)
+    assert nothing.value.status == 204
+
+
 def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
     requests: list[str] = []
     home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures

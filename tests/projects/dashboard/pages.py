@@ -20,6 +20,12 @@ def text_of(answer: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
+def marks_of(page: Any) -> dict[str, str | list[str]]:
+    """What a browser that shows this list sends when it asks what has changed: its marks, in the page's order."""
+    found = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page.content.decode())
+    return {name: [value for each, value in found if each == name] for name, _ in found}
+
+
 def press(dashboard: Client, project: Project, action: str) -> Any:
     return dashboard.post(path_of(project, "/control"), {"action": action})
 

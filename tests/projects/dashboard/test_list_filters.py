@@ -65,10 +65,11 @@ def names_on(answer: Any) -> list[str]:
 def test_each_status_has_a_chip_that_finds_it_and_only_it(
     dashboard: Client, one_of_each: dict[Status, Project]
 ) -> None:
-    page = dashboard.get("/")
-    assert "All 12" in text_of(page)
+    text = text_of(dashboard.get("/"))
+    assert "All 12" in text
     for status in Status:
-        assert f"{status.label} 1" in text_of(page)
+        assert f"{status.label} 1" in text
+        watch_well()
         narrow = dashboard.get("/", {"status": status.value})
         assert names_on(narrow) == [f"Is {status}"]
         assert re.search(rf'id="chip-{status.value}" [^>]* aria-current="true"', narrow.content.decode())
@@ -139,6 +140,8 @@ def test_pages_hold_each_project_once_and_keep_what_was_asked(dashboard: Client,
     assert "Page 3 of 3" in text_of(beyond)
 
 
+NAMES = ("status", "q", "sort", "page", "order", "counts", "seen", "other")
+
 HOSTILE = [
     "",
     "0",
@@ -159,7 +162,7 @@ def test_no_address_is_an_error_and_none_gets_into_the_page_as_it_came(dashboard
     make_projects(alice, 1)
     watch_well()
     for value, path in zip(HOSTILE, cycle(("/", "/projects/changes")), strict=False):
-        answer = dashboard.get(path, dict.fromkeys(("status", "q", "sort", "page", "seen", "other"), value))
+        answer = dashboard.get(path, dict.fromkeys(NAMES, value))
         assert answer.status_code == 200, (path, value)
         assert b"'\"><b>" not in answer.content
 

@@ -18,7 +18,7 @@ from projects.services import control_project
 from tests.fakes.engine import MemoryEngine
 from tests.paths import ROOT
 from tests.projects.dashboard.many import make_projects, watch_well
-from tests.projects.dashboard.pages import text_of
+from tests.projects.dashboard.pages import marks_of, text_of
 
 pytestmark = pytest.mark.one_database
 
@@ -115,8 +115,7 @@ def test_a_list_of_two_hundred_is_small_costs_as_many_queries_as_one_of_one_and_
 def test_what_has_not_changed_is_nothing_and_a_change_is_its_row_only(dashboard: Client, alice: User) -> None:
     projects = make_projects(alice, 30)
     watch_well()
-    shown = dashboard.get("/").context["list"]
-    seen = {"seen": shown.seen}
+    seen = marks_of(dashboard.get("/"))
     nothing = dashboard.get("/projects/changes", seen)
     assert (nothing.status_code, nothing.content) == (204, b"")
     first = queries_of(lambda: dashboard.get("/projects/changes", seen))
@@ -134,7 +133,7 @@ def test_what_has_not_changed_is_nothing_and_a_change_is_its_row_only(dashboard:
 def test_another_order_or_another_project_brings_the_whole_list(dashboard: Client, alice: User) -> None:
     projects = make_projects(alice, 3)
     watch_well()
-    seen = {"seen": dashboard.get("/").context["list"].seen}
+    seen = marks_of(dashboard.get("/"))
     Project.objects.filter(pk=projects[0].pk).update(desired=Desired.STOPPED, container_state="exited")
     stopped = dashboard.get("/projects/changes", seen)
     assert b'<div id="list" hx-swap-oob="true">' in stopped.content
@@ -146,11 +145,12 @@ def test_another_order_or_another_project_brings_the_whole_list(dashboard: Clien
 
 @pytest.mark.parametrize(
     "seen",
-    [[], ["x"], ["", "", ""], ["\0" * 9], ["é" * 500] * 150, ["0" * 12] * 3],
-    ids=["none", "one", "empty", "nul", "many", "wrong"],
+    [{}, {"order": "x"}, {"order": ["", ""]}, {"order": "\0" * 9}, {"seen": ["é" * 500] * 150}, {"seen": []}],
+    ids=["none", "wrong", "empty", "nul", "many", "too few"],
 )
-def test_marks_that_no_page_sends_bring_the_whole_list(dashboard: Client, project: Project, seen: list[str]) -> None:
-    answer = dashboard.get("/projects/changes", {"seen": seen})
+def test_marks_that_no_page_sends_bring_the_whole_list(dashboard: Client, project: Project, seen: Any) -> None:
+    sent = seen if "order" in seen or not seen else marks_of(dashboard.get("/")) | seen
+    answer = dashboard.get("/projects/changes", sent)
     assert answer.status_code == 200
     assert b'<div id="list" hx-swap-oob="true">' in answer.content
 

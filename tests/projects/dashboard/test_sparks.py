@@ -16,7 +16,7 @@ from projects.models import Project, Sample
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.many import make_projects, watch_well
-from tests.projects.dashboard.pages import text_of
+from tests.projects.dashboard.pages import marks_of, text_of
 
 pytestmark = pytest.mark.one_database
 HTMX = {"HX-Request": "true"}
@@ -73,12 +73,12 @@ def test_two_hundred_with_curves_are_small_and_one_query_more_than_without(
 def test_a_minute_of_use_is_no_change_and_comes_once_a_minute_by_itself(dashboard: Client, alice: User) -> None:
     projects = make_projects(alice, 30)
     watch_well()
-    seen = dashboard.get("/").context["list"].seen
-    nothing, answer = ask(dashboard, "/projects/changes", seen=seen)
+    seen = marks_of(dashboard.get("/"))
+    nothing, answer = ask(dashboard, "/projects/changes", **seen)
     measure(projects)
     assert answer.status_code == 204
-    assert ask(dashboard, "/projects/changes", seen=seen)[0] == nothing
-    assert dashboard.get("/projects/changes", {"seen": seen}).status_code == 204
+    assert ask(dashboard, "/projects/changes", **seen)[0] == nothing
+    assert dashboard.get("/projects/changes", seen).status_code == 204
     curves = dashboard.get("/projects/curves", headers=HTMX)
     assert curves.content.count(b"hx-swap-oob") == 25
     assert f'id="used-{projects[0].pk}" hx-swap-oob="true"'.encode() in curves.content
