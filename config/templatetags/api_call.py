@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "accounts:settings": ("GET", "/api/me", None),
     "accounts:make-key": ("POST", "/api/auth/keys", make_request("NewKeyRequest")),
     "accounts:revoke-key": ("DELETE", "/api/auth/keys/{key_id}", None),
+    "accounts:rotate-key": ("POST", "/api/auth/keys/{key_id}/rotate", None),
 }
 """By the name of a page. The others do what the API cannot."""
 

@@ -97,6 +97,8 @@ def _tell_report(report: AgentReport) -> tuple[Level, str]:
     sentence, level = _STATES[AgentState(report.state)]
     reason = tell_reason(report.code) or report.code.replace("_", " ")
     parts = [part.rstrip(".") for part in (reason, report.detail) if part]
+    if report.paired is not None and level is Level.STATUS and not parts:
+        parts = [f"{report.paired or 'nobody'} paired"]
     return level, ": ".join([sentence, ". ".join(parts)]) if parts else sentence
 
 

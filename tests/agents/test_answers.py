@@ -1,8 +1,9 @@
 """What a person in a chat gets to see."""
 
+import re
 from collections.abc import Callable
 
-from tests.agents.agent import Agent
+from tests.agents.agent import PATIENCE, Agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
@@ -20,6 +21,9 @@ def test_a_question_is_answered_by_the_model_as_the_owner_instructed(
     assert (asked.system or "").startswith("Talk like a sailor.")
     assert telegram.calls(token, "sendChatAction")[0].fields["action"] == "typing"
     assert telegram.calls(token, "setMyCommands")
+    answered = re.compile(r'^\{"event": "answered", "seconds": [0-9.]+, "tokens": [1-9][0-9]*\}$', re.MULTILINE)
+    wait_until(lambda: answered.search(agent.output), within=PATIENCE, what=lambda: agent.output)
+    assert "ship" not in agent.output
 
 
 def test_earlier_messages_of_the_same_chat_go_along_and_of_no_other(

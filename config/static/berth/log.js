@@ -53,6 +53,7 @@ if (tools) {
     if (!waiting.length) return;
     const fresh = waiting.map(make);
     waiting = [];
+    document.querySelector("#log > .empty")?.remove();
     lines.append(...fresh);
     while (lines.children.length > MOST) lines.firstElementChild.remove();
     narrow(fresh);

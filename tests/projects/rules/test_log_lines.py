@@ -19,6 +19,8 @@ REPORT = 'AGENT-STATUS {"v":1,"state":"%s","code":%s,"detail":%s}'
         ("", None, ""),
         (REPORT % ("running", "null", "null"), Level.STATUS, "Ready"),
         (REPORT % ("starting", '""', '""'), Level.STATUS, "Getting ready"),
+        ('AGENT-STATUS {"v":1,"state":"running","paired":0}', Level.STATUS, "Ready: nobody paired"),
+        ('AGENT-STATUS {"v":1,"state":"running","paired":2}', Level.STATUS, "Ready: 2 paired"),
         (
             REPORT % ("degraded", '"provider_busy"', '"429"'),
             Level.WARNING,

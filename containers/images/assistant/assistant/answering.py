@@ -1,8 +1,10 @@
 """Answers a question in its chat."""
 
+import json
 import logging
+import time
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from telegram import Bot
@@ -11,6 +13,7 @@ from agent_contract import ProblemCode
 from assistant.brain import RefusedError
 from assistant.files import UnreadableError
 from assistant.formatted import clean, is_blank
+from assistant.heard import Heard
 from assistant.incoming import Incoming
 from assistant.memory import Place
 from assistant.parts import Question
@@ -31,6 +34,10 @@ class UnderWay:
     reply: Reply
     remembered: str
     """The question, as it is remembered."""
+
+    began: float = field(default_factory=time.monotonic)
+    heard: Heard | None = None
+    """What the model has said, once it has said all."""
 
 
 class Answering:
@@ -101,15 +108,18 @@ class Answering:
         try:
             async with reply, self._reading.read(incoming) as question:
                 under_way.remembered = question.remembered
-                text, words = await self._ask(incoming, question, reply)
+                text, words = await self._ask(under_way, question)
         except UnreadableError as error:
             text, words = "", say(error.text, incoming.language, **error.values)
         except RefusedError as error:  # of a sound
             text, words = "", self._explain(error, incoming.language)
         await self._leave(under_way, text, words)
+        if under_way.heard is not None:
+            _tell_log(under_way.heard, time.monotonic() - under_way.began)
 
-    async def _ask(self, incoming: Incoming, question: Question, reply: Reply) -> tuple[str, str]:
+    async def _ask(self, under_way: UnderWay, question: Question) -> tuple[str, str]:
         """The answer, and the agent's own words below."""
+        incoming, reply = under_way.incoming, under_way.reply
         try:
             heard = await self._thinking.think(Caller(incoming.place, incoming.language), question, reply.grow)
         except RefusedError as error:
@@ -117,6 +127,7 @@ class Answering:
         except OutOfTimeError:
             return clean(reply.text), say(Text.OUT_OF_TIME, incoming.language, seconds=self._seconds)
         self._status.note_provider(None)
+        under_way.heard = heard
         text = clean(heard.text)
         return text, say(Text.NO_WORDS, incoming.language) if is_blank(text) else ""
 
@@ -149,3 +160,10 @@ class Answering:
         incoming = under_way.incoming
         self._thinking.remember(incoming.place, under_way.remembered, text, incoming.message.message_id)
         await under_way.reply.finish("" if is_blank(text) else text, words)
+
+
+def _tell_log(heard: Heard, seconds: float) -> None:
+    """That a message was answered, in how long, and for how many tokens, where the provider says; not who said what."""
+    tokens = heard.tokens_in + heard.tokens_out
+    line = {"event": "answered", "seconds": round(seconds, 1)} | ({"tokens": tokens} if tokens else {})
+    print(json.dumps(line), flush=True)  # noqa: T201 - a line of the log that Berth tells as a sentence
