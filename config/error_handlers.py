@@ -7,9 +7,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from config.database.faults import Fault, find_fault
 from config.middleware import current_request_id, is_api_path
-from config.problems import TABLE, database_problem, log_fault, problem
+from config.outages import Outage, find_outage, log_outage
+from config.problems import TABLE, outage_problem, problem
 
 WRONG_ADDRESS = (
     "Berth does not answer at this address. Open the one that its operator gave you; as its operator, set "
@@ -47,23 +47,23 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def internal_error(request: HttpRequest) -> HttpResponse:
     """Answers with the request's id and nothing else. Django has logged the error under that id.
 
-    A fault of the database gets here from pages and from middleware, also while an error page is being rendered.
+    An outage gets here from pages and from middleware, also while an error page is being rendered.
     """
-    if fault := find_fault(sys.exception()):
-        return _database_unavailable(request, fault, sys.exception())
+    if outage := find_outage(sys.exception()):
+        return _unavailable(request, outage, sys.exception())
     if is_api_path(request.path_info):
         return problem(500, "internal_error", "Something broke on our side. Try again, or report the `request_id`.")
     page = render_to_string("500.html", {"request_id": current_request_id()})
     return HttpResponse(page, status=500)
 
 
-def _database_unavailable(request: HttpRequest, fault: Fault, error: BaseException | None) -> HttpResponse:
+def _unavailable(request: HttpRequest, outage: Outage, error: BaseException | None) -> HttpResponse:
     if is_api_path(request.path_info):
-        response: HttpResponse = database_problem(fault, error)
+        response: HttpResponse = outage_problem(outage, error)
     else:
-        log_fault(error)
-        page = render_to_string("503.html", {"sentence": fault.sentence, "request_id": current_request_id()})
-        response = HttpResponse(page, status=503, headers={"Retry-After": str(fault.retry_after)})
+        log_outage(outage, error)
+        page = render_to_string("503.html", {"sentence": outage.sentence, "request_id": current_request_id()})
+        response = HttpResponse(page, status=503, headers={"Retry-After": str(outage.retry_after)})
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - the traceback says nothing more
     return response
 

@@ -3,7 +3,6 @@
 Domain errors know no HTTP, and no view translates them: every error that leaves a view is looked up here.
 """
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,16 +14,13 @@ from django.http import Http404, HttpResponseBase, JsonResponse
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
-from config.database.faults import Fault, find_fault
 from config.middleware import current_request_id
+from config.outages import Outage, find_outage, log_outage
 from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
 
-log = logging.getLogger(__name__)
-
 CONTENT_TYPE = "application/problem+json"
-DATABASE_UNAVAILABLE = "database_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +130,18 @@ def problem(
 
 def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpResponseBase | None:
     """The REST framework's exception handler. Returns None for an error without a row, which then becomes a 500."""
-    if fault := find_fault(error):
-        return database_problem(fault, error)
     row = next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), None)
+    if (row is None or row.status >= 500) and (outage := find_outage(error)):
+        return outage_problem(outage, error)
     if row is None:
         return None
     detail = row.detail or _sentence(error)
     return problem(row.status, _code(error, row), detail, errors=_field_errors(error), **_headers(error, row))
 
 
-def database_problem(fault: Fault, error: BaseException | None) -> JsonResponse:
-    log_fault(error)
-    return problem(503, DATABASE_UNAVAILABLE, fault.sentence, Retry_After=str(fault.retry_after))
-
-
-def log_fault(error: BaseException | None) -> None:
-    """Its first line, which says what the matter is. Further ones may tell what was stored."""
-    log.warning("The database failed: %s", next(iter(str(error).splitlines()), ""))
+def outage_problem(outage: Outage, error: BaseException | None) -> JsonResponse:
+    log_outage(outage, error)
+    return problem(503, outage.code, outage.sentence, Retry_After=str(outage.retry_after))
 
 
 def _sentence(error: Exception) -> str:

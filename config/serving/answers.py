@@ -1,13 +1,9 @@
 """Answers a request in a thread, with gunicorn's parser and responses."""
 
-import json
 from contextvars import copy_context
 from functools import partial
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from django.conf import settings
 from gunicorn.http import get_parser
 from gunicorn.http.errors import (
     ExpectationFailed,
@@ -22,27 +18,16 @@ from gunicorn.http.errors import (
 from gunicorn.http.wsgi import FileWrapper, create
 
 from config.middleware import ARRIVED_AT, begin_request
+from config.outages import OVERLOADED, log_outage
+from config.reserve import tells_of_starvation
 from config.serving.connections import Connection
 from config.serving.event_loop import READ
+from config.serving.refusals import refusal
 
 if TYPE_CHECKING:
     from config.serving.worker import BufferingWorker
 
 FILE_PIECE = 256 * 1024
-_KIBIBYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
-_DETAILS = {
-    400: ("invalid", "The request cannot be read. Correct its address and headers."),
-    408: ("request_timeout", "The request came too slowly. Send it again."),
-    413: (
-        "too_large",
-        f"The body is larger than {_KIBIBYTES} KiB. Send a smaller one.",
-    ),
-    414: ("address_too_long", "The address is too long. Send a shorter one."),
-    417: ("expectation_failed", "The header Expect names what there is not. Send it without."),
-    431: ("headers_too_large", "The headers are too large. Send less of them."),
-    500: ("internal_error", "Something broke on our side. Try again, or report the `request_id`."),
-    501: ("not_implemented", "The body comes in an unknown transfer coding. Send it plainly, or in chunks."),
-}
 _STATUSES: dict[type[Exception], int] = {
     LimitRequestLine: 414,
     ExpectationFailed: 417,
@@ -75,31 +60,11 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
     send = partial(_send, worker, connection, response, body)
     # An answer says of itself that it takes long, however it is typed.
     if _is_event_stream(response) or getattr(body, "has_own_thread", False):
-        worker.streams.submit(copy_context().run, send)
+        if not worker.streams.take(partial(copy_context().run, send)):
+            _give_up(worker, connection, body)
     else:
         connection.hold()
         send()
-
-
-def refusal(status: int, *, request_id: str = "") -> bytes:
-    """A whole answer to a request that is not given to the application."""
-    code, detail = _DETAILS[status]
-    request_id = request_id or uuid4().hex
-    title = HTTPStatus(status).phrase
-    document = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
-    if status == HTTPStatus.BAD_REQUEST:
-        document["errors"] = []
-    body = json.dumps({**document, "request_id": request_id})
-    headers = (
-        f"HTTP/1.1 {status} {title}",
-        "Connection: close",
-        "Cache-Control: no-store",
-        "Content-Type: application/problem+json",
-        "X-Content-Type-Options: nosniff",
-        f"Content-Length: {len(body)}",
-        f"X-Request-ID: {request_id}",
-    )
-    return ("\r\n".join(headers) + "\r\n\r\n" + body).encode()
 
 
 def _send(worker: "BufferingWorker", connection: Connection, response: Any, body: Any) -> None:
@@ -124,6 +89,16 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
         _finish(worker, connection, is_reusable=is_reusable)
 
 
+def _give_up(worker: "BufferingWorker", connection: Connection, body: Any) -> None:
+    """Nothing is sent yet of an answer that finds no thread."""
+    try:
+        if hasattr(body, "close"):
+            body.close()
+        _send_refusal(connection, 503)
+    finally:
+        _finish(worker, connection, is_reusable=False)
+
+
 def _finish(worker: "BufferingWorker", connection: Connection, *, is_reusable: bool) -> None:
     """Tells the loop, and wakes it only where somebody waits for that. Most clients send their next request when they
     have this answer, and that wakes it, too.
@@ -136,11 +111,15 @@ def _finish(worker: "BufferingWorker", connection: Connection, *, is_reusable: b
 
 
 def _fail(worker: "BufferingWorker", connection: Connection, response: Any, error: Exception) -> None:
+    is_untold = response is None or not response.headers_sent
     if isinstance(error, NoMoreData) and response is None:
         _send_refusal(connection, 400)
+    elif is_untold and not isinstance(error, ParseException) and tells_of_starvation(error):
+        log_outage(OVERLOADED, error)
+        _send_refusal(connection, 503, request_id=begin_request())
     elif isinstance(error, OSError):
         worker.log.debug("The client has left, or is left: %s", error)
-    elif response is not None and response.headers_sent:
+    elif not is_untold:
         worker.log.error("An answer broke off.", exc_info=error)
     else:
         _explain(worker, connection, error, is_for_us=response is not None)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from ctypes import c_double, c_int
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 
 import django
 from django.conf import settings
@@ -32,6 +33,15 @@ logger = logging.getLogger("berth.serve")
 KILL_AFTER = settings.BERTH_GRACE + 4
 FILES = 8192
 """Open files of a process of the web server: its connections, and as many again to be safe."""
+
+
+def start_child(name: str, lifeline: Connection, target: Callable[..., None], *arguments: object) -> SpawnProcess:
+    """Raises `OSError` where the system has no room for another process."""
+    child = multiprocessing.get_context("spawn").Process(
+        target=run_child, args=(lifeline, target, *arguments), name=name
+    )
+    child.start()
+    return child
 
 
 def run_child(lifeline: Connection, target: Callable[..., None], *arguments: object) -> None:

@@ -5,14 +5,16 @@ Everything here happens in the worker's loop, which closes the connections of cl
 
 import socket
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from config.serving.answers import refusal, respond
+from config.serving.answers import respond
 from config.serving.connections import Connection, Deadlines
 from config.serving.event_loop import READ
 from config.serving.framing import Framing, TooLargeError
+from config.serving.refusals import refusal
 from config.serving.unsent import Unsent
 
 if TYPE_CHECKING:
@@ -101,7 +103,9 @@ class Clients:
         del connection.received[:end]
         self._leave_phase(connection)
         connection.is_answering = True  # it stays watched: most clients send no more before they have the answer
-        self._worker.threads_for(request).submit(respond, self._worker, connection, request, time.monotonic())
+        answer = partial(respond, self._worker, connection, request, time.monotonic())
+        if self._worker.is_starved or not self._worker.threads_for(request).take(answer):
+            self._refuse(connection, 503)
 
     def _await_rest(self, connection: Connection) -> None:
         self._watch(connection, READ, self._read)

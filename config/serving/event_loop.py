@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from config.reserve import tells_of_starvation
 from config.serving.connections import Connection
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -78,7 +79,8 @@ class EventLoop:
     def _do(self, act: Act) -> None:
         try:
             act()
-        except Exception:  # noqa: BLE001 - what went wrong with one connection must not end the others
+        except Exception as error:  # noqa: BLE001 - what went wrong with one connection must not end the others
+            tells_of_starvation(error)  # so that there is something to write a line with
             self._log.exception("The server's loop met an error and goes on.")
 
     def _empty_pipe(self) -> None:

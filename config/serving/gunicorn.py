@@ -69,6 +69,14 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
         for name in ("HUP", "TTIN", "TTOU", "USR1", "USR2", "WINCH"):
             signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
 
+    def spawn_worker(self) -> Any:
+        """Goes on where the system has no room for another process. The arbiter tries again every second."""
+        try:
+            return super().spawn_worker()
+        except OSError as error:
+            self.log.error("A worker cannot be started: %s. It is tried again.", error.strerror)  # noqa: TRY400 - says it all
+            return None
+
 
 def _begin(booted: c_int, _worker: Any) -> None:
     booted.value = 1

@@ -12,7 +12,7 @@ from types import FrameType
 
 from django.conf import settings
 
-from config.serving.children import KILL_AFTER, has_terminal, run_child, run_watcher, run_web
+from config.serving.children import KILL_AFTER, has_terminal, run_watcher, run_web, start_child
 from config.serving.handover import Predecessors, execute_again
 from config.serving.pid_file import PidFile
 from config.serving.systemd import READY, STOPPING, Systemd
@@ -99,10 +99,7 @@ class Supervisor:
         logger.info("Berth %s serves.", settings.BERTH_VERSION)
 
     def _start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
-        child = multiprocessing.get_context("spawn").Process(
-            target=run_child, args=(self._lifeline_out, target, *arguments), name=name
-        )
-        child.start()
+        child = start_child(name, self._lifeline_out, target, *arguments)
         self._children[name] = child
         logger.info("Started the %s, process %s.", name, child.pid)
 
@@ -150,8 +147,13 @@ class Supervisor:
             self._restart_at = now + self._backoff
             self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
         elif now >= self._restart_at:
+            try:
+                self._start_watcher()
+            except OSError as error:  # the system has no room for a process
+                logger.error("The watcher cannot be started, and is tried again: %s", error)  # noqa: TRY400 - says all
+                self._restart_at = now + self._backoff
+                return
             self._restart_at, self._watching_since = None, now
-            self._start_watcher()
 
     def _end_stuck_watcher(self) -> None:
         """Kills a watcher that lives and does not say so any more. Another one is started then."""

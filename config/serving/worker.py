@@ -11,19 +11,26 @@ import errno
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from gunicorn.workers.base import Worker
 
+from config.reserve import RESERVE
 from config.serving.clients import Clients
 from config.serving.event_loop import EventLoop
 from config.serving.shared_pulse import SharedPulse
+from config.serving.threads import Threads
 
 LINGER_AT_END = 1.0
 """Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
+
+STARVED_FOR = 10.0
+"""Seconds for which a worker may get nothing more of the kernel. Then another process takes its place."""
+
+NOBODY_COMES_IN = 0.05
+"""Seconds of rest where no connection can be accepted. The kernel would go on to say that somebody waits."""
 
 PATH_WITHIN = 100
 """Bytes of a request that hold all of a path which has threads of its own."""
@@ -55,13 +62,16 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     def set_up(self) -> None:
         """Makes what each process has of its own."""
         self.known = KnownSettings(self.cfg)
-        self.threads = ThreadPoolExecutor(self.cfg.threads, "request")
-        self.streams = ThreadPoolExecutor(settings.BERTH_STREAMS, "stream")
+        self.threads = Threads(self.cfg.threads, "request")
+        self.streams = Threads(settings.BERTH_STREAMS, "stream")
         # Not one for both: /readyz waits for the database and the engine.
-        self._checks = {path: ThreadPoolExecutor(1, path.decode()) for path in (b"/healthz", b"/readyz")}
+        self._checks = {path: Threads(1, path.decode()) for path in (b"/healthz", b"/readyz")}
+        for pool in (self.threads, *self._checks.values()):
+            pool.begin()
         self.loop = EventLoop(self.PIPE, self.log)
         self.clients = Clients(self)
         self._notify_at = 0.0
+        self._starved_since: float | None = None
 
     def load_wsgi(self) -> None:
         """The last that gunicorn does between the fork and `run`."""
@@ -78,7 +88,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         """Ends at once. Python itself would wait for every thread."""
         os._exit(0)
 
-    def threads_for(self, request: bytes) -> ThreadPoolExecutor:
+    def threads_for(self, request: bytes) -> Threads:
         """Those that answer a request with this head."""
         path = request[:PATH_WITHIN].partition(b" ")[2].partition(b" ")[0].partition(b"?")[0]
         return self._checks.get(path, self.threads)
@@ -98,6 +108,24 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self._notify_at = now + 1.0
             self.notify()
             self.clients.expire(now)
+            self._look_after_reserve(now)
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether it gets nothing more of the kernel. It ends what it has begun, and begins nothing."""
+        return RESERVE.is_spent
+
+    def _look_after_reserve(self, now: float) -> None:
+        if RESERVE.fill():
+            if self._starved_since is not None:
+                self.log.warning("The system gives this worker files and memory again.")
+            self._starved_since = None
+        elif self._starved_since is None:
+            self._starved_since = now
+            self.log.error("The system gives this worker no more files or no more memory. It refuses requests.")
+        elif now - self._starved_since > STARVED_FOR and self.alive:
+            self.log.error("The system goes on to give this worker nothing. Another one takes its place.")
+            self.alive = False
 
     def _accept(self, listener: Any) -> None:
         """One in each turn of the loop: else that of the process that is awake first takes all clients that come
@@ -107,7 +135,9 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             accepted, address = listener.accept()
         except OSError as error:
             if error.errno in _NO_ROOM:
-                self.clients.evict()
+                RESERVE.spend()
+                if not self.clients.evict():
+                    time.sleep(NOBODY_COMES_IN)
             return
         self.clients.open(accepted, address, listener.getsockname())
 
@@ -123,6 +153,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         for pool in (self.threads, self.streams, *self._checks.values()):
             pool.shutdown(wait=False, cancel_futures=True)
         self.loop.close()
+        RESERVE.close()
 
     @property
     def _patience(self) -> float:

@@ -1,13 +1,19 @@
 """What no view answers is a problem document under /api, and a page everywhere else."""
 
+import errno
+
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import OperationalError
 from django.http import Http404
 from django.test import Client
 
+from containers.errors import EngineUnavailableError
 from tests.config.problems.raising import answer_to
 
 pytestmark = pytest.mark.urls("tests.config.probe_urls")
+
+NO_THREAD = RuntimeError("can't start new thread")
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/probe/", "/api/%00", "/api/projects/../x"])
@@ -44,3 +50,17 @@ def test_an_unexpected_error_is_logged_with_its_traceback(client: Client, caplog
     [record] = [record for record in caplog.records if record.name == "django.request"]
     assert record.exc_info
     assert "the cause" in str(record.exc_info[1])
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError(), NO_THREAD])
+@pytest.mark.parametrize("path", ["/api/probe", "/probe"])
+def test_a_server_that_gets_nothing_more_of_the_kernel_says_so(
+    client: Client, caplog: pytest.LogCaptureFixture, error: Exception, path: str
+) -> None:
+    """It blames neither the engine nor the database, which a library may think of first."""
+    failed = EngineUnavailableError() if path == "/api/probe" else OperationalError("connection is bad")
+    failed.__cause__ = error
+    response = answer_to(client, failed, path)
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert "no more files, memory or threads" in response.content.decode()
+    assert not any(record.exc_info for record in caplog.records)

@@ -1,0 +1,109 @@
+"""What a process keeps back of the kernel's goods, for the time in which it gets no more: descriptors and memory.
+
+Without that, a process at its limit can neither say so nor end what it has begun. Whoever meets the limit spends the
+reserve; whoever looks after the process fills it again, which shows that the kernel gives once more.
+"""
+
+import errno
+import mmap
+import os
+import threading
+from contextlib import suppress
+
+DESCRIPTORS = 32
+MEMORY = 32 * 1024 * 1024
+"""Bytes of addresses. Nobody writes to them, so they take no memory of the machine."""
+
+_NO_MORE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
+_NO_THREAD = "can't start new thread"
+
+
+class Reserve:
+    """Of this process. Any thread may call its methods. It keeps nothing before the first `fill`."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Lock()
+        self._descriptors: list[int] = []
+        self._memory: mmap.mmap | None = None
+        self.is_spent = False
+
+    def fill(self) -> bool:
+        """Takes what is missing. Returns whether it is whole; where it cannot be, it is spent."""
+        with self._changed:
+            try:
+                if self._memory is None:
+                    self._memory = mmap.mmap(-1, MEMORY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                while len(self._descriptors) < DESCRIPTORS:
+                    self._descriptors.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+            except (OSError, MemoryError):
+                self._give_back()
+                self.is_spent = True
+            else:
+                self.is_spent = False
+        return not self.is_spent
+
+    def spend(self) -> None:
+        """Gives it to those who have begun something."""
+        with self._changed:
+            if self._memory is not None or self._descriptors:
+                self._give_back()
+                self.is_spent = True
+
+    def close(self) -> None:
+        """It is over: nothing is kept, and nobody waits for it."""
+        with self._changed:
+            self._give_back()
+            self.is_spent = False
+
+    def _give_back(self) -> None:
+        memory, self._memory = self._memory, None
+        if memory is not None:
+            memory.close()
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+
+RESERVE = Reserve()
+
+
+def tells_of_starvation(error: BaseException | None) -> bool:
+    """Whether the error, or what it follows from, is that this process got no descriptor, memory or thread.
+
+    Errors of libraries do not always say what they follow from: for these the kernel is asked. Spends the reserve where
+    it is of use.
+    """
+    if error is None:
+        return False
+    if _follows_from_no_thread(error):
+        return True
+    if not (_follows_from_no_room(error) or RESERVE.is_spent or _gets_nothing()):
+        return False
+    RESERVE.spend()
+    return True
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in found:
+        found.append(following)
+        following = following.__cause__ or following.__context__
+    return found
+
+
+def _follows_from_no_room(error: BaseException) -> bool:
+    return any(
+        isinstance(each, MemoryError) or (isinstance(each, OSError) and each.errno in _NO_MORE)
+        for each in _chain(error)
+    )
+
+
+def _follows_from_no_thread(error: BaseException) -> bool:
+    return any(isinstance(each, RuntimeError) and _NO_THREAD in str(each) for each in _chain(error))
+
+
+def _gets_nothing() -> bool:
+    with suppress(OSError):
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        return False
+    return True

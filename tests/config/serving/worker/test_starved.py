@@ -1,0 +1,113 @@
+"""A worker that the kernel gives nothing more says so, ends what it has begun, and makes place for another one."""
+
+import json
+import threading
+
+import pytest
+
+from config.reserve import RESERVE
+from config.serving import worker as worker_module
+from config.serving.threads import Threads
+from tests.config.serving.looping import Looping, read_all
+from tests.config.serving.worker.application import LAST, Site, status_of
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def _starved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the kernel gives nothing more."""
+
+    def refuse(*_: object) -> bool:
+        RESERVE.spend()
+        return False
+
+    monkeypatch.setattr(RESERVE, "fill", refuse)
+    monkeypatch.setattr(RESERVE, "is_spent", False)
+
+
+def starve(server: Looping) -> None:
+    assert server.worker.alive
+    RESERVE.is_spent = True
+
+
+def problem_of(answer: bytes) -> tuple[int, str]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"\r\nRetry-After: 5" in head
+    return status_of(answer), json.loads(body)["code"]
+
+
+@pytest.mark.usefixtures("_starved")
+def test_it_refuses_what_comes_and_answers_what_was_begun(server: Looping, site: Site) -> None:
+    held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    wait_until(lambda: site.threads)
+    starve(server)
+    assert problem_of(server.ask(LAST)) == (503, "overloaded")
+    site.hold.set()
+    assert read_all(held).endswith(b"/held")
+    assert site.paths == ["/held"]
+
+
+def test_it_goes_on_once_it_gets_some_again(server: Looping) -> None:
+    starve(server)
+    wait_until(lambda: not server.worker.is_starved)
+    assert server.ask(LAST).endswith(b"/hello")
+
+
+@pytest.mark.usefixtures("_starved")
+def test_one_that_stays_like_this_is_replaced(
+    server: Looping, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker_module, "STARVED_FOR", 0.0)
+    starve(server)
+    wait_until(lambda: not server.worker.alive)
+    assert "Another one takes its place." in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/stream", "/download"])
+def test_a_stream_that_finds_no_thread_is_refused(
+    server: Looping, site: Site, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def start(_self: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        answer = server.ask(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    assert problem_of(answer) == (503, "overloaded")
+    assert not any(name.startswith("stream") for name in site.threads)
+    assert server.ask(LAST).endswith(b"/hello")
+
+
+def test_memory_that_ends_outside_of_the_application_is_no_bad_request(
+    server: Looping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("config.serving.answers.create", run_out)
+        assert problem_of(server.ask(LAST)) == (503, "overloaded")
+
+
+def test_all_threads_of_requests_are_there_before_the_first_request(server: Looping) -> None:
+    wait_until(lambda: len(server.worker.threads._threads) == server.worker.cfg.threads)
+
+
+def test_a_pool_that_gets_fewer_threads_than_it_wants_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start = threading.Thread.start
+
+    def start_one(self: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        start(self)
+
+    pool, done = Threads(4, "few"), threading.Event()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start_one)
+        pool.begin()
+    assert pool.take(done.set)
+    assert done.wait(30)
+    pool.shutdown()
+    assert not pool.take(done.set)
