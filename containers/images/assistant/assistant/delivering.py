@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, tzinfo
+from enum import Enum, auto
 
 from telegram import Bot
 from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
@@ -14,6 +15,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, Tele
 from assistant.formatted import Formatted
 from assistant.memory import Place
 from assistant.reminders import Reminder, Reminders
+from assistant.repeating import next_due
 from assistant.sending import NOT_SENT, seconds_of, send_once
 from assistant.texts import Text, say
 
@@ -23,13 +25,20 @@ AGAIN = 15.0  # seconds, between two tries, and between two looks at the clock, 
 logger = logging.getLogger(__name__)
 
 
+class _Outcome(Enum):
+    LATER = auto()
+    DONE = auto()
+    NEVER = auto()
+    """Its chat takes nothing, nor will it."""
+
+
 class Delivering:
     def __init__(self, bot: Bot, reminders: Reminders, zone: tzinfo, now: Callable[[], float] = time.monotonic) -> None:
         self._bot = bot
         self._reminders = reminders
         self._zone = zone
         self._now = now
-        self._done: set[int] = set()  # numbers of those that are still on the volume, which takes no writes
+        self._done: dict[int, _Outcome] = {}  # by the numbers of those that are still due on a volume without writes
         self._held: dict[int, float] = {}  # until when Telegram wants nothing for a chat
         self._news = asyncio.Event()
         reminders.changed = self._news.set
@@ -49,39 +58,46 @@ class Delivering:
     async def _deliver_due(self) -> float | None:
         """Seconds until the next look; None where there is nothing to look for."""
         found = self._reminders.due()
-        self._done &= {reminder.number for reminder in found}
+        numbers = {reminder.number for reminder in found}
+        self._done = {number: outcome for number, outcome in self._done.items() if number in numbers}
         self._held = {chat: until for chat, until in self._held.items() if until > self._now()}
         for reminder in found:
-            if reminder.number in self._done or await self._deliver(reminder):
-                self._take_off(reminder)
+            outcome = self._done.get(reminder.number) or await self._deliver(reminder)
+            if outcome is not _Outcome.LATER:
+                self._take_off(reminder, outcome)
         due = self._reminders.next()
         return None if due is None else min(max(due - self._reminders.now(), 0.0) or AGAIN, AGAIN)
 
-    def _take_off(self, reminder: Reminder) -> None:
+    def _take_off(self, reminder: Reminder, outcome: _Outcome) -> None:
         """Where that fails it is tried again with the next look, and what was said is not said again."""
-        self._done.add(reminder.number)
+        self._done[reminder.number] = outcome
         try:
-            self._reminders.remove(reminder.number, reminder.place)
+            if reminder.repeat is None or outcome is _Outcome.NEVER:
+                self._reminders.remove(reminder.number, reminder.place)
+            else:
+                due = next_due(reminder.due, reminder.repeat, self._reminders.now(), self._zone)
+                self._reminders.put_off(reminder.number, due)
         except sqlite3.Error as error:
             logger.warning("a reminder that is done with could not be removed: %s", error)
         else:
-            self._done.discard(reminder.number)
+            del self._done[reminder.number]
 
-    async def _deliver(self, reminder: Reminder) -> bool:
-        """Whether that is done with: delivered, or not to be delivered ever."""
+    async def _deliver(self, reminder: Reminder) -> _Outcome:
         if reminder.place.chat in self._held:
-            return False
+            return _Outcome.LATER
         try:
             await self._send(reminder)
         except RetryAfter as error:
             self._held[reminder.place.chat] = self._now() + seconds_of(error)
-            return False
+            return _Outcome.LATER
         except (Forbidden, BadRequest, ChatMigrated) as error:
             logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
+            return _Outcome.NEVER
         except TelegramError as error:
             # It may have arrived, and one that comes twice is worse than one missing.
-            return isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
-        return True
+            may_have = isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
+            return _Outcome.DONE if may_have else _Outcome.LATER
+        return _Outcome.DONE
 
     async def _send(self, reminder: Reminder) -> None:
         text = Formatted(self._write(reminder))

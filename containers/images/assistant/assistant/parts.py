@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+FILE_BEGINS = '<file name="'
+"""How a text file begins in a question. It ends with </file>."""
+
 PIECE = 48 * 1024  # bytes that are read at once; a multiple of three, so that their base64 has no end
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,13 +14,14 @@ from assistant.brain import Brain
 from assistant.files import Files, UnreadableError, check_size
 from assistant.formatted import clean
 from assistant.incoming import Incoming
-from assistant.parts import Part, Question
+from assistant.parts import FILE_BEGINS, Part, Question
 from assistant.spending import Spending
 from assistant.texts import Text
 
 LONGEST_TEXT = 60_000  # characters of a text file that the model gets, some 15,000 tokens
 LONGEST_KEPT = 4000  # of them that are remembered
 MOST_AT_ONCE = 4  # messages whose files are on the volume: 80 MB, however many people send some
+END = re.compile(r"<\s*/\s*file", re.IGNORECASE)  # in a file, or what follows would not be taken for data
 CUT = "\n[The file goes on. Only its beginning is here.]"
 
 
@@ -111,7 +113,8 @@ def _decode(content: bytes, *, whole: bool) -> str:
 
 
 def _quote(name: str, text: str) -> str:
-    return f'<file name="{name}">\n{text}\n</file>'
+    content = END.sub("</ file", text)
+    return f'{FILE_BEGINS}{name}">\n{content}\n</file>'
 
 
 def _join(incoming: Incoming, said: list[str], notes: list[str]) -> str:

@@ -19,6 +19,7 @@ class Reminder(NamedTuple):
     due: int  # Unix time
     text: str
     language: str | None
+    repeat: str | None = None  # as `repeating` writes it; None: it comes once
 
 
 class Reminders:
@@ -27,14 +28,14 @@ class Reminders:
         self.now = now
         self.changed: Callable[[], None] = lambda: None
 
-    def add(self, place: Place, due: int, text: str, language: str | None) -> int | None:
+    def add(self, place: Place, due: int, text: str, language: str | None, repeat: str | None = None) -> int | None:
         """Its number; None where there are too many."""
         of_chat = self._count("WHERE chat_id = ?", place.chat)
         if of_chat >= MOST_OF_A_CHAT or self._count("") >= MOST:
             return None
-        values = (*place, due, text[:LONGEST], language)
+        values = (*place, due, text[:LONGEST], language, repeat)
         added = self._db.execute(
-            "INSERT INTO reminder (chat_id, topic, due, text, language) VALUES (?, ?, ?, ?, ?)", values
+            "INSERT INTO reminder (chat_id, topic, due, text, language, repeat) VALUES (?, ?, ?, ?, ?, ?)", values
         )
         self.changed()
         return added.lastrowid
@@ -44,7 +45,7 @@ class Reminders:
 
     def due(self) -> list[Reminder]:
         now = int(self.now())
-        self._db.execute("DELETE FROM reminder WHERE due < ?", (now - FORGOTTEN_AFTER,))
+        self._db.execute("DELETE FROM reminder WHERE due < ? AND repeat IS NULL", (now - FORGOTTEN_AFTER,))
         return self._find("WHERE due <= ? ORDER BY due", now)
 
     def next(self) -> int | None:
@@ -57,12 +58,16 @@ class Reminders:
         gone = self._db.execute("DELETE FROM reminder WHERE id = ? AND chat_id = ? AND topic = ?", (number, *place))
         return gone.rowcount > 0
 
+    def put_off(self, number: int, due: int) -> None:
+        """To the next time of one that repeats."""
+        self._db.execute("UPDATE reminder SET due = ? WHERE id = ?", (due, number))
+
     def _count(self, where: str, *values: object) -> int:
         counted = f"SELECT count(*) FROM reminder {where}"  # noqa: S608  # nosec B608 - the module's own words
         return int(self._db.execute(counted, values).fetchone()[0])
 
     def _find(self, where: str, *values: object) -> list[Reminder]:
-        columns = "id, chat_id, topic, due, text, language"
+        columns = "id, chat_id, topic, due, text, language, repeat"
         found = f"SELECT {columns} FROM reminder {where}"  # noqa: S608  # nosec B608 - the module's own words
         rows = self._db.execute(found, values)
-        return [Reminder(number, Place(chat, topic), due, text, tag) for number, chat, topic, due, text, tag in rows]
+        return [Reminder(number, Place(chat, topic), *rest) for number, chat, topic, *rest in rows]

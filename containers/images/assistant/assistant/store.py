@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS spent (
 COLUMNS = {  # that older databases lack
     ("message", "topic"): "INTEGER NOT NULL DEFAULT 0",
     ("message", "asked_by"): "INTEGER",
+    ("reminder", "repeat"): "TEXT",
 }
 INDEX = "CREATE INDEX IF NOT EXISTS message_place ON message (chat_id, topic, id)"
 

@@ -5,13 +5,20 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from assistant.formatted import clean, is_blank
-from assistant.reminders import Reminders
+from assistant.reminders import Reminder, Reminders
+from assistant.repeating import EVERY, fit, write_repeat
 from assistant.tools.tool import Caller, Tool, ToolError, schema_of
 
 FARTHEST = timedelta(days=731)
 TEXT = {"type": "string", "description": "What to remind of, in the words of the person."}
 AT = {"type": "string", "description": "Local date and time, such as 2026-11-24T09:00."}
 IN_MINUTES = {"type": "number", "description": "In place of `at`: minutes from now."}
+REPEAT = {
+    "type": "string",
+    "enum": list(EVERY),
+    "description": "To repeat it at the same time of day until it is taken back: every day, Monday to Friday, every "
+    "week, or every month (up to the 28th). `at` is the first time. Leave it out for once.",
+}
 
 
 class Reminding:
@@ -23,8 +30,8 @@ class Reminding:
         return [
             Tool(
                 "set_reminder",
-                "Has a message sent to this chat at a time.",
-                schema_of(("text",), text=TEXT, at=AT, in_minutes=IN_MINUTES),
+                "Has a message sent to this chat at a time, once or again and again.",
+                schema_of(("text",), text=TEXT, at=AT, in_minutes=IN_MINUTES, every=REPEAT),
                 self._set,
             ),
             Tool("list_reminders", "Lists the reminders of this chat.", schema_of(), self._list),
@@ -35,15 +42,28 @@ class Reminding:
         text = clean(str(arguments["text"])).strip()
         if is_blank(text):
             raise ToolError("the text is empty.")
-        due = self._read_time(arguments)
-        number = self._reminders.add(caller.place, int(due.timestamp()), text, caller.language)
+        due, every, repeat = self._read_time(arguments), arguments.get("every"), None
+        if every is not None:
+            due, repeat = self._read_repeat(due, str(every))
+        number = self._reminders.add(caller.place, int(due.timestamp()), text, caller.language, repeat)
         if number is None:
             raise ToolError("there are too many reminders already.")
-        return f"Set: reminder {number} for {self._show(due)}."
+        return f"Set: reminder {number} for {self._show(due)}{_show_repeat(repeat)}."
+
+    def _read_repeat(self, due: datetime, every: str) -> tuple[datetime, str]:
+        try:
+            first = fit(due.astimezone(self._zone), every)
+        except ValueError:
+            known = ", ".join(EVERY)
+            raise ToolError(f"`every` is one of {known}, and a month begins no later than its 28th.") from None
+        return first, write_repeat(every, first)
 
     async def _list(self, caller: Caller, _: dict[str, Any]) -> str:
         found = self._reminders.of(caller.place)
-        return "\n".join(f"{each.number}: {self._show(each.due)}: {each.text}" for each in found) or "There are none."
+        return "\n".join(map(self._describe, found)) or "There are none."
+
+    def _describe(self, reminder: Reminder) -> str:
+        return f"{reminder.number}: {self._show(reminder.due)}{_show_repeat(reminder.repeat)}: {reminder.text}"
 
     async def _cancel(self, caller: Caller, arguments: dict[str, Any]) -> str:
         if not self._reminders.remove(int(arguments["id"]), caller.place):
@@ -67,3 +87,7 @@ class Reminding:
     def _show(self, moment: datetime | int) -> str:
         local = datetime.fromtimestamp(moment, self._zone) if isinstance(moment, int) else moment.astimezone(self._zone)
         return f"{local:%Y-%m-%d %H:%M} ({self._zone})"
+
+
+def _show_repeat(repeat: str | None) -> str:
+    return "" if repeat is None else f", repeated: {repeat.partition(' ')[0]}"
