@@ -14,19 +14,30 @@ class KeepsStates(Protocol):
         """
 
     def write_state(
-        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+        self,
+        key: str,
+        *,
+        volume: str,
+        labels: Mapping[str, str],
+        image: str,
+        pieces: Iterable[bytes],
+        ceiling: int = 0,
     ) -> None:
         """Makes a volume of this name and with these labels, and fills it with what `read_state` has read.
+
+        It holds so many bytes at the most, where the engine can see to that; 0 is no limit.
 
         For a key of which there is nothing: call `remove` before. Raises `EngineRefusedError` where there is a volume
         of this name already. A call that failed may have left a part, which `remove` removes.
         """
 
-    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
         """Makes a second volume, with these labels, that holds what the state of this key holds, in place of any other.
 
-        For an agent that does not run. Does nothing where there is no state. A call that failed may have left a part,
-        which the next one replaces. `remove` with volumes removes the copy as well.
+        A hard limit on the state is one on the copy as well, and again on the state that `return_copy` makes of it. For
+        an agent that does not run. Does nothing where there is no state. Raises `EngineRefusedError` where it is more
+        than `most` bytes as an archive; 0 is no limit. What fails leaves no part behind where it can, so that the agent
+        finds room again; a part that it leaves the next call replaces. `remove` with volumes removes the copy as well.
         """
 
     def return_copy(self, key: str, *, image: str) -> bool:

@@ -164,7 +164,7 @@ def limits(spec: ContainerSpec | GatewaySpec) -> dict[str, Any]:
 
 
 def _mounts(spec: ContainerSpec, *, state: str, quota: int | None) -> list[dict[str, Any]]:
-    made = {"NoCopy": True} if quota is None else _sized(quota)
+    made = {"NoCopy": True} if quota is None else sized(quota)
     return [
         _volume(state or data_volume(spec.name), DATA_PATH, spec, **made),
         # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
@@ -172,7 +172,7 @@ def _mounts(spec: ContainerSpec, *, state: str, quota: int | None) -> list[dict[
     ]
 
 
-def _sized(quota: int) -> dict[str, Any]:
+def sized(quota: int) -> dict[str, Any]:
     return {"DriverConfig": {"Name": "local", "Options": {"size": str(quota)}}} if quota else {}
 
 

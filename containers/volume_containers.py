@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from containers.agent_contract import DATA_PATH
-from containers.hardening import confinement, limits
+from containers.hardening import confinement, limits, sized
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec
 
 HANDOVER_LABEL = "berth.handover"
@@ -96,13 +96,16 @@ def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: 
     }
 
 
-def carrier_payload(name: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+def carrier_payload(
+    name: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, size: int = 0
+) -> dict[str, Any]:
     """The body of POST /containers/create for a container through which a volume is read or filled. It never starts.
 
-    `image` is any image that the engine has. The volume is made with these labels where there is none. Its name and
-    label are those of a handover, so that a clean-up of what handovers have left removes it as well.
+    `image` is any image that the engine has. The volume is made with these labels, and for so many bytes at the most,
+    where there is none; 0 is no limit. The container's name and label are those of a handover, so that a clean-up of
+    what handovers have left removes it as well.
     """
-    options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {})}
+    options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {}), **sized(size)}
     return {
         "Image": image,
         "User": f"{_NOBODY}:{_NOBODY}",

@@ -5,6 +5,7 @@ Docker does not say whether it is, and refuses a volume with a size where it is 
 """
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.conf import settings
 
 from containers.docker.drift import wanted_policy
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
 from containers.hardening import container_payload
 from containers.identity import gateway_network_name, network_name
@@ -39,14 +40,30 @@ class HardQuota:
             restart_policy=wanted_policy(),
             name_servers=settings.BERTH_DNS,
         )
-        size = spec.disk_ceiling if is_new and time.monotonic() >= self._refused_until else 0
+        if not is_new:
+            return _create(connection, make_payload(quota=None), spec.name)
+        return self.bounded(spec.disk_ceiling, lambda size: _create(connection, make_payload(quota=size), spec.name))
+
+    def bounded(self, size: int, create: Callable[[int], str]) -> str:
+        """What `create` returns, which is given the size that a new volume is to have; 0 is none."""
+        if not size or time.monotonic() < self._refused_until:
+            return create(0)
         try:
-            return _create(connection, make_payload(quota=size if is_new else None), spec.name)
+            return create(size)
         except EngineRefusedError as error:
-            if not size or "no quota support" not in str(error).lower():
+            if "no quota support" not in str(error).lower():
                 raise
             self._refused_until = time.monotonic() + ASK_AGAIN_AFTER
-            return _create(connection, make_payload(quota=0), spec.name)
+            return create(0)
+
+
+def size_of_volume(connection: Connection, volume: str) -> int:
+    """How many bytes it holds at most; 0 where there is no limit, or no such volume."""
+    try:
+        with connection.call() as client, understand_answer():
+            return int((client.inspect_volume(volume)["Options"] or {}).get("size", 0))
+    except MissingError:
+        return 0
 
 
 def _create(connection: Connection, payload: dict[str, Any], name: str) -> str:

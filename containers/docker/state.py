@@ -1,5 +1,6 @@
 """Reads the volume of an agent's state as a whole, and fills a new one, piece by piece."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
@@ -8,10 +9,11 @@ from django.conf import settings
 from containers.agent_contract import DATA_PATH
 from containers.call_limits import time_of_its_own
 from containers.docker.lookup import Lookup
+from containers.docker.quota import HardQuota, size_of_volume
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
-from containers.errors import EngineRefusedError, NameTakenError
+from containers.errors import EngineError, EngineRefusedError, NameTakenError
 from containers.hardening import COPY, data_volume
 from containers.identity import container_name, is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Volume
@@ -31,17 +33,18 @@ SILENCE = 60.0
 WRITE_LIMIT = 6 * 3600.0
 """Seconds for filling a volume, however large it is."""
 
-
 CLEANING = 5.0
 """Seconds for removing a container through which a volume was read or filled, also where all other time is over."""
 
+TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
 NOTHING_CAME = "What the agent keeps could not be read."
 
 
 class State:
-    def __init__(self, connection: Connection, lookup: Lookup) -> None:
+    def __init__(self, connection: Connection, lookup: Lookup, quota: HardQuota) -> None:
         self._connection = connection
         self._lookup = lookup
+        self._quota = quota
 
     def read(self, key: str, image: str, *, of_copy: bool = False) -> Iterator[bytes]:
         if of_copy and (copy := self._find_copy(key)):
@@ -55,19 +58,27 @@ class State:
             with self._carrier(key, image=image, volume=volume) as carrier:
                 yield from self._read_whole(carrier)
 
-    def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
+    def write(
+        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes], ceiling: int
+    ) -> None:
         if self._lookup.has_volume(volume):
             raise EngineRefusedError(f"There is a volume {volume} already.")
         with (
-            self._carrier(key, image=image, volume=volume, labels=labels) as carrier,
+            self._carrier(key, image=image, volume=volume, labels=labels, size=ceiling) as carrier,
             self._connection.call(WRITE_LIMIT, about_one=True) as client,
         ):
             client.put_pieces(carrier, "/", pieces, silence=SILENCE)
 
-    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int) -> None:
         self.drop_copy(key)  # and what a killed process has left
-        if state := self._lookup.find_data_volume(key):
-            self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels)
+        if not (state := self._lookup.find_data_volume(key)):
+            return
+        try:
+            self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels, most=most)
+        except EngineError:
+            with time_of_its_own(CLEANING), suppress(EngineError):
+                self.drop_copy(key)  # the disk may be full of it, and the agent is to run again
+            raise
 
     def return_copy(self, key: str, *, image: str) -> bool:
         copy = self._find_copy(key)
@@ -89,17 +100,21 @@ class State:
         found = self._lookup.list_volumes(labels)
         return next((each for each in found if each.name == _copy_of(key) and is_ours(each.labels)), None)
 
-    def _copy(self, key: str, *, image: str, source: str, target: str, labels: Mapping[str, str]) -> None:
+    def _copy(
+        self, key: str, *, image: str, source: str, target: str, labels: Mapping[str, str], most: int = 0
+    ) -> None:
         """Piece by piece, through us: engines have no other way that needs no program of the image.
 
-        Through two containers: an engine that writes to one reads nothing of it meanwhile.
+        Through two containers: an engine that writes to one reads nothing of it meanwhile. What one volume may hold,
+        the other may as well.
         """
+        size = size_of_volume(self._connection, source)
         with (
             self._carrier(key, image=image, volume=source, end=COPY_READER) as reader,
-            self._carrier(key, image=image, volume=target, labels=labels, end=COPY_WRITER) as writer,
-            self._connection.call(WRITE_LIMIT, about_one=True) as client,
+            self._carrier(key, image=image, volume=target, labels=labels, end=COPY_WRITER, size=size) as writer,
+            self._connection.call(WRITE_LIMIT, about_one=True, size=sys.maxsize) as client,
         ):
-            client.put_pieces(writer, "/", self._read_whole(reader), silence=SILENCE)
+            client.put_pieces(writer, "/", _bounded(self._read_whole(reader), most), silence=SILENCE)
 
     def _remove_volume(self, volume: str) -> None:
         with suppress(MissingError), self._connection.call() as client:
@@ -128,15 +143,26 @@ class State:
 
     @contextmanager
     def _carrier(
-        self, key: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, end: str = ""
+        self,
+        key: str,
+        *,
+        image: str,
+        volume: str,
+        labels: Mapping[str, str] | None = None,
+        end: str = "",
+        size: int = 0,
     ) -> Iterator[str]:
         """A container to which the volume belongs, for as long as the block lasts."""
         own = f"{handover_name(container_name(key))}{end}"
         self._remove_carrier(own)  # of a process that was killed
-        payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels)
-        try:
+
+        def create(size: int) -> str:
+            payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels, size=size)
             with self._connection.call() as client, understand_answer():
-                carrier = str(client.create_container_from_config(payload, own)["Id"])
+                return str(client.create_container_from_config(payload, own)["Id"])
+
+        try:
+            carrier = self._quota.bounded(size, create)
         except (NameTakenError, ConflictError):
             raise EngineRefusedError(f"The state of {key} is in use: its agent is just being deployed.") from None
         try:
@@ -158,6 +184,16 @@ class State:
     def _remove(self, container_id: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client:
             client.remove_container(container_id, v=True, force=True)
+
+
+def _bounded(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """No more than `most` bytes; 0 is no limit. In an archive a hole of a file is as long as it says."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if most and size > most:
+            raise EngineRefusedError(TOO_LARGE.format(most >> 20))
+        yield piece
 
 
 def _copy_of(key: str) -> str:

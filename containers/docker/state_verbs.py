@@ -12,12 +12,19 @@ class StateVerbs:
         return self._state.read(key, image, of_copy=of_copy)
 
     def write_state(
-        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+        self,
+        key: str,
+        *,
+        volume: str,
+        labels: Mapping[str, str],
+        image: str,
+        pieces: Iterable[bytes],
+        ceiling: int = 0,
     ) -> None:
-        self._state.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
+        self._state.write(key, volume=volume, labels=labels, image=image, pieces=pieces, ceiling=ceiling)
 
-    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
-        self._state.keep_copy(key, image=image, labels=labels)
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
+        self._state.keep_copy(key, image=image, labels=labels, most=most)
 
     def return_copy(self, key: str, *, image: str) -> bool:
         return self._state.return_copy(key, image=image)

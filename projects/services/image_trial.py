@@ -10,7 +10,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts import clock
-from containers.errors import EngineError
+from containers.call_limits import seconds_left
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Project
@@ -22,6 +23,7 @@ from projects.rules.lifecycle import Desired
 from projects.services.container_spec import labels_of
 from projects.services.image_return import WITHIN, claim_step, drop_copy, go_back, note_step
 from projects.services.image_update import NEW_IMAGE, PINNED, describe_error
+from projects.services.memory import most_in_archive
 from projects.services.operations import NO_FAILURES, Outcome, command_deadline, record_outcome, released_if_broken
 from projects.services.start_and_stop import bring_up
 
@@ -29,6 +31,7 @@ COPY_WITHIN = WITHIN / 2
 """Seconds for the copy. The way back may need as long for it again, on a disk that is slower by then."""
 
 NOT_COPIED = "What it keeps could not be copied, so the old image runs again: {}"
+TOO_SLOW = "It takes longer than the {} seconds that there are for it."
 NOT_STARTED = "The new image could not be started, so the old one runs again: {}"
 NOT_KNOWN = "Which image it runs now is not known, so there would be no way back to it. Restart it, then try again."
 
@@ -120,8 +123,17 @@ def _call_off(project: Project, former: str) -> bool:
 def _keep_copy(project: Project) -> None:
     engine = get_engine()
     engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+    most = most_in_archive(project)
     with command_deadline(COPY_WITHIN):
-        engine.keep_copy(project.container_key, image=project.agent_type.image, labels=labels_of(project))
+        try:
+            engine.keep_copy(
+                project.container_key, image=project.agent_type.image, labels=labels_of(project), most=most
+            )
+        except EngineUnavailableError as error:
+            left = seconds_left()
+            if left is None or left > 0:
+                raise
+            raise EngineRefusedError(TOO_SLOW.format(int(COPY_WITHIN))) from error
 
 
 def _turn_back(project: Project, claim: Claim, outcome: Outcome, why: str, *, step: Step) -> bool:

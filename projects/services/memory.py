@@ -11,7 +11,7 @@ from containers.hardening import DATA
 from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from projects.models import AgentType, Plan, Project
-from projects.models.catalogue import MIB
+from projects.models.catalogue import MIB, disk_ceiling
 from projects.rules.image_update import Step
 from projects.rules.lifecycle import Desired
 from projects.services.quarantine import as_uuid
@@ -52,6 +52,11 @@ def list_memories() -> list[KeptMemory]:
     ]
 
 
+def most_in_archive(project: Project) -> int:
+    """Bytes that an archive of what the agent keeps may have."""
+    return MARGIN + 2 * max(project.plan.disk, project.disk_used or 0)
+
+
 def read_memory(memory: KeptMemory) -> Iterator[bytes]:
     """A tar archive of the volume, piece by piece; nothing where there is none any more. Raises `EngineError`.
 
@@ -71,7 +76,12 @@ def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:
     get_engine().stop(memory.key, timeout=_stop_timeout(memory.key))
     get_engine().remove(memory.key, volumes=True)
     get_engine().write_state(
-        memory.key, volume=memory.volume, labels={**memory.labels, **own}, image=memory.image, pieces=pieces
+        memory.key,
+        volume=memory.volume,
+        labels={**memory.labels, **own},
+        image=memory.image,
+        pieces=pieces,
+        ceiling=disk_ceiling(),
     )
 
 

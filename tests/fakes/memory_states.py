@@ -21,7 +21,14 @@ class MemoryStates(MemoryLists):
         yield from (content[start : start + 4096] for start in range(0, len(content), 4096))
 
     def write_state(
-        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]
+        self,
+        key: str,
+        *,
+        volume: str,
+        labels: Mapping[str, str],
+        image: str,
+        pieces: Iterable[bytes],
+        ceiling: int = 0,
     ) -> None:
         self._enter("write_state", key)
         if image not in self.images:
@@ -37,7 +44,7 @@ class MemoryStates(MemoryLists):
             self.states[volume] = content
         self._answer("write_state")
 
-    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str]) -> None:
+    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
         self._enter("keep_copy", key)
         with self._changed:
             self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})

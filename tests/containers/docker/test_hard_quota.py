@@ -17,6 +17,8 @@ from django.test import override_settings
 from containers.docker import quota
 from containers.docker.engine import DockerEngine
 from containers.hardening import container_payload
+from containers.identity import own_labels
+from containers.vocabulary import PROJECT_LABEL
 from tests.chaos.private_engine import PrivateEngine
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy, make_spec
@@ -82,6 +84,30 @@ def test_on_xfs_the_kernel_refuses_what_is_too_much(xfs: Path, monkeypatch: pyte
         # The next deploy keeps the volume as it is.
         deploy(under_test, disk_ceiling=2 * CEILING, generation=2)
         assert under_test.run("ls", "/data")[1].split() == ["big"]
+        # So do a copy, the way back to it, and a restored backup.
+        engine, key, state = under_test.engine, under_test.key, f"{under_test.name}-data"
+        labels = {**own_labels(), PROJECT_LABEL: key}
+        engine.remove(key)
+        client.remove_volume(state)
+        deploy(under_test, disk_ceiling=CEILING)
+        engine.stop(key, timeout=1)
+        engine.keep_copy(key, image=under_test.image, labels=labels)
+        engine.remove(key)
+        assert engine.return_copy(key, image=under_test.image)
+        assert {sizes_of(client, name) for name in (state, f"{under_test.name}-former")} == {str(CEILING)}
+        kept_state = b"".join(engine.read_state(key, image=under_test.image))
+        engine.remove(key, volumes=True)
+        engine.write_state(
+            key, volume=state, labels=labels, image=under_test.image, pieces=[kept_state], ceiling=CEILING
+        )
+        assert sizes_of(client, state) == str(CEILING)
+        deploy(under_test, disk_ceiling=CEILING)
+        code, printed = under_test.run("dd", "if=/dev/zero", "of=/data/big", "bs=1M", "count=100")
+        assert (code, "No space left" in printed) == (1, True), printed
+
+
+def sizes_of(client: Any, volume: str) -> str:
+    return str((client.inspect_volume(volume)["Options"] or {}).get("size"))
 
 
 @pytest.mark.one_database

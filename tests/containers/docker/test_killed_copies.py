@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from containers.call_limits import seconds_left, time_limit
+from containers.docker import state
 from containers.docker.state import State
 from containers.docker_api.client import DockerClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL
+from containers.volume_containers import carrier_payload
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
 from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 from tests.fakes.states import pack_state, unpack_state
 from tests.waiting import wait_until
 
@@ -123,6 +126,40 @@ def test_nothing_is_not_taken_for_a_copy(
         keep(kept)
     monkeypatch.undo()
     assert content(kept) == KEPT
+
+
+def test_a_copy_has_the_size_of_what_it_is_of_where_the_engine_takes_one(
+    kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the engine knows none, it goes on without: on XFS `test_hard_quota` sees the size itself."""
+    asked: list[tuple[str, int]] = []
+
+    def note(name: str, *, volume: str, size: int = 0, **options: Any) -> Any:
+        asked.append((volume.removeprefix(f"{kept.name}-"), size))
+        return carrier_payload(name, volume=volume, size=size, **options)
+
+    monkeypatch.setattr(state, "size_of_volume", lambda *_: 1 << 26)
+    monkeypatch.setattr(state, "carrier_payload", note)
+    keep(kept)
+    monkeypatch.setattr(kept.engine._quota, "_refused_until", 0.0)
+    give_back(kept)
+    assert [each for each in asked if each[1]] == [("former", 1 << 26), ("data", 1 << 26)]
+    assert content(kept) == KEPT
+
+
+def test_what_is_larger_than_other_answers_is_copied_and_what_is_too_large_leaves_no_part(
+    kept: DockerUnderTest,
+) -> None:
+    deploy(kept)
+    assert kept.run("sh", "-c", "dd if=/dev/zero of=/data/large bs=1M count=12; echo said >/data/said")[0] == 0
+    kept.engine.stop(kept.key, timeout=1)
+    keep(kept)
+    kept.engine.remove(kept.key)
+    give_back(kept)
+    assert len(content(kept)["large"]) == 12 << 20
+    with pytest.raises(EngineRefusedError, match="more than 11 MB to keep"):
+        kept.engine.keep_copy(kept.key, image=kept.image, labels=labels_of(kept), most=11 << 20)
+    assert (kept.volumes(kept.name), helpers(kept)) == ({f"{kept.name}-data"}, [])
 
 
 def test_a_backup_under_way_and_a_copy_leave_each_other_alone(kept: DockerUnderTest) -> None:
