@@ -1,6 +1,8 @@
 """Programs that know nothing of Berth, behind the relay of the base image. The program is `tests.agents.echoing`."""
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,22 @@ def test_a_restart_answers_nothing_twice(
     start(agent)
     telegram.wait_for_message(token, containing="Quick", timeout=100)
     assert not [sent for sent in telegram.sent(token) if "Slow" in sent.text]
+
+
+def test_an_answer_under_way_is_delivered_before_the_end(
+    agent: Agent, telegram: FakeTelegram, provider: FakeProvider, token: str
+) -> None:
+    """The program itself ends at once when it is told to."""
+    provider.hold("Slow")
+    start(agent).wait_for("running")
+    telegram.say(token, 1, "Slow")
+    provider.wait_for_request(timeout=100)
+    with ThreadPoolExecutor(1) as threads:
+        stopping = threads.submit(agent.stop)
+        time.sleep(0.3)  # it has been told
+        provider.release("Slow")
+        assert stopping.result() == 0, agent.output
+    assert [sent.text for sent in telegram.sent(token)] == ["You said: Slow"]
 
 
 @pytest.mark.parametrize("wrong", ["987654:unknown-to-telegram-but-well-formed", "not a token"])

@@ -16,9 +16,11 @@ from django.test import override_settings
 from containers.docker.engine import DockerEngine
 from containers.gateway.entries import (
     BotEntry,
+    Budget,
     Entry,
     ProviderEntry,
     ProviderKind,
+    Spent,
     new_virtual_key,
     new_virtual_token,
 )
@@ -60,6 +62,8 @@ class DeployedAgent:
     address: str
     reach: Reach = Reach.INTERNET
     hosts: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    spent: tuple[Spent, ...] = ()
     project: str = ""
     version: int = 0
     token: str = ""
@@ -140,6 +144,8 @@ class Harbour:
             bot=bot,
             provider=provider,
             hosts=frozenset(agent.hosts),
+            budget=agent.budget,
+            spent=agent.spent,
         )
         assert self.control.apply(version=agent.version, entries=[entry]) == {agent.project: agent.version}
 

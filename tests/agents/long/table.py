@@ -1,15 +1,16 @@
 """The same questions to every agent type, in real containers: pytest tests/agents/long/table.py --agents=all
 
-Without the option the assistant alone is asked. Images that are missing are built, which takes minutes.
+The rows of trouble, and those behind a real gateway, stand beside it and are asked with these. Without the
+option the assistant alone is asked. Images that are missing are built, which takes minutes.
 """
 
-import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.agents.confined import USER, YOU, Confined
-from tests.canaries import find_canary
+from tests.agents.long.behind_gateway import *  # noqa: F403 - rows and their fixtures
+from tests.agents.long.trouble import *  # noqa: F403 - rows
 from tests.containers.inside import run_inside
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 def ends(agent: Confined, exit_code: int, code: str) -> None:
     assert agent.wait_for_exit() == exit_code, agent.output
     assert (agent.reports[-1]["state"], agent.reports[-1]["code"]) == ("failed", code)
-    assert find_canary(agent.output) is None
+    assert "CANARY" not in agent.output
 
 
 def test_it_answers_stops_and_remembers(
@@ -31,16 +32,15 @@ def test_it_answers_stops_and_remembers(
     for command in ("id -u", "grep CapEff /proc/self/status", "touch /opt/x /etc/x 2>&1; true"):
         seen = run_inside(agent.client, agent.name, "sh", "-c", command)[1]
         assert any(sign in seen for sign in (str(USER), "0000000000000000", "Read-only file system")), seen
-    began = time.monotonic()
-    agent.client.stop(agent.name, timeout=15)
-    assert (agent.facts["State"]["ExitCode"], time.monotonic() - began < 10) == (0, True), agent.output
+    agent.client.stop(agent.name, timeout=10)  # SIGKILL follows, and is 137
+    assert agent.facts["State"]["ExitCode"] == 0, agent.output
     before = len(agent.reports)
     agent.client.start(agent.name)
     agent.wait_for("running", after=before)
     ask("What is she called")
     assert any("Lettuce" in str(asked.body) for asked in provider.asked() if "What is she called" in str(asked.body))
     assert sum("You said: My cat" in sent.text for sent in telegram.sent(bot) if sent.method == "sendmessage") == 1
-    assert find_canary(agent.output) is None
+    assert "CANARY" not in agent.output
 
 
 def test_20_a_token_that_telegram_rejects(agent: Confined) -> None:

@@ -11,6 +11,7 @@ from agent_contract import AgentState, ExitCode, ProblemCode
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import check_provider, check_telegram
 from berth_agent.redaction import redactor
+from berth_agent.relay.activity import Activity
 from berth_agent.relay.addresses import Addresses
 from berth_agent.relay.child import Child, Program
 from berth_agent.relay.facts import Facts, read_facts
@@ -20,7 +21,8 @@ from berth_agent.relay.server import Relay
 from berth_agent.relay.telegram import Telegram
 from berth_agent.status import Status
 
-STOP_SECONDS = 3.0  # for the child; the contract gives 5 s for all of it
+STOP_SECONDS = 3.4  # for answers under way and the child's own end; the contract gives 5 s for all of it
+ANSWER_SECONDS = 1.8  # of them at most for the answers: programs drop them when they are told to stop
 KILLED = 128 + signal.SIGKILL
 
 Prepare = Callable[[Facts, Addresses], Program]
@@ -38,8 +40,9 @@ def live(status: Status, prepare: Prepare) -> None:
     ending: Ending = SimpleQueue()  # whose put may interrupt its own get, as a signal does
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.put(None))
-    telegram = Telegram(facts, patience, ending.put)
-    provider = ProviderDoor(facts, status)
+    activity = Activity()
+    telegram = Telegram(facts, patience, ending.put, activity)
+    provider = ProviderDoor(facts, status, activity)
     relay = Relay({"telegram": telegram.serve, provider.path[1:]: provider.serve})
     child = Child(prepare(facts, Addresses(relay.url, provider.path, facts)), ending.put)
     stopping = Event()
@@ -47,7 +50,10 @@ def live(status: Status, prepare: Prepare) -> None:
     why = ending.get()
     stopping.set()
     telegram.close()
-    child.stop(STOP_SECONDS)
+    until = time.monotonic() + STOP_SECONDS
+    if why is None:
+        activity.wait_for_calm(ANSWER_SECONDS)
+    child.stop(until - time.monotonic())
     telegram.confirm()
     _judge(why, status)
 

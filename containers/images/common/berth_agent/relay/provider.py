@@ -2,13 +2,16 @@
 
 import json
 import re
+from contextlib import nullcontext
 from http.client import HTTPException
 from threading import Event, Thread
+from typing import IO
 
 from agent_contract import ProblemCode
 from berth_agent.outcome import Problem
 from berth_agent.preflight import check_provider
 from berth_agent.providers import Provider, explain_refusal, problem
+from berth_agent.relay.activity import Activity
 from berth_agent.relay.exchange import Exchange
 from berth_agent.relay.facts import Facts
 from berth_agent.relay.upstream import ask, passed_on
@@ -23,8 +26,9 @@ ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 
 
 class ProviderDoor:
-    def __init__(self, facts: Facts, status: Status) -> None:
+    def __init__(self, facts: Facts, status: Status, activity: Activity | None = None) -> None:
         self._facts = facts
+        self._activity = activity or Activity()
         self._status = status
 
     @property
@@ -41,6 +45,12 @@ class ProviderDoor:
         headers = passed_on(exchange.headers) | headers | self._credentials()
         url = f"{self._facts.api_base}/{found[1]}{found[2] or ''}"
         is_chat = found[1] in CHATS
+        with self._activity.going_on() if is_chat else nullcontext():
+            self._pass_on(exchange, url, headers, body, is_chat=is_chat)
+
+    def _pass_on(
+        self, exchange: Exchange, url: str, headers: dict[str, str], body: bytes | IO[bytes] | None, *, is_chat: bool
+    ) -> None:
         try:
             with ask(exchange.method, url, headers, body, silence=SILENCE) as answer:
                 if answer.status < 400:

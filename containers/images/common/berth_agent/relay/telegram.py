@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from threading import Event, Lock, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from berth_agent.outcome import FatalError
+from berth_agent.relay.activity import Activity
 from berth_agent.relay.exchange import Exchange
 from berth_agent.relay.facts import Facts
 from berth_agent.relay.patience import Patience, rejected
@@ -26,14 +27,22 @@ LONGEST_UPDATES = 16 * 1024 * 1024
 BAD_GATEWAY = {"ok": False, "error_code": 502, "description": "Bad Gateway"}
 NOT_FOUND = {"ok": False, "error_code": 404, "description": "Not Found"}
 RETRY_SECONDS = 10.0  # for which a message waits that Telegram takes only later; libraries wait for 20 at least
+CLOSED_SECONDS = 0.2  # for a poll at the end, so that a child which polls meanwhile takes no processor
 CONFIRM_SECONDS = 1.0  # in all: an agent that is stopped has no more
 
 
 class Telegram:
     """`end` is told of what ends the agent."""
 
-    def __init__(self, facts: Facts, patience: Patience, end: Callable[[FatalError], None]) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        patience: Patience,
+        end: Callable[[FatalError], None],
+        activity: Activity | None = None,
+    ) -> None:
         self._facts = facts
+        self._activity = activity or Activity()
         self._patience = patience
         self._end = end
         self._closing = Event()
@@ -56,7 +65,8 @@ class Telegram:
             self._pass_on("POST", url, FORM, KEEP_PENDING, exchange)
         else:
             body, headers = exchange.body()
-            self._pass_on(exchange.method, url + query, passed_on(exchange.headers) | headers, body, exchange)
+            with self._activity.going_on():
+                self._pass_on(exchange.method, url + query, passed_on(exchange.headers) | headers, body, exchange)
 
     def close(self) -> None:
         """Polls no more, and answers what waits."""
@@ -86,6 +96,7 @@ class Telegram:
     def _poll(self, url: str, exchange: Exchange) -> list[Any]:
         offset, body = self._poll_body(exchange)
         if self._closing.is_set():
+            sleep(CLOSED_SECONDS)
             return []
         try:
             with ask("POST", url, FORM, body, silence=POLL_SILENCE) as answer:
@@ -101,6 +112,8 @@ class Telegram:
             return []
         with self._lock:
             self._next, self._taken = offset, max(self._taken, newest(updates))
+        if updates:
+            self._activity.note()
         return admit(updates, self._facts.allowed_users)
 
     def _suffer(self) -> float:

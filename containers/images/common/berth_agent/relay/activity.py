@@ -1,0 +1,44 @@
+"""Whether the child is at work on an answer: it asks its model, or says something in a chat, or has just done so."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+QUIET = 0.5  # seconds in which a child goes on: from a message to the question, and from the words to the chat
+LOOK_EVERY = 0.05
+
+
+class Activity:
+    """Serves all threads of the relay."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open = 0
+        self._last = float("-inf")
+
+    def note(self) -> None:
+        """The child has got something to do."""
+        with self._lock:
+            self._last = time.monotonic()
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        with self._lock:
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+                self._last = time.monotonic()
+
+    def wait_for_calm(self, within: float) -> None:
+        """Until nothing has gone on for a while, or for so many seconds."""
+        until = time.monotonic() + within
+        while self._is_busy() and time.monotonic() < until:
+            time.sleep(LOOK_EVERY)
+
+    def _is_busy(self) -> bool:
+        with self._lock:
+            return self._open > 0 or time.monotonic() - self._last < QUIET
