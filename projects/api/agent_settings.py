@@ -17,6 +17,7 @@ from rest_framework.exceptions import ErrorDetail
 
 from accounts.api.unknown_names import did_you_mean
 from projects.models import AgentType
+from projects.rules.addresses import holds_credential
 from projects.rules.own_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings_validator import SettingsValidator
 
@@ -39,6 +40,7 @@ SENTENCES = {
     "minimum": "Must be {limit} or more.",
     "maximum": "Must be {limit} or less.",
 }
+CREDENTIAL = "An address must hold no credential: whoever sees the settings sees it, and agents have it in plain text."
 OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
 
 
@@ -52,8 +54,22 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
     for error in _find_errors(agent_type, settings):
         for field, detail in _details(error):
             errors.setdefault(field, []).append(detail)
+    for path in islice(_find_credentials(settings), ERRORS_NAMED):
+        errors.setdefault(".".join(["settings", *path]), []).append(ErrorDetail(CREDENTIAL, code="credential"))
     if errors:
         raise serializers.ValidationError(errors)
+
+
+def _find_credentials(settings: Any) -> Iterator[tuple[str, ...]]:
+    """Where an address with a credential stands. Instructions may tell of one; they are no address."""
+    left: list[tuple[tuple[str, ...], Any]] = [((), settings)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, dict | list):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            left += [((*path, str(name)[:64]), inner) for name, inner in items]
+        elif isinstance(value, str) and path != ("instructions",) and holds_credential(value):
+            yield path
 
 
 def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[ValidationError]:

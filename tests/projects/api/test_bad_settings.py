@@ -45,6 +45,8 @@ SETTINGS: list[tuple[Any, str, str]] = [
     ({"model": {"nested": ["\x00"]}}, "settings", "control_characters"),
     ({"instructions": "i" * 17_000}, "settings", "too_long"),
     ({"x": ["y"] * 6_000}, "settings", "too_long"),
+    ({"mcp": ["https://tools.example", "https://me:pw@tools.example"]}, "settings.mcp.1", "credential"),
+    *_each("search_url", "credential", "https://tok@s.example/search", "https://s.example/?x=1&api_key=s3cr3t"),
 ]  # fmt: skip
 
 
