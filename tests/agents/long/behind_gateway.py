@@ -82,9 +82,10 @@ def test_behind_the_gateway_it_answers_until_its_budget_is_reached(
         (Spent(store="elsewhere", period=month, tokens=PLENTY, money=0),),
     )
     harbour.tell(behind)
-    asked = len(harbour.provider.asked())
+    asked, before = len(harbour.provider.asked()), len(harbour.telegram.sent(behind.token))
     harbour.telegram.say(behind.token, YOU, "And for nothing?")
     wait_for_report(harbour, behind, "degraded", "provider_credit")
+    harbour.telegram.wait_for_message(behind.token, after=before, timeout=PATIENCE)  # it has said so, and tries no more
     assert len(harbour.provider.asked()) == asked
     behind.budget = Budget()
     harbour.tell(behind)
