@@ -1,7 +1,7 @@
 """Reads the volume of an agent's state as a whole, and fills a new one, piece by piece."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from django.conf import settings
@@ -34,7 +34,7 @@ WRITE_LIMIT = 6 * 3600.0
 """Seconds for filling a volume, however large it is."""
 
 CLEANING = 5.0
-"""Seconds for removing a container through which a volume was read or filled, also where all other time is over."""
+"""Seconds for removing what a volume was read or filled through, also where all other time is over."""
 
 TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
 NOTHING_CAME = "What the agent keeps could not be read."
@@ -113,14 +113,16 @@ class State:
             self._carrier(key, image=image, volume=source, end=COPY_READER) as reader,
             self._carrier(key, image=image, volume=target, labels=labels, end=COPY_WRITER, size=size) as writer,
             self._connection.call(WRITE_LIMIT, about_one=True, size=sys.maxsize) as client,
+            # An engine removes no container of which it still sends an archive.
+            closing(self._read_whole(reader)) as pieces,
         ):
-            client.put_pieces(writer, "/", _bounded(self._read_whole(reader), most), silence=SILENCE)
+            client.put_pieces(writer, "/", _bounded(pieces, most), silence=SILENCE)
 
     def _remove_volume(self, volume: str) -> None:
         with suppress(MissingError), self._connection.call() as client:
             client.remove_volume(volume)
 
-    def _read_whole(self, container_id: str) -> Iterator[bytes]:
+    def _read_whole(self, container_id: str) -> Generator[bytes]:
         """At least the directory itself, which is never missing. Raises `EngineRefusedError` where it did not come."""
         pieces = self._read_from(container_id)
         first = next(pieces, b"")

@@ -53,7 +53,7 @@ def output(harbour: Harbour, agent: DeployedAgent) -> str:
 def ask(harbour: Harbour, agent: DeployedAgent, text: str) -> Sent:
     harbour.telegram.say(agent.token, YOU, text)
     try:
-        return harbour.telegram.wait_for_message(agent.token, containing=f"You said: {text}", timeout=PATIENCE)
+        return harbour.telegram.wait_for_message(agent.token, containing=text, timeout=PATIENCE)
     except TimeoutError as error:
         raise TimeoutError(output(harbour, agent)) from error
 
