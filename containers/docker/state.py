@@ -37,6 +37,7 @@ CLEANING = 5.0
 """Seconds for removing what a volume was read or filled through, also where all other time is over."""
 
 TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
+Labels = Mapping[str, str]
 NOTHING_CAME = "What the agent keeps could not be read."
 
 
@@ -59,7 +60,7 @@ class State:
                 yield from self._read_whole(carrier)
 
     def write(
-        self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes], ceiling: int
+        self, key: str, *, volume: str, labels: Labels, image: str, pieces: Iterable[bytes], ceiling: int
     ) -> None:
         if self._lookup.has_volume(volume):
             raise EngineRefusedError(f"There is a volume {volume} already.")
@@ -69,7 +70,7 @@ class State:
         ):
             client.put_pieces(carrier, "/", pieces, silence=SILENCE)
 
-    def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int) -> None:
+    def keep_copy(self, key: str, *, image: str, labels: Labels, most: int) -> None:
         self.drop_copy(key)  # and what a killed process has left
         if not (state := self._lookup.find_data_volume(key)):
             return
@@ -100,9 +101,7 @@ class State:
         found = self._lookup.list_volumes(labels)
         return next((each for each in found if each.name == _copy_of(key) and is_ours(each.labels)), None)
 
-    def _copy(
-        self, key: str, *, image: str, source: str, target: str, labels: Mapping[str, str], most: int = 0
-    ) -> None:
+    def _copy(self, key: str, *, image: str, source: str, target: str, labels: Labels, most: int = 0) -> None:
         """Piece by piece, through us: engines have no other way that needs no program of the image.
 
         Through two containers: an engine that writes to one reads nothing of it meanwhile. What one volume may hold,
@@ -145,14 +144,7 @@ class State:
 
     @contextmanager
     def _carrier(
-        self,
-        key: str,
-        *,
-        image: str,
-        volume: str,
-        labels: Mapping[str, str] | None = None,
-        end: str = "",
-        size: int = 0,
+        self, key: str, *, image: str, volume: str, labels: Labels | None = None, end: str = "", size: int = 0
     ) -> Iterator[str]:
         """A container to which the volume belongs, for as long as the block lasts."""
         own = f"{handover_name(container_name(key))}{end}"
