@@ -32,26 +32,13 @@ from tests.containers.inside import run_inside
 from tests.engines import address_of_host, connect
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.gateway.asking import ASK
 from tests.gateway.image import ensure_gateway_image
 from tests.instances import note_instance
 from tests.leftovers import remove_from_engine
 
 PATIENCE = 100.0
 ASSISTANT = "berth/assistant:latest"
-
-ASK = """\
-import json, sys, urllib.error, urllib.request
-url, headers, body, seconds = json.loads(sys.argv[1])
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-request = urllib.request.Request(url, body and body.encode(), headers)
-try:
-    with opener.open(request, timeout=seconds) as answer:
-        print(answer.status, answer.read(2000).decode())
-except urllib.error.HTTPError as error:
-    print(error.code, error.read(2000).decode())
-except OSError as error:
-    print(0, type(error).__name__, error)
-"""
 
 
 @dataclass
