@@ -91,8 +91,8 @@ class Brain:
                 await self._ask(prompt, heard, hear)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no answer
             logger.warning("the provider did not answer: %s", describe(error))
-            facts = {"is_too_much": is_too_much(error), "words": explain_budget(error)}
-            raise RefusedError(explain(error), heard, **facts) from None
+            words = explain_budget(error)
+            raise RefusedError(explain(error), heard, is_too_much=is_too_much(error), words=words) from None
 
     async def transcribe(self, path: Path, name: str, mime: str) -> Heard:
         """What a sound says. Raises UnreadableError where the provider cannot tell, else RefusedError."""

@@ -103,8 +103,10 @@ class ProviderCalls:
             self._settle(wish, asked, bill)
 
     def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
-        facts = {"is_error": bill.is_error, "others": asked.others, "named": bill.model}
-        self._ledger.settle(bill.reservation, bill.usage, entry=wish.entry, **facts)
+        self._ledger.settle(
+            bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others,
+            named=bill.model,
+        )  # fmt: skip
 
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
