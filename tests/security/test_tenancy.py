@@ -55,8 +55,8 @@ def scene(db: None, engine: MemoryEngine) -> Scene:
     project = deploy_project(callers.client("owner session"))
     key, _ = issue_api_key(user=callers.alice, session=None, name="spare", scope=Scope.READ, lifetime_days=30)
     engine.log(project.container_name, "Alice's agent says hello")
-    laptop = {"user": callers.alice, "address": "203.0.113.77", "program": "Alice's laptop"}
-    note_api_session(token=issue_session(callers.alice), **laptop)
+    token = issue_session(callers.alice)
+    note_api_session(user=callers.alice, token=token, address="203.0.113.77", program="Alice's laptop")
     return Scene(callers, project, key, OpenSession.objects.get(), engine)
 
 
