@@ -94,7 +94,7 @@ def test_all_threads_of_requests_are_there_before_the_first_request(server: Loop
 
 
 def test_a_pool_that_gets_fewer_threads_than_it_wants_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = []
+    started: list[threading.Thread] = []
     start = threading.Thread.start
 
     def start_one(self: threading.Thread) -> None:
