@@ -15,8 +15,9 @@ from projects.catalogue_admin import ShowsCapacity
 from projects.confinement_admin import CONFINING, ConfinesAgents
 from projects.growth_admin import ShowsGrowth
 from projects.image_admin import IMAGES, UpdatesImages
-from projects.models import Event, Project, Quarantined
+from projects.models import Event, Project, Provider, Quarantined
 from projects.models.snapshot import take_snapshot
+from projects.provider_admin import ProviderAdmin
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
@@ -164,6 +165,7 @@ class ProjectAdmin(
 
 
 admin.site.register(Quarantined, QuarantinedAdmin)
+admin.site.register(Provider, ProviderAdmin)
 
 
 @admin.register(Event)

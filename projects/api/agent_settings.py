@@ -17,7 +17,9 @@ from rest_framework.exceptions import ErrorDetail
 
 from accounts.api.unknown_names import did_you_mean
 from projects.models import AgentType
+from projects.models.provider import names_for
 from projects.rules.addresses import holds_credential
+from projects.rules.named_providers import with_providers
 from projects.rules.own_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings_validator import SettingsValidator
 
@@ -74,7 +76,8 @@ def _find_credentials(settings: Any) -> Iterator[tuple[str, ...]]:
 
 def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[ValidationError]:
     """What does not fit the type's schema, and of Berth's own settings also what does not fit Berth."""
-    schema = agent_type.settings_schema
+    names = names_for(settings)
+    schema = with_providers(agent_type.settings_schema, names)
     try:
         validator = SettingsValidator(schema if isinstance(schema, dict | bool) else {})
         errors = list(islice(validator.iter_errors(settings), ERRORS_NAMED))
@@ -83,7 +86,7 @@ def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[Valida
         message = "The schema of this agent type refers to itself or to nothing. Tell the staff."
         raise _refused(message, code="broken_schema") from None
     named = {error.absolute_path[0] for error in errors if error.absolute_path}
-    own = SettingsValidator(OWN_SETTINGS).iter_errors(settings)
+    own = SettingsValidator(with_providers(OWN_SETTINGS, names)).iter_errors(settings)
     return errors + [error for error in islice(own, ERRORS_NAMED) if error.absolute_path[0] not in named]
 
 

@@ -59,6 +59,8 @@ class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[Age
         help_text="What its image declares, as the engine said within the last minutes.",
     )
 
+    settings_schema = serializers.JSONField(source="offered_schema", read_only=True)
+
     class Meta:
         model = AgentType
         fields = [

@@ -18,6 +18,7 @@ from containers.call_limits import time_limit
 from projects.credentials.outside import ask
 from projects.errors import InvalidFieldError
 from projects.rules.bot import Bot, describe_bot
+from projects.rules.named_providers import ANTHROPIC, OPENAI, OPENROUTER, Named, recognise_provider
 
 TELEGRAM_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """Seconds for all questions to Telegram together, from the look-up of its name to the last byte."""
@@ -30,7 +31,7 @@ WHOLE_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{30,}")
 """Telegram's have 35 characters behind the colon."""
 
 USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
-ANTHROPIC, OPENROUTER, OPENAI = "anthropic", "openrouter", "openai"
+NOBODY: Named = {}
 PROBES = {
     ANTHROPIC: "https://api.anthropic.com/v1/models",
     OPENROUTER: "https://openrouter.ai/api/v1/key",
@@ -78,12 +79,15 @@ class CredentialCheck:
 
 @sensitive_variables("telegram_token", "api_key")
 def verify_credentials(
-    *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True
+    *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True, named: Named = NOBODY
 ) -> CredentialCheck:
-    """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly not valid."""
-    if provider and provider not in PROBES:
-        named = ", ".join(PROBES)
-        raise InvalidFieldError(f"Must be one of: {named}.", field="settings.provider", code="enum")
+    """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly not valid.
+
+    `named` are the providers that the staff have named.
+    """
+    if provider and provider not in PROBES and provider not in named:
+        known = ", ".join([*PROBES, *named])
+        raise InvalidFieldError(f"Must be one of: {known}.", field="settings.provider", code="enum")
     bot_id: int | None = None
     username: str | None = ""
     warnings: list[str] = []
@@ -93,10 +97,10 @@ def verify_credentials(
             with time_limit(TELEGRAM_LIMIT):
                 username, warnings = _ask_telegram(telegram_token)
     if api_key:
-        provider = provider or recognise_provider(api_key)
+        provider = provider or recognise_provider(api_key, named)
         if ask_provider and settings.BERTH_VERIFY_CREDENTIALS:
             with time_limit(PROVIDER_LIMIT):
-                warnings += _ask_provider(api_key, provider)
+                warnings += _ask_provider(api_key, provider, named)
     return CredentialCheck(
         token_confirmed=username is not None,
         bot_known=bool(telegram_token) and settings.BERTH_VERIFY_CREDENTIALS and username is not None,
@@ -129,13 +133,6 @@ def looks_whole(telegram_token: str) -> bool:
     return WHOLE_TOKEN.fullmatch(telegram_token) is not None
 
 
-@sensitive_variables("api_key")
-def recognise_provider(api_key: str) -> str:
-    if api_key.startswith("sk-ant-"):
-        return ANTHROPIC
-    return OPENROUTER if api_key.startswith("sk-or-") else OPENAI
-
-
 @sensitive_variables("telegram_token", "base")
 def _ask_telegram(telegram_token: str) -> tuple[str | None, list[str]]:
     """Returns the bot's username, or None where Telegram gave no usable answer, and warnings."""
@@ -158,8 +155,8 @@ def _ask_telegram(telegram_token: str) -> tuple[str | None, list[str]]:
 
 
 @sensitive_variables("api_key", "headers")
-def _ask_provider(api_key: str, provider: str) -> list[str]:
-    url = PROBES[provider]
+def _ask_provider(api_key: str, provider: str, named: Named) -> list[str]:
+    url = PROBES[provider] if provider in PROBES else f"{named[provider].base_url}/models"
     if settings.BERTH_PROVIDER_API:
         url = settings.BERTH_PROVIDER_API + "/" + url.rsplit("/", 1)[1]
     headers = {"Authorization": f"Bearer {api_key}"}

@@ -41,7 +41,10 @@ class ProjectForm(forms.Form):
     name = text_field("What you call it. Chats never see it.", autocomplete="off", required=True)
     plan = forms.ChoiceField(help_text="Ask the staff for more projects or another plan.")
     telegram_token = secret_field("Bot token", "From @BotFather, such as 123456789:AAE…")
-    api_key = secret_field("API key", "Of Anthropic, OpenRouter or OpenAI; which of them is told from the key.")
+    api_key = secret_field(
+        "API key",
+        "Of Anthropic, OpenRouter, OpenAI or another that the staff have named; which one is told from the key.",
+    )
     egress = forms.ChoiceField(
         label="What it reaches",
         choices=EGRESS,
@@ -58,7 +61,7 @@ class ProjectForm(forms.Form):
 
     def ask_settings(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
         """Adds a field for each setting of the type."""
-        schema = agent_type.settings_schema if agent_type else NO_SETTINGS
+        schema = agent_type.offered_schema if agent_type else NO_SETTINGS
         self.settings = SettingFields(schema, stored, taken=self.fields)
         self.fields.update(self.settings.make_fields())
         self.initial = {**self.initial, **self.settings.initial()}

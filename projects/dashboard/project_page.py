@@ -17,7 +17,6 @@ from projects.rules.disk import describe_size
 from projects.rules.lifecycle import Action
 from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.traits import Condition
-from projects.rules.type_facts import default_model
 from projects.services.logs import read_logs
 from projects.services.observation import refresh
 from projects.services.runs import current_number, read_run
@@ -67,7 +66,7 @@ def describe_project(
         "is_unknown": traits.condition == Condition.UNKNOWN,
         "may_be_changed": not snapshot.facts.suspended,
         "disk": _describe_disk(project),
-        "model": project.settings.get("model") or default_model(project.agent_type.default_models, project.provider),
+        "model": project.settings.get("model") or project.agent_type.default_model_of(project.provider),
         **describe_usage(project),
         "tail": tail,
         "next_step": _first_sentence(traits.next_step),

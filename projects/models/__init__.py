@@ -13,6 +13,7 @@ from projects.models.key_check import KeyCheck
 from projects.models.long_request import LongRequest
 from projects.models.price import ModelPrice
 from projects.models.project import Project
+from projects.models.provider import Provider
 from projects.models.quarantine import Quarantined
 from projects.models.run import Run
 from projects.models.sample import Sample
@@ -39,6 +40,7 @@ __all__ = [
     "ModelPrice",
     "Plan",
     "Project",
+    "Provider",
     "Quarantined",
     "Run",
     "Sample",

@@ -8,11 +8,13 @@ from django.db import models
 from referencing.exceptions import Unresolvable
 
 from accounts.text import check_hides_nothing
-from projects.rules.own_settings import may_be_default
+from projects.models.provider import find_named, names_for, read_names
+from projects.rules.named_providers import with_providers
+from projects.rules.own_settings import OWN_SETTINGS, fits_schema, may_be_default
 from projects.rules.permissions import LIST_LENGTH
 from projects.rules.schema_settings import all_defaults_of
 from projects.rules.settings_validator import SettingsValidator
-from projects.rules.type_facts import SETTING, places_in, read_default_models, read_variables
+from projects.rules.type_facts import SETTING, default_model, places_in, read_default_models, read_variables
 
 
 def check_default_models(value: str) -> None:
@@ -64,6 +66,8 @@ class DescribesItself(models.Model):
     capabilities = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
     """What that image declares in its label, with commas between."""
 
+    settings_schema: Any
+
     class Meta:
         abstract = True
 
@@ -75,6 +79,21 @@ class DescribesItself(models.Model):
     def models_by_provider(self) -> dict[str, str]:
         """As the API says it. The name of a model without a provider stands under `any`."""
         return read_default_models(self.default_models)
+
+    @property
+    def offered_schema(self) -> Any:
+        """The schema with the providers that the staff have named, as owners read it."""
+        return with_providers(self.settings_schema, read_names())
+
+    def takes_settings(self, chosen: Any) -> bool:
+        names = names_for(chosen)
+        schema, own = with_providers(self.settings_schema, names), with_providers(OWN_SETTINGS, names)
+        return fits_schema(chosen, schema, own=own)
+
+    def default_model_of(self, provider: str) -> str:
+        """The model of a project that names none, or an empty text."""
+        named = find_named(provider)
+        return named.default_model if named else default_model(self.default_models, provider)
 
     def check_facts(self, schema: Any) -> None:
         """Raises `ValidationError` where a variable or a default does not go with the settings of this valid schema."""

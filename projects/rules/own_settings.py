@@ -38,12 +38,14 @@ UNUSED_DEFAULTS = frozenset({"provider"})
 _validator = SettingsValidator(OWN_SETTINGS)
 
 
-def check_own_settings(settings: Any) -> None:
+def check_own_settings(settings: Any, *, own: Any = OWN_SETTINGS) -> None:
     """Raises `UnusableSettingsError`, which names the setting, where the settings do not fit.
+
+    `own` is `OWN_SETTINGS`, with the providers that the staff have named.
 
     Of what owners send, the API names all faults. This is for settings that were stored before there was that check.
     """
-    for error in _validator.iter_errors(settings):
+    for error in SettingsValidator(own).iter_errors(settings):
         name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
         raise UnusableSettingsError(f"{name} does not fit, so no container can be made. Correct it, then start.")
 
@@ -53,9 +55,11 @@ def may_be_default(name: str, value: Any) -> bool:
     return name not in UNUSED_DEFAULTS and _validator.is_valid({name: value})
 
 
-def fits_schema(settings: Any, schema: Any) -> bool:
-    """Whether the settings fit Berth and the schema of their agent type."""
+def fits_schema(settings: Any, schema: Any, *, own: Any = OWN_SETTINGS) -> bool:
+    """Whether the settings fit Berth and the schema of their agent type. `own` as above."""
     of_type = SettingsValidator(schema if isinstance(schema, dict | bool) else {})
     return bool(
-        _validator.is_valid(settings) and of_type.is_valid(settings) and len(json.dumps(settings)) <= SETTINGS_BYTES
+        SettingsValidator(own).is_valid(settings)
+        and of_type.is_valid(settings)
+        and len(json.dumps(settings)) <= SETTINGS_BYTES
     )

@@ -117,6 +117,11 @@ def pass_on_prices() -> None:
     Project.objects.filter(HAS_VIRTUAL).update(**NEXT_VERSION)
 
 
+def pass_on_provider(name: str) -> None:
+    """After a change of where a provider is that the staff have named, likewise of the projects that use it."""
+    Project.objects.filter(HAS_VIRTUAL, provider=name).update(**NEXT_VERSION)
+
+
 def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -> Spending:
     """What was told in a period before this one counts no more."""
     spending = _read_spending(project) or Spending(project=project)

@@ -17,10 +17,12 @@ from projects.models import AgentType, Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.provider import find_named, own_settings_for
+from projects.rules.named_providers import spoken_by
 from projects.rules.own_settings import check_own_settings
 from projects.rules.permissions import Egress
 from projects.rules.schema_settings import defaults_of
-from projects.rules.type_facts import CREDENTIALS, as_text, default_model, fill_variables, places_in
+from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
 from projects.services.gateway_place import Place
 
 OWNER_LABEL = "berth.owner"
@@ -116,14 +118,16 @@ def variables_of(
     `bases` are where Telegram and the provider are, in the place of the real ones, with credentials that only they
     know. Raises `UnusableSettingsError`.
     """
-    check_own_settings(own_settings)
+    check_own_settings(own_settings, own=own_settings_for(own_settings))
+    named = find_named(provider)
     chosen = {**defaults_of(agent_type.settings_schema), **own_settings}
-    model = chosen.get("model") or default_model(agent_type.default_models, provider)
-    telegram_api, provider_api = bases or (settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API)
+    model = chosen.get("model") or agent_type.default_model_of(provider)
+    own_base = settings.BERTH_PROVIDER_API or (named.base_url if named else "")
+    telegram_api, provider_api = bases or (settings.BERTH_TELEGRAM_API, own_base)
     environment = {
         Variable.TELEGRAM_API_BASE: telegram_api,
         Variable.AGENT_API_BASE: provider_api,
-        Variable.AGENT_PROVIDER: provider,
+        Variable.AGENT_PROVIDER: spoken_by(provider),
         Variable.AGENT_MODEL: str(model or ""),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
         Variable.AGENT_ALLOWED_USERS: as_text(chosen.get("allowed_users", [])),

@@ -13,6 +13,7 @@ from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, Event, IdempotencyRecord, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
+from projects.models.provider import read_named
 from projects.rules.lifecycle import Desired
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.agent_users import learn_users
@@ -109,6 +110,7 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
         telegram_token=wanted.telegram_token,
         api_key=wanted.api_key,
         provider=str(wanted.settings.get("provider", "")),
+        named=read_named(),
     )
 
 

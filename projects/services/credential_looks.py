@@ -9,14 +9,14 @@ from projects.credentials.verification import (
     CredentialCheck,
     looks_whole,
     parse_bot_id,
-    recognise_provider,
     verify_credentials,
 )
 from projects.models import AgentType, Plan
+from projects.models.provider import read_named
+from projects.rules.named_providers import recognise_provider
 from projects.rules.own_settings import PROVIDERS
 from projects.rules.permissions import models_in_force
 from projects.rules.schema_settings import defaults_of
-from projects.rules.type_facts import default_model
 from projects.services.admission import check_bot, check_own_bots
 from projects.services.places import COMMANDS
 
@@ -40,16 +40,17 @@ def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck | None
 @sensitive_variables("api_key")
 def tell_provider(*, api_key: str, chosen: str) -> str:
     """The provider that the settings name, else the one whose keys look like this; empty for no key."""
-    if chosen in PROVIDERS:
+    named = read_named()
+    if chosen in PROVIDERS or chosen in named:
         return chosen
-    return recognise_provider(api_key) if api_key else ""
+    return recognise_provider(api_key, named) if api_key else ""
 
 
 def offer_models(*, agent_type: AgentType, plan: Plan | None, provider: str) -> tuple[str, list[str]]:
     """The model of an agent whose settings name none, empty where the image chooses, and the names to choose from."""
     allowed = models_in_force((agent_type.allowed_models, plan.allowed_models if plan else ""))
     named = defaults_of(agent_type.settings_schema).get("model")
-    default = named if isinstance(named, str) else default_model(agent_type.default_models, provider)
+    default = named if isinstance(named, str) else agent_type.default_model_of(provider)
     if allowed is None:
         return default, [default] if default else []
     return default if default in allowed else "", sorted(allowed)

@@ -13,6 +13,7 @@ from projects.credentials.verification import PROBES
 from projects.models import ModelPrice, Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths
 from projects.rules.lifecycle import Desired
 
@@ -83,16 +84,23 @@ def _make_provider(project: Project) -> ProviderEntry | None:
     if not (key and virtual):
         return None
     kind, base = kind_of(project.provider), base_of(project.provider)
+    if not base:
+        return None  # the staff have taken it away
     return ProviderEntry(virtual_key=virtual, key=key, kind=kind, base=base)
 
 
 def kind_of(provider: str) -> ProviderKind:
-    """An operator's own base URL serves every provider, in the shapes that the agent speaks."""
-    return ProviderKind.COMPATIBLE if settings.BERTH_PROVIDER_API else ProviderKind(provider)
+    """An operator's own base URL serves every provider, in the shapes that the agent speaks; so does a named one."""
+    is_known = provider in PROBES and not settings.BERTH_PROVIDER_API
+    return ProviderKind(provider) if is_known else ProviderKind.COMPATIBLE
 
 
 def base_of(provider: str) -> str:
-    return settings.BERTH_PROVIDER_API or PROBES[provider].rpartition("/")[0]
+    """Empty where there is no such provider any more."""
+    if settings.BERTH_PROVIDER_API or provider in PROBES:
+        return settings.BERTH_PROVIDER_API or PROBES[provider].rpartition("/")[0]
+    named = find_named(provider)
+    return named.base_url if named else ""
 
 
 def read_prices() -> dict[str, Price]:

@@ -13,6 +13,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import has_address, take_address
 from projects.models.behind_gateway import NEXT_VERSION, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.rules.named_providers import spoken_by
 from projects.services.gateway_place import Place
 
 
@@ -74,7 +75,7 @@ def _missing_virtual(project: Project) -> dict[str, str]:
             fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
             values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
     if project.api_key_ciphertext:
-        fresh = new_virtual_key(ProviderKind(project.provider))
+        fresh = new_virtual_key(ProviderKind(spoken_by(project.provider)))
         if not _read_virtual(project, VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
             values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
     return values

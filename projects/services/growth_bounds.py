@@ -96,6 +96,7 @@ BOUNDS: dict[str, Bound] = {
     "projects_slot": Bound(since="held_until", sentence="Gone when the request is over: a share of the threads."),
     "projects_modelprice": Bound(sentence=_STAFF),
     "projects_servicetrouble": Bound(since="since", sentence="Eight for each BERTH_INSTANCE."),
+    "projects_provider": Bound(sentence=_STAFF),
     "projects_spending": Bound(sentence="One for each project."),
     "projects_trouble": Bound(since="since", sentence="One for each project."),
     "projects_watch": Bound(sentence=_EACH_INSTANCE),

@@ -12,11 +12,11 @@ from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.credentials import API_KEY
+from projects.models.provider import read_named
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import merge_patch
-from projects.rules.own_settings import fits_schema
 from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.budgets import check_budget, settle_budget
 from projects.services.capacity import learn_host_memory, reserve_for_change
@@ -128,7 +128,7 @@ def _check_permissions(project: Project, change: ProjectChange, *, chosen: dict[
 def _check_merged(project: Project, change: ProjectChange) -> None:
     """Raises `InvalidFieldError` where the patch and what somebody else has changed meanwhile do not fit together."""
     merged = merge_patch(project.settings, change.settings_patch or {})
-    if not fits_schema(merged, project.agent_type.settings_schema):
+    if not project.agent_type.takes_settings(merged):
         raise InvalidFieldError(
             "The settings were changed meanwhile, and this does not fit them. Look at them again.",
             field="settings",
@@ -162,6 +162,7 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
         provider=provider,
         # The stored key is asked about again only for another provider, which may not know it.
         ask_provider=key is not None or provider not in {"", project.provider},
+        named=read_named(),
     )
 
 

@@ -33,6 +33,7 @@ from projects.models import (
     KeyCheck,
     ModelPrice,
     Project,
+    Provider,
     Quarantined,
     Spending,
 )
@@ -83,6 +84,7 @@ def fill_every_table() -> User:
     IdempotencyRecord.objects.create(owner=alice, key="k", digest="d" * 64, project_id=project.pk, answer='{"a": 1}')
     Quarantined.objects.create(key="k", instance=settings.BERTH_INSTANCE)
     project.runs.create(number=1, container_id="c", ended_at=MOMENT, log=TEXT)
+    Provider.objects.create(slug="groq", title="Groq", base_url="https://a.example/v1", default_model="m")
     ModelPrice.objects.create(model="m", input="0.25", output="99.99")
     Spending.objects.create(project=project, day=MOMENT.date(), month=MOMENT.date())
     HourlyUsage.objects.create(project_id=project.pk, owner_id=alice.pk, hour=MOMENT, model="m", store="s")

@@ -1,0 +1,118 @@
+"""Providers that the staff name beside Anthropic, OpenRouter and OpenAI, such as Groq, Mistral or an Ollama."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+
+from accounts.text import check_hides_nothing
+from projects.rules.named_providers import Named, NamedProvider, takes_keys_of_others, with_providers
+from projects.rules.own_settings import OWN_SETTINGS, PROVIDERS
+
+_SLUG = RegexValidator(r"\A[a-z][a-z0-9-]{0,19}\Z", "Write 1 to 20 of a-z, 0-9 and “-”, beginning with a letter.")
+_PREFIX = RegexValidator(r"\A[!-~]{3,40}\Z", "Write 3 to 40 letters, digits and signs, or nothing.")
+_MODEL = RegexValidator(r"\A[!-~]{1,200}\Z", "This is no name of a model.")
+_URL = re.compile(r"[!-~]{1,500}")
+
+
+class Provider(models.Model):
+    """One that speaks as OpenAI does. Keys of projects are sent there, and by nobody's wish but the admins'."""
+
+    slug = models.CharField(
+        primary_key=True,
+        max_length=20,
+        validators=[_SLUG],
+        help_text="What projects call it (`settings.provider`), such as groq.",
+    )
+    title = models.CharField(max_length=64, validators=[check_hides_nothing])
+    base_url = models.CharField(
+        "base URL",
+        max_length=500,
+        help_text="Where its API begins, such as https://api.groq.com/openai/v1. It must speak as OpenAI's does.",
+    )
+    key_prefix = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        validators=[_PREFIX],
+        help_text="How its keys begin, such as gsk_. By it the provider is told from the key; else projects name it.",
+    )
+    default_model = models.CharField(
+        max_length=200, validators=[_MODEL], help_text="Of projects that name none, as the provider spells it."
+    )
+    is_private = models.BooleanField(
+        "private",
+        default=False,
+        help_text="Whether it may be on this machine or in a private network, and be reached without TLS.",
+    )
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key_prefix"], condition=~models.Q(key_prefix=""), name="provider_of_each_key_prefix"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def clean(self) -> None:
+        self.base_url = self.base_url.rstrip("/")
+        errors = {"slug": self._find_clash(), "base_url": self._find_fault(), "key_prefix": self._find_thief()}
+        if any(errors.values()):
+            raise ValidationError({field: message for field, message in errors.items() if message})
+
+    def _find_clash(self) -> str:
+        return "Berth knows this one already. Take another name." if self.slug in PROVIDERS else ""
+
+    def _find_thief(self) -> str:
+        taken = takes_keys_of_others(self.key_prefix) if self.key_prefix else ""
+        if not taken:
+            return ""
+        return f"Keys of another provider begin with {taken}. Leave this empty: projects name the provider."
+
+    def _find_fault(self) -> str:
+        try:
+            parts = urlsplit(self.base_url)
+            is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_address = False
+        if not is_address or not _URL.fullmatch(self.base_url) or "@" in parts.netloc or parts.query or parts.fragment:
+            return "Write an http or https address without a user, a query and a fragment."
+        if parts.scheme == "http" and not self.is_private:
+            return "It must begin with https://, so that nobody can read keys on their way."
+        return ""
+
+
+def read_named() -> Named:
+    """All of them, by their names."""
+    columns = ("base_url", "key_prefix", "default_model")
+    return {
+        slug: NamedProvider(base_url=base, key_prefix=prefix, default_model=model)
+        for slug, base, prefix, model in Provider.objects.values_list("slug", *columns)
+    }
+
+
+def find_named(name: str) -> NamedProvider | None:
+    """The one with this name; asks nobody for one that Berth knows itself."""
+    return None if name in PROVIDERS or not name else read_named().get(name)
+
+
+def read_names() -> list[str]:
+    return list(Provider.objects.values_list("slug", flat=True))
+
+
+def names_for(chosen: Any) -> list[str]:
+    """The names where these settings choose a provider that Berth does not know itself. Else nobody is asked."""
+    provider = chosen.get("provider") if isinstance(chosen, Mapping) else None
+    return read_names() if isinstance(provider, str) and provider not in PROVIDERS else []
+
+
+def own_settings_for(chosen: Any) -> Any:
+    """What Berth itself asks of these settings."""
+    return with_providers(OWN_SETTINGS, names_for(chosen))

@@ -1,0 +1,59 @@
+"""Providers that the staff have named beside those that Berth knows: whose keys look how, and where they are. Pure."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from projects.rules.own_settings import PROVIDERS
+
+ANTHROPIC, OPENAI, OPENROUTER = PROVIDERS
+
+SPOKEN = OPENAI
+"""In whose shapes agents speak to each provider that the staff have named."""
+
+KEYS = {"sk-ant-": ANTHROPIC, "sk-or-": OPENROUTER}
+"""How the keys of providers that Berth knows begin. All others are taken for OpenAI's."""
+
+_OPENAI_KEYS = ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedProvider:
+    """`base_url` is where its API begins, as `https://api.groq.com/openai/v1`."""
+
+    base_url: str
+    key_prefix: str = ""
+    default_model: str = ""
+
+
+Named = Mapping[str, NamedProvider]
+"""By the name that projects have for it."""
+
+
+def recognise_provider(api_key: str, named: Named) -> str:
+    """The provider whose keys begin so; of several the longest beginning counts."""
+    begins = {each.key_prefix: name for name, each in named.items() if each.key_prefix} | KEYS
+    found = max((begin for begin in begins if api_key.startswith(begin)), key=len, default="")
+    return begins[found] if found else OPENAI
+
+
+def takes_keys_of_others(key_prefix: str) -> str:
+    """The beginning of another provider's keys that this one would take, too; empty where it takes none."""
+    theirs = (*KEYS, *_OPENAI_KEYS)
+    return next((each for each in theirs if each.startswith(key_prefix) or key_prefix.startswith(each)), "")
+
+
+def spoken_by(provider: str) -> str:
+    """The provider in whose shapes agents speak to this one; empty where there is none."""
+    return provider if provider in PROVIDERS or not provider else SPOKEN
+
+
+def with_providers(schema: Any, names: Collection[str]) -> Any:
+    """The schema of settings with these among the providers to choose from, where it lets choose OpenAI."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    part = properties.get("provider") if isinstance(properties, Mapping) else None
+    known = part.get("enum") if isinstance(part, Mapping) else None
+    if not names or not isinstance(known, list) or SPOKEN not in known:
+        return schema
+    chosen = {**part, "enum": [*known, *(name for name in names if name not in known)]}
+    return {**schema, "properties": {**properties, "provider": chosen}}

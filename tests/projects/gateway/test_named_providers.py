@@ -1,0 +1,168 @@
+"""Providers that the admins name: told from the key or chosen, asked where the admins say, and nowhere else."""
+
+import itertools
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from containers import call_limits, public_http
+from projects.models import Project, Provider
+from projects.rules.named_providers import KEYS, NamedProvider, recognise_provider, takes_keys_of_others
+from projects.watcher.gateway import look_after_gateway
+from tests.canaries import CANARY_API_KEY
+from tests.clients import browser_of
+from tests.deploying import PROJECT
+from tests.fakes.engine import MemoryEngine
+from tests.fakes.provider import FakeProvider
+from tests.problem_document import codes_of
+from tests.projects.gateway.entries import entry_of
+
+GROQ_KEY = "gsk_canary0provider0api0key0p5Tj2Bd"
+GROQ = {
+    "slug": "groq",
+    "title": "Groq",
+    "base_url": "https://api.groq.example/openai/v1/",
+    "key_prefix": "gsk_",
+    "default_model": "llama-4",
+}
+LIST = "/admin/projects/provider/"
+
+
+@pytest.fixture
+def groq(db: None, settings: Any) -> Iterator[FakeProvider]:
+    """It is on this machine, and the operator has no address of their own for every provider."""
+    settings.BERTH_VERIFY_CREDENTIALS, settings.BERTH_PROVIDER_API = True, ""
+    settings.BERTH_TELEGRAM_API = "http://127.0.0.1:9"
+    with FakeProvider() as fake:
+        fake.add_key(GROQ_KEY)
+        fake.add_key(CANARY_API_KEY)
+        Provider.objects.create(**{**GROQ, "base_url": fake.api_base, "is_private": True})
+        yield fake
+
+
+@pytest.mark.parametrize(("key", "chosen"), [(GROQ_KEY, {}), (CANARY_API_KEY, {"provider": "groq"})])
+def test_one_is_told_from_the_key_or_chosen_and_agents_speak_to_it_as_to_openai(
+    engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, key: str, chosen: dict[str, str]
+) -> None:
+    project = deploy(apiKey=key, settings=chosen)
+    assert (project.provider, project.agent_type.default_model_of("groq")) == ("groq", "llama-4")
+    assert groq.requests == [("GET", "/v1/models")]
+    found, container = entry_of(engine, project)["provider"], engine.containers[project.container_name]
+    assert (found["kind"], found["base"], found["key"]) == ("compatible", groq.api_base, key)
+    assert engine.secrets_of(project.container_name)["agent_api_key"].startswith("sk-bvk_")
+    assert container.spec is not None
+    given = container.spec.environment
+    assert (given["AGENT_PROVIDER"], given["AGENT_MODEL"]) == ("openai", "llama-4")
+    assert groq.api_base not in str(given)
+
+
+def test_a_refused_key_and_a_provider_that_nobody_named_are_told(
+    api: APIClient, alice: User, engine: MemoryEngine, groq: FakeProvider
+) -> None:
+    for path in ("/api/projects", "/api/projects/validate"):
+        answer = api.post(path, PROJECT | {"apiKey": "gsk_another"})
+        assert codes_of(answer) == {("apiKey", "rejected")}
+        for unknown in ("mistral", groq.api_base):
+            answer = api.post(path, PROJECT | {"settings": {"provider": unknown}})
+            assert codes_of(answer) == {("settings.provider", "enum")}
+            assert "anthropic, openai, openrouter, groq" in answer.json()["errors"][0]["detail"]
+    (shipped,) = [each for each in api.get("/api/types").json() if each["slug"] == "assistant"]
+    assert shipped["settings_schema"]["properties"]["provider"]["enum"][-1] == "groq"
+    page = browser_of(alice)
+    assert 'value="&quot;groq&quot;"' in page.get("/projects/new").content.decode()
+    told = page.post("/projects/new/provider", {"type": "assistant", "plan": "pro", "api_key": GROQ_KEY})
+    assert "A key of <strong>groq</strong>" in told.content.decode()
+    assert "<code>llama-4</code>" in told.content.decode()
+
+
+def test_without_the_gateway_the_agent_is_told_where_it_is(
+    engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    container = engine.containers[deploy(apiKey=GROQ_KEY).container_name]
+    assert container.spec is not None
+    assert container.spec.environment["AGENT_API_BASE"] == groq.api_base
+
+
+@pytest.fixture
+def admin(ada: User, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Names that end in .example are public here, and those that end in .internal private."""
+
+    real, names = call_limits.resolve, {"example": "8.8.8.8", "internal": "10.0.0.5"}
+
+    def resolve(host: str, port: int) -> list[Any]:
+        address = names.get(host.rpartition(".")[2])
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))] if address else real(host, port)
+
+    monkeypatch.setattr(call_limits, "resolve", resolve)
+    monkeypatch.setattr(public_http, "_is_ours", lambda *_: False)
+    return browser_of(ada)
+
+
+def test_a_change_of_its_address_reaches_the_gateway_and_one_in_use_stays(
+    engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, admin: Client
+) -> None:
+    project = deploy(apiKey=GROQ_KEY)
+    page = admin.get(LIST).content.decode()
+    assert "1 project" in page
+    answer = admin.post(f"{LIST}groq/change/", GROQ)
+    assert answer.status_code == 302, answer.content.decode()
+    look_after_gateway()
+    assert entry_of(engine, project)["provider"]["base"] == "https://api.groq.example/openai/v1"
+    assert admin.post(f"{LIST}groq/delete/", {"post": "yes"}).status_code == 403
+    Project.objects.all().delete()
+    assert admin.post(f"{LIST}groq/delete/", {"post": "yes"}).status_code == 302
+    assert not Provider.objects.exists()
+
+
+REFUSED = {
+    "slug": ["openai", "anthropic", "Groq", "a b", ""],
+    "key_prefix": ["sk-", "sk-ant-", "sk-or-v1-", "sk-proj-", "s", "gsk _"],
+    "base_url": [
+        "http://api.groq.example/v1",
+        "https://groq.internal/v1",
+        "https://a@b.example",
+        "ftp://a.example",
+        "x",
+    ],
+    "default_model": ["", "a model"],
+    "title": ["", "Groq\u202e"],
+}
+
+
+@pytest.mark.parametrize("field", REFUSED)
+@pytest.mark.django_db
+def test_what_would_lead_keys_astray_is_refused(admin: Client, field: str) -> None:
+    for value in REFUSED[field]:
+        answer = admin.post(f"{LIST}add/", GROQ | {field: value})
+        assert answer.status_code == 200, value
+        assert f'id="id_{field}_error"' in answer.content.decode(), value
+        assert not Provider.objects.exists()
+
+
+@pytest.mark.django_db
+def test_private_addresses_are_for_those_who_say_so_and_only_admins_say_anything(admin: Client, sam: User) -> None:
+    here = GROQ | {"slug": "ollama", "key_prefix": "", "base_url": "http://groq.internal:11434/v1", "is_private": "on"}
+    assert admin.post(f"{LIST}add/", here).status_code == 302
+    assert Provider.objects.get().base_url == "http://groq.internal:11434/v1"
+    staff = browser_of(sam)
+    assert staff.get(LIST).status_code == 200
+    assert staff.post(f"{LIST}add/", GROQ).status_code == 403
+
+
+def test_the_longest_beginning_counts_and_nobody_gets_the_keys_of_another() -> None:
+    begins = ["a", "ab", "abc", "gsk_", "sk-x", "x"]
+    for chosen in itertools.combinations(begins, 3):
+        named = {f"of-{begin}": NamedProvider(base_url="", key_prefix=begin) for begin in chosen}
+        for key in (f"{begin}{rest}" for begin in (*begins, *KEYS, "sk-", "") for rest in ("", "b", "bc", "z1")):
+            fitting = [begin for begin in (*chosen, *KEYS) if key.startswith(begin)]
+            longest = max(fitting, key=len, default="")
+            expected = KEYS.get(longest) or (f"of-{longest}" if longest else "openai")
+            assert recognise_provider(key, named) == expected
+    assert all(takes_keys_of_others(begin) for begin in ("s", "sk-", "sk-a", "sk-ant-x", "sk-or-", "sk-proj-1"))
+    assert not any(takes_keys_of_others(begin) for begin in ("gsk_", "sk-x", "AIza"))
