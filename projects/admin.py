@@ -15,6 +15,7 @@ from projects.catalogue_admin import ShowsCapacity
 from projects.confinement_admin import CONFINING, ConfinesAgents
 from projects.growth_admin import ShowsGrowth
 from projects.image_admin import IMAGES, UpdatesImages
+from projects.log_admin import ShowsLog
 from projects.models import Event, Project, Provider, Quarantined
 from projects.models.snapshot import take_snapshot
 from projects.provider_admin import ProviderAdmin
@@ -37,7 +38,15 @@ class FreshChangeList(ChangeList):
 
 @admin.register(Project)
 class ProjectAdmin(
-    ReadableByStaff, TellsStatus, WarnsOfHold, ShowsCapacity, ShowsGrowth, GrantsBudget, ConfinesAgents, UpdatesImages
+    ReadableByStaff,
+    TellsStatus,
+    WarnsOfHold,
+    ShowsCapacity,
+    ShowsGrowth,
+    GrantsBudget,
+    ConfinesAgents,
+    UpdatesImages,
+    ShowsLog,
 ):
     """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
 

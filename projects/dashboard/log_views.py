@@ -1,8 +1,6 @@
 """The log of an agent on its page: followed as it is printed, and as a file."""
 
-import json
 import time
-from collections.abc import Generator
 from functools import partial
 from uuid import UUID
 
@@ -24,12 +22,9 @@ from projects.dashboard.own_projects import find_project
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
 from projects.models import Project
-from projects.rules.log_lines import read_line
+from projects.services.log_events import MOST_LINES, encode_line, skip_known
 from projects.services.logs import read_logs
 from projects.services.runs import current_number, read_run
-
-MOST_LINES = 1000
-"""Of what was printed before, for a page that has none of it yet."""
 
 
 class SessionRevalidation:
@@ -67,10 +62,10 @@ def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
     since = parse_time(after)
     lines = read_logs(project=project, tail=None if since else MOST_LINES, since=since, follow=True)
     try:
-        lines = _skip(lines, after if since else "")
+        lines = skip_known(lines, after if since else "")
         checks = SessionRevalidation(request)
         check = partial(checks.check_project, project)
-        return send_stream(EventStream(project.owner, lines, revalidation=checks, write=_encode, check=check))
+        return send_stream(EventStream(project.owner, lines, revalidation=checks, write=encode_line, check=check))
     except (ProjectError, EngineError, SecretUnreadableError, AuthenticationFailed) as error:
         return HttpResponse(str(error), status=status_of(error), content_type="text/plain; charset=utf-8")
 
@@ -95,22 +90,3 @@ def download_log(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     run = number or current_number(project)
     answer["Content-Disposition"] = f'attachment; filename="log-{project.pk}-run-{run}.txt"'
     return answer
-
-
-def _skip(lines: Generator[str, None, None], after: str) -> Generator[str, None, None]:
-    """Without what the page has already. The engine gives what is as old as the last line once more."""
-    last = parse_time(after)
-    for line in lines:
-        stamp = line.partition(" ")[0]
-        at = parse_time(stamp) if last else None
-        if last and at and (at < last or (at == last and stamp <= after)):
-            continue
-        yield line
-
-
-def _encode(line: str) -> bytes:
-    """JSON has no line end in a text, so that no line of an agent begins a field or an event of its own."""
-    told = read_line(line)
-    data = json.dumps({"at": told.stamp, "level": told.level, "text": told.text}, ensure_ascii=True)
-    number = f"id: {told.stamp}\n" if told.stamp else ""
-    return f"{number}data: {data}\n\n".encode()

@@ -17,7 +17,14 @@ from accounts.models import User
 from projects.models import Project, Quarantined
 from tests.browser.project_pages import deploy_named
 
-LISTS = ("accounts/user", "projects/project", "projects/quarantined", "projects/plan", "projects/agenttype")
+LISTS = (
+    "accounts/user",
+    "projects/project",
+    "projects/quarantined",
+    "projects/plan",
+    "projects/agenttype",
+    "projects/provider",
+)
 
 
 CUT_OFF = """() => [...document.querySelectorAll('body *')]
@@ -58,6 +65,10 @@ def test_every_page_of_the_admin_fits_its_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"/admin/projects/project/{project.pk}/change/")
     look("project-change")
+    page.get_by_role("link", name="Log").click()
+    page.get_by_role("button", name="Follow").wait_for()
+    look("project-log")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto("/admin/projects/agenttype/assistant/change/")
     look("type-change")
     page.get_by_role("button", name="Test the image").click()

@@ -40,6 +40,7 @@ BUTTONS = {
     "growth": "reads only",
     "projects_agenttype_trial": "changes nothing: what it starts is gone when it answers",
     "projects_project_budget": "is changed back by the same form",
+    **dict.fromkeys(("projects_project_log", "projects_project_log_news"), "reads only"),
 }
 """The routes that our admins add to Django's, and why no confirmation is missing."""
 

@@ -1,0 +1,66 @@
+"""The log of a project in the admin, followed: the page asks again and again for what is new, and holds no thread."""
+
+from uuid import UUID
+
+from django.contrib import admin
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_safe
+
+from accounts import audit
+from accounts.admin_permissions import staff_user
+from containers.errors import EngineError
+from projects.credentials.encryption import SecretUnreadableError
+from projects.models import Project
+from projects.rules.log_lines import read_lines
+from projects.services.log_events import read_new_lines
+from projects.services.logs import read_logs
+
+FIRST_LINES = 200
+
+
+class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Adds the page, and what it asks for. Who has opened it is in the audit log."""
+
+    def get_urls(self) -> list[URLPattern]:
+        page, news = (self.admin_site.admin_view(require_safe(view)) for view in (self.log_view, self.log_news))
+        return [
+            path("<uuid:project_id>/log/", page, name="projects_project_log"),
+            path("<uuid:project_id>/log/news/", news, name="projects_project_log_news"),
+            *super().get_urls(),
+        ]
+
+    def log_view(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
+        project = self._find(request, project_id)
+        audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
+        lines, silence = [], ""
+        try:
+            lines = read_lines("\n".join(read_logs(project=project, tail=FIRST_LINES)))
+        except (EngineError, SecretUnreadableError) as error:
+            silence = str(error)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": project,
+            "title": f"Log of {project.name}",
+            "log": lines,
+            "silence": silence,
+        }
+        return TemplateResponse(request, "admin/projects/project/log.html", context)
+
+    def log_news(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
+        """What was printed after the last line that the page has, as server-sent events. The browser asks again."""
+        project = self._find(request, project_id)
+        after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+        try:
+            told = read_new_lines(project, after=after)
+        except (EngineError, SecretUnreadableError) as error:
+            return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
+        return HttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    def _find(self, request: HttpRequest, project_id: UUID) -> Project:
+        project: Project | None = self.get_queryset(request).filter(pk=project_id).first()
+        if project is None:
+            raise Http404("There is no such project.")
+        return project
