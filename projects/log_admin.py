@@ -36,7 +36,7 @@ class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
         lines, silence = [], ""
         try:
-            lines = read_lines("\n".join(read_logs(project=project, tail=FIRST_LINES)))
+            lines = read_lines(read_logs(project=project, tail=FIRST_LINES))
         except (EngineError, SecretUnreadableError) as error:
             silence = str(error)
         context = {

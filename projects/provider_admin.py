@@ -41,7 +41,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for th
         return found
 
 
-class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]
+class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # likewise
     """A change of where it is reaches the gateway within seconds."""
 
     form = ProviderForm

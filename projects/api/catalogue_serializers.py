@@ -59,7 +59,9 @@ class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[Age
         help_text="What its image declares, as the engine said within the last minutes.",
     )
 
-    settings_schema = serializers.JSONField(source="offered_schema", read_only=True)
+    settings_schema = serializers.JSONField(
+        source="offered_schema", read_only=True, help_text="JSON Schema of a project's settings."
+    )
 
     class Meta:
         model = AgentType

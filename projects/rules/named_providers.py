@@ -50,10 +50,12 @@ def spoken_by(provider: str) -> str:
 
 def with_providers(schema: Any, names: Collection[str]) -> Any:
     """The schema of settings with these among the providers to choose from, where it lets choose OpenAI."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    properties = schema.get("properties") if isinstance(schema, Mapping) and names else None
     part = properties.get("provider") if isinstance(properties, Mapping) else None
-    known = part.get("enum") if isinstance(part, Mapping) else None
-    if not names or not isinstance(known, list) or SPOKEN not in known:
+    if not isinstance(properties, Mapping) or not isinstance(part, Mapping):
+        return schema
+    known = part.get("enum")
+    if not isinstance(known, list) or SPOKEN not in known:
         return schema
     chosen = {**part, "enum": [*known, *(name for name in names if name not in known)]}
     return {**schema, "properties": {**properties, "provider": chosen}}

@@ -65,7 +65,7 @@ def test_every_page_of_the_admin_fits_its_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"/admin/projects/project/{project.pk}/change/")
     look("project-change")
-    page.get_by_role("link", name="Log").click()
+    page.get_by_role("link", name="Log", exact=True).click()
     page.get_by_role("button", name="Follow").wait_for()
     look("project-log")
     assert page.evaluate("document.documentElement.scrollWidth") <= width

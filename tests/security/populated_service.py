@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, Notice, OpenSession, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
-from projects.models import ModelPrice, Project, Quarantined, Spending
+from projects.models import ModelPrice, Project, Provider, Quarantined, Spending
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
@@ -58,6 +58,7 @@ class PopulatedService:
             user=alice, kind="api", token=uuid4().hex, ends_at=soon, session_version=1, program="a program"
         )
         Notice.objects.create(pk=1, text="A notice")
+        Provider.objects.create(slug="groq", title="Groq", base_url="https://groq.example/v1", default_model="m")
         ModelPrice.objects.create(model="gpt", input=1, output=2)
         project = deploy_project(api_of(alice))
         Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))

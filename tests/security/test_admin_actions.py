@@ -37,10 +37,9 @@ ASKED_BY_DJANGO = {"delete_selected"}
 BUTTONS = {
     **{f"accounts_user_{name}": "makes something and takes nothing away" for name in ("invite", "link")},
     "accounts_user_reset": "asks first",
-    "growth": "reads only",
     "projects_agenttype_trial": "changes nothing: what it starts is gone when it answers",
     "projects_project_budget": "is changed back by the same form",
-    **dict.fromkeys(("projects_project_log", "projects_project_log_news"), "reads only"),
+    **dict.fromkeys(("growth", "projects_project_log", "projects_project_log_news"), "reads only"),
 }
 """The routes that our admins add to Django's, and why no confirmation is missing."""
 
