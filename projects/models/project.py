@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import clock
 from accounts.text import check_hides_nothing
 from containers.identity import container_name
-from containers.vocabulary import ContainerState, Observation
+from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.at_rest import AT_REST
 from projects.models.behind_gateway import BehindGateway
@@ -26,7 +26,7 @@ from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.pairing import PairsPeople
 from projects.models.reconciliation import Reconciled
-from projects.models.reserved_memory import ReservesMemory
+from projects.models.reserved_memory import HOLDS_MEMORY, ReservesMemory
 from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
 from projects.rules.derivation import derive_status
@@ -55,9 +55,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
     def holding_memory(self) -> Self:
         """The projects of this instance that are wanted running or still run: each holds the memory that it got."""
-        up = [ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING]
-        wanted = Q(desired=Desired.RUNNING) | Q(container_state__in=up)
-        return self.filter(wanted, instance=django_settings.BERTH_INSTANCE)
+        return self.filter(HOLDS_MEMORY, instance=django_settings.BERTH_INSTANCE)
 
     def with_heartbeat(self) -> Self:
         return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
@@ -106,7 +104,6 @@ class Project(
 
     watched_until: datetime | None = None
     """How long the lease of the present watcher lasts, where the query asked for it (`with_heartbeat`)."""
-
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, likewise."""
 
@@ -118,6 +115,9 @@ class Project(
             models.Index(fields=["operation_deadline"], name="project_by_deadline"),
             models.Index(fields=["instance"], condition=~AT_REST, name="project_not_at_rest"),
             models.Index(fields=["instance", "updated_at"], name="project_by_change"),
+            models.Index(fields=["instance"], condition=HOLDS_MEMORY, name="project_holds_memory"),
+            models.Index(fields=["bot_id"], name="project_by_bot"),
+            models.Index(fields=["budget_until"], name="project_by_budget_end"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -3,8 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.db.models import Q
 
+from containers.vocabulary import ContainerState
 from projects.models.catalogue import MIB
+from projects.rules.lifecycle import Desired
+
+HOLDS_MEMORY = (
+    Q(desired=str(Desired.RUNNING))
+    | Q(container_state=str(ContainerState.RUNNING))
+    | Q(container_state=str(ContainerState.PAUSED))
+    | Q(container_state=str(ContainerState.RESTARTING))
+)
+"""Wanted running, or still running. No `IN`: SQLite would not see that the index has these rows."""
 
 
 class ReservesMemory(models.Model):

@@ -18,6 +18,7 @@ from containers.errors import EngineRefusedError
 from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
+from projects.models.at_rest import AT_REST
 from projects.models.behind_gateway import HAS_VIRTUAL
 from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
 from projects.services.gateway_place import knows_sources
@@ -35,19 +36,29 @@ def reconcile_entries(client: GatewayClient) -> int:
     now, sources = clock.now(), knows_sources()
     _raise_if_settings_changed(digest_settings(knows_sources=sources))
     held = client.versions()
-    behind = [project for project in _find_known() if _differs(project, held.get(project.container_key), now)]
+    valid = {key for key, standing in held.items() if not standing.is_void}
+    behind = [project for project in _find_known(valid) if _differs(project, held.get(project.container_key), now)]
     told = 0
     for first in range(0, len(behind), AT_ONCE):
         told += _tell(client, behind[first : first + AT_ONCE], held, sources=sources)
-    return told + _void_strangers(client, held)
+    return told + _void_strangers(client, held, valid)
 
 
-def _find_known() -> Iterator[Project]:
-    """Projects of which the gateway may have heard, without their credentials."""
+def _find_known(valid: set[str]) -> Iterator[Project]:
+    """Projects that may be in force, and those that are `valid` for the gateway; without their credentials.
+
+    Of the others, which may be a million, both sides say that they are void.
+    """
     known = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
-    rows = known.select_related("owner", "plan")
     hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
-    yield from rows.defer(*hidden, "log_tail", "settings").order_by("pk").iterator(chunk_size=500)
+    rows = known.select_related("owner", "plan").defer(*hidden, "log_tail", "settings").order_by("pk")
+    found = set()
+    for project in rows.filter(~AT_REST).iterator(chunk_size=500):
+        found.add(project.container_key)
+        yield project
+    rest = [known for key in sorted(valid - found) if (known := as_uuid(key))]
+    for first in range(0, len(rest), AT_ONCE):
+        yield from rows.filter(pk__in=rest[first : first + AT_ONCE])
 
 
 def _differs(project: Project, standing: Standing | None, now: datetime) -> bool:
@@ -98,9 +109,8 @@ def _apply(client: GatewayClient, version: int, words: list[Word]) -> None:
             _apply(client, version, [word])
 
 
-def _void_strangers(client: GatewayClient, held: Mapping[str, Standing]) -> int:
+def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: set[str]) -> int:
     """What the gateway knows of projects that are gone: a deletion whose word did not come through."""
-    valid = {key for key, standing in held.items() if not standing.is_void}
     ids = {found for key in valid if (found := as_uuid(key))}
     here = {str(pk) for pk in Project.objects.filter(pk__in=ids).values_list("pk", flat=True)}
     for key in sorted(valid - here):
@@ -112,5 +122,6 @@ def _raise_if_settings_changed(digest: str) -> None:
     """Where the service was started with other addresses, every entry is another one."""
     rows = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(told_digest=digest)
     if rows.update(told_digest=digest):
-        changed = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
+        # What is at rest is told of at its next start, which raises its version.
+        changed = Project.objects.filter(HAS_VIRTUAL, ~AT_REST, instance=settings.BERTH_INSTANCE)
         changed.update(entry_version=F("entry_version") + 1)

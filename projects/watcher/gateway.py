@@ -16,6 +16,7 @@ from containers.errors import EngineError
 from containers.gateway.protocol import GatewayClient
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
+from projects.models.at_rest import AT_REST
 from projects.models.installation import read_hold
 from projects.services.budgets import forget_past
 from projects.services.gateway_place import FORMER_GOES_ON, ensure_gateway
@@ -116,7 +117,7 @@ def is_needed() -> bool:
 
 
 def _behind() -> "QuerySet[Project]":
-    return Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
+    return Project.objects.filter(~AT_REST, instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
 
 
 def _last_found() -> datetime | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from accounts.moments import is_future, is_recent
 from containers.gateway.protocol import GatewayClient, Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
+from projects.models.at_rest import AT_REST
 from projects.rules.lifecycle import Desired
 from projects.rules.sightings import FIRST_POLL_WITHIN, OK, UNRESPONSIVE, Judgement, has_fallen_silent, judge_sighting
 from projects.services.budgets import note_refusal
@@ -31,11 +33,12 @@ def note_sightings(client: GatewayClient, before: Remembered | None = None) -> i
     """
     seen = {found: sighting for key, sighting in client.sightings().items() if (found := as_uuid(key))}
     behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
-    unseen = Q(container_state=ContainerState.RUNNING, desired=Desired.RUNNING) & ~Q(bot_id=None)
+    unseen = ~AT_REST & Q(container_state=ContainerState.RUNNING, desired=Desired.RUNNING) & ~Q(bot_id=None)
     news = None if before is None else before.find_news(seen)
-    rows = behind.filter(Q(pk__in=seen) | unseen if news is None else Q(pk__in=news))
+    rows = behind.filter(pk__in=seen if news is None else news).select_related("owner", "plan")
+    silent = behind.filter(unseen).exclude(pk__in=seen).select_related("owner", "plan") if news is None else ()
     changed = 0
-    for project in rows.select_related("owner", "plan"):
+    for project in chain(rows, silent):
         with passing_over(project, doing="note what the gateway has seen of"):
             changed += _note(project, seen.get(project.pk))
     return changed
@@ -46,8 +49,9 @@ def note_absence(*, since: datetime | None) -> int:
     if since is None or clock.now() - since < FIRST_POLL_WITHIN:
         return 0
     rows = Project.objects.filter(
-        instance=settings.BERTH_INSTANCE, is_behind_gateway=True, container_state=ContainerState.RUNNING, seen_code=""
-    )
+        ~AT_REST, instance=settings.BERTH_INSTANCE, is_behind_gateway=True, container_state=ContainerState.RUNNING,
+        seen_code="",
+    )  # fmt: skip
     return rows.exclude(bot_id=None).update(seen_code=UNRESPONSIVE, updated_at=clock.now())
 
 

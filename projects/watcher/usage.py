@@ -15,6 +15,7 @@ from accounts import clock
 from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
+from projects.models.at_rest import AT_REST
 from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.rules.periods import hour_at
@@ -54,7 +55,7 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
             return 0
         if cursor.store and page.store != cursor.store:
             # What was counted before, the new store does not have: it is told with the entries.
-            known = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
+            known = Project.objects.filter(HAS_VIRTUAL, ~AT_REST, instance=settings.BERTH_INSTANCE)
             known.update(**NEXT_VERSION)
         kept = _keep(rows, page.store[:64])
         HourlyUsage.objects.bulk_create(
