@@ -35,6 +35,8 @@ PATIENCE = 100.0
 
 def pytest_configure() -> None:
     stay_inside()
+    for chatty in ("faker", "push_response"):  # a line for each answer of Redis, which says that it came
+        logging.getLogger(chatty).setLevel(logging.INFO)
     empty_after_each_test_that_commits()
     notice.KEPT_FOR = 0.0
     gc.disable()  # to the end of the collection, which makes half a million objects and no garbage
@@ -120,7 +122,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--agents", default="assistant", help="Types for tests/agents/long/table.py; all: each.")
     parser.addoption(
-        "--beside", action="store_true", help="Leave out the cases that `--only-database` takes on the second database."
+        "--beside",
+        action="store_true",
+        help="Both databases are tested side by side, each with a part of the large families.",
     )
     parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
     parser.addoption("--sample-seed", type=int, default=0, help="Another number takes other cases of those families.")

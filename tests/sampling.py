@@ -2,7 +2,9 @@
 
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
-parameters, each value of each of them is in the sample.
+parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
+test command, half is run of any other family of `LARGE` cases or more; not of those in tests/security, nor of those of
+which `@pytest.mark.every_case` says that each case is one of its own.
 
 On the second database (`--only-database`) a third is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
@@ -29,6 +31,9 @@ Case = TypeVar("Case")
 
 ON_THE_SECOND_DATABASE = 3
 """One in so many of the cases of a family, if it has as many, and of all tests without parameters."""
+
+LARGE = 8
+"""Cases from which on half of a family is enough for one run. The next commit takes another half."""
 
 SPEAKS_OF_DATABASES = re.compile(
     r"connection\.vendor|num_(max_)?queries|CaptureQueries|EXPLAIN|\.cursor\(|execute_wrapper|IntegrityError|DataError"
@@ -85,8 +90,9 @@ def _seed(config: pytest.Config) -> int:
 def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Item]:
     """The cases of the family that are run here."""
     marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
-    chosen = _sample(family, int(marker.args[0]), seed) if marker else family
     is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
+    one_in = int(marker.args[0]) if marker else 2 if is_beside and _is_large(family) else 1
+    chosen = _sample(family, one_in, seed) if one_in > 1 else family
     if not (is_second or is_beside) or not _is_for_both(family[0]):
         return chosen
     if hasattr(family[0], "callspec"):
@@ -97,6 +103,11 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
         return on_second
     elsewhere = set(map(id, on_second))
     return [item for item in chosen if id(item) not in elsewhere]
+
+
+def _is_large(family: list[pytest.Item]) -> bool:
+    is_whole = family[0].get_closest_marker("every_case") or "security" in family[0].path.parts
+    return len(family) >= LARGE and not is_whole
 
 
 def _is_for_both(item: pytest.Item) -> bool:

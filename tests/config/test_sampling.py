@@ -111,11 +111,14 @@ def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
 
 
 def test_side_by_side_each_case_is_run_on_one_database() -> None:
-    alone, first, second = collected(), collected(beside=True), collected(only_database=True)
+    alone, first = collected(), collected(beside=True)
+    second = collected(beside=True, only_database=True)
     for name in ("rolled back", "sampled"):
-        assert sorted(first[name] + second[name]) == sorted(alone[name])
-    for name in ("no database", "left whole", "committing", "two"):
-        assert first[name] == alone[name]
+        assert not set(first[name]) & set(second[name])
+        assert {*first[name], *second[name]} <= set(alone[name])
+        assert len(first[name] + second[name]) == 5  # of ten
+    for name in ("left whole", "committing"):
+        assert first[name] == second[name] == alone[name]
 
 
 def test_the_whole_is_run_and_so_is_what_is_asked_for_by_name() -> None:
@@ -143,3 +146,18 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
     assert second != names(paths, only_database=True, sample_seed=1)
     assert names(sampling, beside=True) == names(sampling, only_database=True) == names(sampling)
     assert names(paths, only_database=True, whole=True) == names(paths)
+
+
+def test_half_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
+    """Of what is in tests/security each case is run, and of what says so; and all where one test is asked for."""
+    for number, name, places, beside in (
+        (8, "no database", "tests/a.py", {}),
+        (4, "no database", "tests/a.py", {"beside": True}),
+        (8, "left whole", "tests/a.py", {"beside": True}),
+        (8, "no database", "tests/security/a.py", {"beside": True}),
+    ):
+        items = family(name, None, case=[str(case) for case in range(8)])
+        for item in items:
+            item.path, item.module = Path(places), None
+        pytest_collection_modifyitems(configured(**beside), items)
+        assert len(items) == number, (name, places)

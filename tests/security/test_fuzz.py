@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.fuzzing.run import Outcome, fuzz, fuzzed_server
+from tests.sampling import Some
+from tests.security.fuzzing.run import Outcome, fuzz, fuzzed_server, operations
 
 pytestmark = pytest.mark.timeout(1200)
+
+
+WITHOUT_COVERAGE = ["--phases", "fuzzing,stateful"]
+"""Without the cases that try each constraint of the description, one by one: two thousand requests."""
 
 
 def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine", only: str = "") -> Outcome:
@@ -20,22 +25,44 @@ def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine"
         arguments = silent if engine == "SilentEngine" else []
         arguments += ["--include-operation-id", only] if only else []
         # What has no sense is refused before an engine is asked: the first test tries that.
-        arguments += [] if engine == "WorkingEngine" else ["--phases", "fuzzing,stateful"]
+        arguments += [] if engine == "WorkingEngine" else WITHOUT_COVERAGE
         outcome = fuzz(address, folder, seed=seed, examples=examples, arguments=arguments)
-    log = (folder / "server.log").read_text()
-    assert engine == "BrokenEngine" or "Traceback" not in log, log[log.index("Traceback") :][:3000]
+    check_log(folder, engine)
     return outcome
 
 
-def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_long: bool) -> None:
-    for seed in (1, 2, 3) if is_long else (1,):
-        outcome = run(tmp_path / str(seed), seed=seed, examples=140 if is_long else 4)
+def run_some(folder: Path, some: Some) -> tuple[Outcome, Outcome]:
+    """The same with the cases of the description of every third operation only, in a run of their own before it."""
+    folder.mkdir()
+    with fuzzed_server(folder) as address:
+        chosen = some(operations(address), one_in=3)
+        named = [argument for name in chosen for argument in ("--include-operation-id", name)]
+        covered = fuzz(address, folder, seed=1, examples=4, arguments=["--phases", "examples,coverage", *named])
+        outcome = fuzz(address, folder, seed=1, examples=4, arguments=WITHOUT_COVERAGE)
+    check_log(folder, "WorkingEngine")
+    return covered, outcome
+
+
+def check_log(folder: Path, engine: str) -> None:
+    log = (folder / "server.log").read_text()
+    assert engine == "BrokenEngine" or "Traceback" not in log, log[log.index("Traceback") :][:3000]
+
+
+def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_long: bool, some: Some) -> None:
+    if is_long:
+        check(*[run(tmp_path / str(seed), seed=seed, examples=140) for seed in (1, 2, 3)], requests=9000)
+    else:
+        check(*run_some(tmp_path / "some", some), requests=300)
+
+
+def check(*outcomes: Outcome, requests: int) -> None:
+    for outcome in outcomes:
         assert outcome.passed, outcome.report
         assert max(outcome.statuses) < 500, outcome.statuses
-        assert outcome.requests >= (3000 if is_long else 700)
-        # It got somewhere: projects were made, controlled and deleted.
-        for came in ("201 POST /api/projects", "200 POST /api/projects/{id}/control", "204 DELETE /api/projects/{id}"):
-            assert outcome.counts.get(came), came
+    assert sum(outcome.requests for outcome in outcomes) >= requests
+    # It got somewhere: projects were made, controlled and deleted.
+    for came in ("201 POST /api/projects", "200 POST /api/projects/{id}/control", "204 DELETE /api/projects/{id}"):
+        assert outcomes[-1].counts.get(came), came
 
 
 def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bool) -> None:

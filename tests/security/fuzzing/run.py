@@ -100,6 +100,14 @@ def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: lis
     )
 
 
+def operations(address: str) -> list[str]:
+    """The names of all operations that the description has."""
+    request = urllib.request.Request(f"{address}/api/schema", headers={"Accept": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        paths = json.load(answer)["paths"]
+    return sorted(each["operationId"] for path in paths.values() for each in path.values() if "operationId" in each)
+
+
 def _offers(address: str) -> dict[str, object]:
     """What only the catalogue can say of the fields of a project, as pieces of JSON Schema."""
     login = {"email": email_of("alice"), "password": CANARY_PASSWORD}
