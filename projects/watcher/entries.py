@@ -56,7 +56,7 @@ def _find_known(valid: set[str]) -> Iterator[Project]:
     for project in rows.filter(~AT_REST).iterator(chunk_size=500):
         found.add(project.container_key)
         yield project
-    rest = [known for key in sorted(valid - found) if (known := as_uuid(key))]
+    rest = [pk for key in sorted(valid - found) if (pk := as_uuid(key))]
     for first in range(0, len(rest), AT_ONCE):
         yield from rows.filter(pk__in=rest[first : first + AT_ONCE])
 

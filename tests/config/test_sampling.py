@@ -151,13 +151,13 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
 def test_half_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
     """Of what is in tests/security each case is run, and of what says so; and all where one test is asked for."""
     for number, name, places, beside in (
-        (8, "no database", "tests/a.py", {}),
-        (4, "no database", "tests/a.py", {"beside": True}),
-        (8, "left whole", "tests/a.py", {"beside": True}),
-        (8, "no database", "tests/security/a.py", {"beside": True}),
+        (8, "no database", "tests/a.py", False),
+        (4, "no database", "tests/a.py", True),
+        (8, "left whole", "tests/a.py", True),
+        (8, "no database", "tests/security/a.py", True),
     ):
         items = family(name, None, case=[str(case) for case in range(8)])
         for item in items:
             item.path, item.module = Path(places), None
-        pytest_collection_modifyitems(configured(**beside), items)
+        pytest_collection_modifyitems(configured(beside=beside), items)
         assert len(items) == number, (name, places)
