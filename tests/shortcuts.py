@@ -32,8 +32,13 @@ def told(answer: HttpResponse) -> tuple[int, bytes, dict[str, str]]:
     return answer.status_code, content, headers
 
 
-def put(project: Project, at: datetime, **values: Any) -> None:
+def columns(at: datetime, **values: Any) -> dict[str, Any]:
+    """All that a status follows from, with these values."""
     held = bool(values.get("operation"))
     claim = {"operation_id": uuid4() if held else None, "operation_deadline": at + LEASE if held else None}
     quiet = {"updated_at": at - LONG_AGO, "observed_at": at, "started_at": at - LONG_AGO}
-    Project.objects.filter(pk=project.pk).update(**{"operation": "", **quiet, **claim, **values})
+    return {"operation": "", **quiet, **claim, **values}
+
+
+def put(project: Project, at: datetime, **values: Any) -> None:
+    Project.objects.filter(pk=project.pk).update(**columns(at, **values))

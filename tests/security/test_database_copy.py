@@ -5,6 +5,7 @@ from django.contrib.sessions.models import Session
 
 from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
 from accounts.models import ApiKey
+from tests.sampling import Some
 from tests.security.database_copy import DOORS, values
 from tests.security.live_credentials import Credentials
 
@@ -19,12 +20,12 @@ def test_each_door_opens_to_its_credential(live: Credentials) -> None:
 
 
 @pytest.mark.one_database
-def test_no_value_of_the_database_opens_a_door(live: Credentials) -> None:
-    """Every value of every column, as it is, decoded, and in its parts, at every door."""
+def test_no_value_of_the_database_opens_a_door(live: Credentials, some: Some) -> None:
+    """Every value of every column, as it is, decoded, and in its parts; of those each run takes others to each door."""
     tried = values()
     assert len(tried) > 300
-    for name, door in DOORS.items():
-        assert [value for value in tried if door(value)] == [], name
+    for number, (name, door) in enumerate(DOORS.items()):
+        assert [value for value in some(sorted(tried), one_in=3, first=number) if door(value)] == [], name
 
 
 def test_no_credential_is_part_of_a_value(live: Credentials) -> None:
