@@ -137,7 +137,7 @@ def put_in(model: type[models.Model], column: Any, value: Any) -> bool:
 
 def photograph() -> dict[str, Any]:
     """Every row of every archived table, but for what a restore changes on purpose."""
-    ignored = {*RAISED, "recreated_at", "held_because", "held_since"}
+    ignored = {*RAISED, "recreated_at", "held_because", "held_since", "backed_up_at", "reminded_at"}
     return {
         model._meta.label_lower: [
             {name: json.dumps(value, sort_keys=True, default=str) for name, value in row.items() if name not in ignored}
