@@ -13,11 +13,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
-            model_name='installation',
-            name='next_uid',
-            field=models.PositiveBigIntegerField(editable=False, null=True),
-        ),
-        migrations.AddField(
             model_name='project',
             name='uid',
             field=models.PositiveIntegerField(editable=False, null=True, verbose_name='Unix user'),
@@ -25,5 +20,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='project',
             constraint=models.UniqueConstraint(fields=('uid',), name='one_project_per_uid'),
+        ),
+        migrations.AddField(
+            model_name='installation',
+            name='next_uid',
+            field=models.PositiveBigIntegerField(editable=False, null=True),
         ),
     ]

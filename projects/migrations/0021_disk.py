@@ -21,11 +21,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
-            model_name='plan',
-            name='disk_mb',
-            field=models.PositiveIntegerField(blank=True, db_default=1024, default=1024, help_text='What an agent may keep; at that it is stopped. Also one file for each 16 KB of it.', validators=[django.core.validators.MinValueValidator(16), django.core.validators.MaxValueValidator(16777216)], verbose_name='disk (MB)'),
-        ),
-        migrations.AddField(
             model_name='project',
             name='disk_files',
             field=models.PositiveBigIntegerField(editable=False, null=True),
@@ -44,6 +39,11 @@ class Migration(migrations.Migration):
             model_name='project',
             name='disk_warned_at',
             field=models.DateTimeField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name='plan',
+            name='disk_mb',
+            field=models.PositiveIntegerField(blank=True, db_default=1024, default=1024, help_text='What an agent may keep; at that it is stopped. Also one file for each 16 KB of it.', validators=[django.core.validators.MinValueValidator(16), django.core.validators.MaxValueValidator(16777216)], verbose_name='disk (MB)'),
         ),
         migrations.RunPython(give_larger_plans_more, migrations.RunPython.noop),
     ]

@@ -12,6 +12,11 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AlterField(
+            model_name='project',
+            name='name',
+            field=models.CharField(max_length=64, validators=[accounts.text.check_hides_nothing]),
+        ),
+        migrations.AlterField(
             model_name='agenttype',
             name='image',
             field=models.CharField(help_text='An image that is on the engine; images are never pulled.', max_length=255, validators=[accounts.text.check_hides_nothing]),
@@ -20,10 +25,5 @@ class Migration(migrations.Migration):
             model_name='agenttype',
             name='title',
             field=models.CharField(max_length=80, validators=[accounts.text.check_hides_nothing]),
-        ),
-        migrations.AlterField(
-            model_name='project',
-            name='name',
-            field=models.CharField(max_length=64, validators=[accounts.text.check_hides_nothing]),
         ),
     ]

@@ -12,11 +12,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
-            model_name='agenttype',
-            name='ready_timeout',
-            field=models.PositiveIntegerField(db_default=90, default=90, help_text='Seconds that a new image has to become ready. After that the old one runs again.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(600)]),
-        ),
-        migrations.AddField(
             model_name='project',
             name='former_image_id',
             field=models.CharField(blank=True, db_default='', default='', editable=False, max_length=80),
@@ -45,5 +40,10 @@ class Migration(migrations.Migration):
             model_name='project',
             name='update_until',
             field=models.DateTimeField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name='agenttype',
+            name='ready_timeout',
+            field=models.PositiveIntegerField(db_default=90, default=90, help_text='Seconds that a new image has to become ready. After that the old one runs again.', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(600)]),
         ),
     ]

@@ -10,7 +10,13 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 from accounts.text import check_hides_nothing
-from projects.rules.named_providers import Named, NamedProvider, takes_keys_of_others, with_providers
+from projects.rules.named_providers import (
+    Named,
+    NamedProvider,
+    is_of_known,
+    takes_keys_of_others,
+    with_providers,
+)
 from projects.rules.own_settings import OWN_SETTINGS, PROVIDERS
 
 _SLUG = RegexValidator(r"\A[a-z][a-z0-9-]{0,19}\Z", "Write 1 to 20 of a-z, 0-9 and “-”, beginning with a letter.")
@@ -96,6 +102,11 @@ def read_named() -> Named:
         slug: NamedProvider(base_url=base, key_prefix=prefix, default_model=model)
         for slug, base, prefix, model in Provider.objects.values_list("slug", *columns)
     }
+
+
+def read_named_for(*, api_key: str, chosen: str) -> Named:
+    """The same, or none of them where the choice or the key alone says that it is a provider that Berth knows."""
+    return {} if chosen in PROVIDERS or (not chosen and is_of_known(api_key)) else read_named()
 
 
 def find_named(name: str) -> NamedProvider | None:

@@ -43,6 +43,11 @@ def takes_keys_of_others(key_prefix: str) -> str:
     return next((each for each in theirs if each.startswith(key_prefix) or key_prefix.startswith(each)), "")
 
 
+def is_of_known(api_key: str) -> bool:
+    """Whether the key's beginning is one of a provider that Berth knows, which none that the staff name may have."""
+    return api_key.startswith((*KEYS, *_OPENAI_KEYS))
+
+
 def spoken_by(provider: str) -> str:
     """The provider in whose shapes agents speak to this one; empty where there is none."""
     return provider if provider in PROVIDERS or not provider else SPOKEN

@@ -18,8 +18,8 @@ from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named, own_settings_for
-from projects.rules.named_providers import spoken_by
-from projects.rules.own_settings import check_own_settings
+from projects.rules.named_providers import NamedProvider, spoken_by
+from projects.rules.own_settings import PROVIDERS, check_own_settings
 from projects.rules.permissions import Egress
 from projects.rules.schema_settings import defaults_of
 from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
@@ -119,7 +119,7 @@ def variables_of(
     know. Raises `UnusableSettingsError`.
     """
     check_own_settings(own_settings, own=own_settings_for(own_settings))
-    named = find_named(provider)
+    named = _find_provider(provider)
     chosen = {**defaults_of(agent_type.settings_schema), **own_settings}
     model = chosen.get("model") or agent_type.default_model_of(provider)
     own_base = settings.BERTH_PROVIDER_API or (named.base_url if named else "")
@@ -135,6 +135,17 @@ def variables_of(
     }
     given = {variable.value: value for variable, value in environment.items() if value}
     return given | _own_variables(agent_type, environment, chosen, virtual)
+
+
+def _find_provider(provider: str) -> NamedProvider | None:
+    """The one of the staff's with this name. The key of one that is gone is sent to nobody else.
+
+    Raises `UnusableSettingsError`.
+    """
+    named = find_named(provider)
+    if provider and not (named or provider in PROVIDERS or settings.BERTH_PROVIDER_API):
+        raise UnusableSettingsError(f"There is no provider {provider} any more. Choose another in the settings.")
+    return named
 
 
 @sensitive_variables()

@@ -13,7 +13,7 @@ from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, Event, IdempotencyRecord, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
-from projects.models.provider import read_named
+from projects.models.provider import read_named_for
 from projects.rules.lifecycle import Desired
 from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
 from projects.services.agent_users import learn_users
@@ -106,11 +106,12 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     check_capacity(project_id=wanted.project_id, plan=wanted.plan, host=host)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)
+    chosen = str(wanted.settings.get("provider", ""))
     return verify_credentials(
         telegram_token=wanted.telegram_token,
         api_key=wanted.api_key,
-        provider=str(wanted.settings.get("provider", "")),
-        named=read_named(),
+        provider=chosen,
+        named=read_named_for(api_key=wanted.api_key, chosen=chosen),
     )
 
 

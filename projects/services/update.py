@@ -12,7 +12,7 @@ from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.credentials import API_KEY
-from projects.models.provider import read_named
+from projects.models.provider import read_named_for
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired
@@ -162,7 +162,7 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
         provider=provider,
         # The stored key is asked about again only for another provider, which may not know it.
         ask_provider=key is not None or provider not in {"", project.provider},
-        named=read_named(),
+        named=read_named_for(api_key=key or "", chosen=provider),
     )
 
 

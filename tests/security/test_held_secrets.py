@@ -45,6 +45,7 @@ NO_SECRETS = {
     "accounts_user.session_version",
     "projects_agenttype.needs_api_key",
     "projects_agenttype.needs_telegram_token",
+    "projects_provider.key_prefix",
     *(f"projects_{table}.{period}_tokens" for table in ("plan", "spending") for period in ("day", "month")),
     *(f"projects_project.{whose}_{period}_tokens" for whose in ("own", "granted") for period in ("day", "month")),
     "projects_gateway.told_digest",

@@ -174,3 +174,15 @@ def test_the_commits_are_in_the_history() -> None:
     if not any(release.is_here for release in RELEASES):
         pytest.skip("this checkout has no history, or another one")
     assert [release.version for release in RELEASES if not release.is_here] == []
+
+
+def test_each_migration_takes_the_table_of_projects_before_others() -> None:
+    """As servers do, which write a project and then, where the transaction ends, look at what it refers to."""
+    wrong = {}
+    for (app, name), migration in MigrationLoader(None).disk_migrations.items():
+        made = {each.name_lower for each in migration.operations if isinstance(each, migrations.CreateModel)}
+        names = [getattr(each, "model_name_lower", "") for each in migration.operations]
+        taken = [each for each in names if each and each not in made]
+        if app == "projects" and "project" in taken[1:] and taken[0] != "project":
+            wrong[name] = taken
+    assert wrong == {}

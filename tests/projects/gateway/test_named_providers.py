@@ -89,6 +89,18 @@ def test_without_the_gateway_the_agent_is_told_where_it_is(
     assert container.spec.environment["AGENT_API_BASE"] == groq.api_base
 
 
+@pytest.mark.parametrize("gateway", [True, False])
+def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
+    api: APIClient, engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, settings: Any, gateway: bool
+) -> None:
+    """As where the staff take it away while the first project with such a key is made."""
+    settings.BERTH_GATEWAY = gateway
+    project = deploy(apiKey=GROQ_KEY)
+    Provider.objects.all().delete()
+    answer = api.post(f"/api/projects/{project.pk}/control", {"action": "restart"})
+    assert "There is no provider groq any more. Choose another in the settings." in answer.content.decode()
+
+
 @pytest.fixture
 def admin(ada: User, monkeypatch: pytest.MonkeyPatch) -> Client:
     """Names that end in .example are public here, and those that end in .internal private."""
