@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
+import psycopg.sql
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Model, QuerySet
 from django.db.models.base import ModelState
@@ -26,7 +27,11 @@ _PLACE = re.compile("%[%s]")
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """`places` says for each of `constants` which value takes its place; None: it stays."""
+    """`places` says for each of `constants` which value takes its place; None: it stays.
+
+    For PostgreSQL those that stay are written into the statement: it plans a prepared one for any values, and would not
+    see that the rows are those of a partial index.
+    """
 
     sql: str
     numbered: bytes
@@ -88,8 +93,12 @@ class CompiledQuery:
         has_uuids = connection.features.has_native_uuid_field
         samples = [_adapt(sample, has_uuids=has_uuids) for sample in self._samples]
         places = tuple(samples.index(constant) if constant in samples else None for constant in constants)
-        if {place for place in places if place is not None} != set(range(len(samples))):
+        if set(range(len(samples))) - set(places):
             raise ValueError("The query does not hold each of the samples.")
+        if connection.vendor == "postgresql":
+            sql = _write_out(sql, constants, places)
+            places = tuple(place for place in places if place is not None)
+            constants = tuple(constant for constant in constants if constant in samples)
         return _Statement(sql, _number_places(sql), tuple(constants), places, _finish(compiler))
 
 
@@ -99,6 +108,21 @@ def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
         return lambda rows: rows
     converters = compiler.get_converters([column[0] for column in compiler.select])
     return lambda rows: [tuple(row) for row in compiler.apply_converters(rows, converters)]
+
+
+def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None]) -> str:
+    """The statement with the constants that stay, as literals, and with places for the others."""
+    connection.ensure_connection()
+    left = zip(constants, places, strict=True)
+
+    def write(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%%"
+        constant, place = next(left)
+        literal = psycopg.sql.Literal(constant).as_string(connection.connection)
+        return "%s" if place is not None else literal.replace("%", "%%")
+
+    return _PLACE.sub(write, sql)
 
 
 def _number_places(sql: str) -> bytes:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from django.db import connections, transaction
-from django.db.models import F
+from django.db.models import F, Value
 from django.utils.connection import ConnectionProxy
 
 from accounts.compiled_query import CompiledQuery
@@ -94,3 +94,17 @@ def test_behind_a_pooler_nothing_is_prepared(
         connection._configure_connection(connection.connection)
     query.rows(alice.pk)
     assert runs(query) == [1]
+
+
+@pytest.mark.parametrize(
+    "told", ["plain", "100 % of it", "%s and %%", "'; SELECT 1 --", "a\\b", "ü\n", "$1", 7, True, None]
+)
+def test_what_stays_the_same_is_a_part_of_the_statement(alice: User, told: object) -> None:
+    """Else its plan would be one for all values of it, which no partial index serves."""
+    query = CompiledQuery(
+        lambda pk: User.objects.annotate(told=Value(told)).filter(pk=pk, is_active=True).values_list("told", "email"),
+        UUID(int=1),
+    )
+    for user in (alice, alice):
+        assert [tuple(map(str, row)) for row in query.rows(user.pk)] == [(str(told), user.email)]
+    assert query._statements["postgresql"].places == (0,)

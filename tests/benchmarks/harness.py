@@ -131,7 +131,9 @@ def serving(
 
 def manage(server: Server, *arguments: str) -> None:
     command = [sys.executable, "manage.py", *arguments]
-    subprocess.run(command, cwd=server.root, env=server.environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=server.root, env=server.environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"manage.py {arguments[0]} failed:\n{done.stderr}")
 
 
 def start(server: Server, log: Path) -> "subprocess.Popen[bytes]":

@@ -135,11 +135,16 @@ def find_plans(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
     explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
     with connection.cursor() as cursor:
         for sql, params in list(asked.items()):
-            # A prepared statement names its parameters by their numbers.
-            numbers = [int(number) for number in re.findall(NUMBERED, sql)]
-            given = [params[number - 1] for number in numbers] if numbers else params
-            cursor.execute(f"{explain} {re.sub(NUMBERED, '%s', sql)}", given)
+            if re.search(NUMBERED, sql):
+                cursor.execute("SET plan_cache_mode = force_generic_plan")  # as where compiled queries are run
+                cursor.execute(f"PREPARE compiled AS {sql}")
+                values = ", ".join(f"'{each}'" for each in params)
+                cursor.execute(f"EXPLAIN EXECUTE compiled({values})")
+            else:
+                cursor.execute(f"{explain} {sql}", params)
             yield sql, "\n".join(str(row[-1]) for row in cursor.fetchall())
+            if connection.vendor == "postgresql":
+                cursor.execute("DEALLOCATE ALL")
 
 
 def goes_through_all(plan: str) -> bool:

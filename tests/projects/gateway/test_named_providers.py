@@ -91,7 +91,12 @@ def test_without_the_gateway_the_agent_is_told_where_it_is(
 
 @pytest.mark.parametrize("gateway", [True, False])
 def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
-    api: APIClient, engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, settings: Any, gateway: bool
+    api: APIClient,
+    engine: MemoryEngine,
+    deploy: Callable[..., Project],
+    groq: FakeProvider,
+    settings: Any,
+    gateway: bool,
 ) -> None:
     """As where the staff take it away while the first project with such a key is made."""
     settings.BERTH_GATEWAY = gateway

@@ -52,14 +52,16 @@ def before_call(_context: Any, case: Any, _options: Any) -> None:
     body = case.body if isinstance(case.body, dict) else {}
     if isinstance(body.get("name"), str):
         body["name"] = "".join("x" if _is_hidden(character) else character for character in body["name"])
-    users = (body.get("settings") or {}).get("allowed_users") if isinstance(body.get("settings"), dict) else None
-    if isinstance(users, list):
-        users[:] = map(_without_point, users)
-    if isinstance(body.get("budget"), dict):
-        body["budget"].update({name: _without_point(value) for name, value in body["budget"].items()})
+    for part in ("settings", "budget"):
+        if part in body:
+            body[part] = _without_points(body[part])
 
 
-def _without_point(value: Any) -> Any:
+def _without_points(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_points(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_points(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
