@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('slug', models.CharField(help_text='What projects call it (`settings.provider`), such as groq.', max_length=20, primary_key=True, serialize=False, validators=[django.core.validators.RegexValidator('\\A[a-z][a-z0-9-]{0,19}\\Z', 'Write 1 to 20 of a-z, 0-9 and “-”, beginning with a letter.')])),
                 ('title', models.CharField(max_length=64, validators=[accounts.text.check_hides_nothing])),
-                ('base_url', models.CharField(help_text="Where its API begins, such as https://api.groq.com/openai/v1. It must speak as OpenAI's does.", max_length=500, verbose_name='base URL')),
+                ('base_url', models.CharField(help_text="Where its API begins, such as https://api.groq.com/openai/v1. It must speak as OpenAI's does.", max_length=500, validators=[django.core.validators.RegexValidator('\\A[!-~]{1,500}\\Z', 'An address holds no blanks, and letters of a to z only.')], verbose_name='base URL')),
                 ('key_prefix', models.CharField(blank=True, default='', help_text='How its keys begin, such as gsk_. By it the provider is told from the key; else projects name it.', max_length=40, validators=[django.core.validators.RegexValidator('\\A[!-~]{3,40}\\Z', 'Write 3 to 40 letters, digits and signs, or nothing.')])),
                 ('default_model', models.CharField(help_text='Of projects that name none, as the provider spells it.', max_length=200, validators=[django.core.validators.RegexValidator('\\A[!-~]{1,200}\\Z', 'This is no name of a model.')])),
                 ('is_private', models.BooleanField(default=False, help_text='Whether it may be on this machine or in a private network, and be reached without TLS.', verbose_name='private')),

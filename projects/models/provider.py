@@ -1,6 +1,5 @@
 """Providers that the staff name beside Anthropic, OpenRouter and OpenAI, such as Groq, Mistral or an Ollama."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ from projects.rules.own_settings import OWN_SETTINGS, PROVIDERS
 _SLUG = RegexValidator(r"\A[a-z][a-z0-9-]{0,19}\Z", "Write 1 to 20 of a-z, 0-9 and “-”, beginning with a letter.")
 _PREFIX = RegexValidator(r"\A[!-~]{3,40}\Z", "Write 3 to 40 letters, digits and signs, or nothing.")
 _MODEL = RegexValidator(r"\A[!-~]{1,200}\Z", "This is no name of a model.")
-_URL = re.compile(r"[!-~]{1,500}")
+_BASE = RegexValidator(r"\A[!-~]{1,500}\Z", "An address holds no blanks, and letters of a to z only.")
 
 
 class Provider(models.Model):
@@ -38,6 +37,7 @@ class Provider(models.Model):
     base_url = models.CharField(
         "base URL",
         max_length=500,
+        validators=[_BASE],
         help_text="Where its API begins, such as https://api.groq.com/openai/v1. It must speak as OpenAI's does.",
     )
     key_prefix = models.CharField(
@@ -88,7 +88,7 @@ class Provider(models.Model):
             is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_address = False
-        if not is_address or not _URL.fullmatch(self.base_url) or "@" in parts.netloc or parts.query or parts.fragment:
+        if not is_address or "@" in parts.netloc or parts.query or parts.fragment:
             return "Write an http or https address without a user, a query and a fragment."
         if parts.scheme == "http" and not self.is_private:
             return "It must begin with https://, so that nobody can read keys on their way."

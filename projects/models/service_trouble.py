@@ -9,13 +9,13 @@ from projects.rules.service_alerts import Part
 class ServiceTrouble(models.Model):
     """A part of which something was wrong once. The columns are those of `projects.rules.service_alerts.Known`."""
 
-    instance = models.CharField(max_length=20)
-    part = models.CharField(max_length=10, choices=Part)
-    is_wrong = models.BooleanField(default=True)
-    since = models.DateTimeField(default=timezone.now)
-    is_told = models.BooleanField(default=False)
-    flaps = models.BooleanField(default=False)
-    told_at = models.DateTimeField(null=True)
+    instance = models.CharField(max_length=20, editable=False)
+    part = models.CharField(max_length=10, choices=Part, editable=False)
+    is_wrong = models.BooleanField(default=True, editable=False)
+    since = models.DateTimeField(default=timezone.now, editable=False)
+    is_told = models.BooleanField(default=False, editable=False)
+    flaps = models.BooleanField(default=False, editable=False)
+    told_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["instance", "part"], name="service_trouble_of_each_part")]
