@@ -62,7 +62,7 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
 
 
 @pytest.mark.parametrize("size", [900, 11_000])
-def test_a_summary_is_made_of_no_more_than_the_model_holds(tmp_path: Path, size: int) -> None:
+def test_a_summary_is_made_of_what_the_model_holds_and_of_no_more(tmp_path: Path, size: int) -> None:
     from assistant.brain import RefusedError
     from assistant.dialects import Heard
     from assistant.memory import MOST_SUMMED, Place
@@ -86,8 +86,8 @@ def test_a_summary_is_made_of_no_more_than_the_model_holds(tmp_path: Path, size:
         memory.remember(place, f"{turn} {'x' * size}", "y" * size, turn)
     kept = len(memory._newest(place))
     asyncio.run(Summing(brain, memory, Spending()).sum_up(place))  # type: ignore[arg-type]  # as much as it uses
-    assert brain.asked[0] <= MOST_SUMMED + 1000
-    assert brain.asked[-1] <= 4500
+    assert MOST_SUMMED - 1000 <= brain.asked[0] <= MOST_SUMMED + 1000
+    assert 2500 <= brain.asked[-1] <= 4500
     assert memory.summary(place) == "They talk."
     assert 0 < len(memory._newest(place)) < kept
 
@@ -124,8 +124,6 @@ def test_long_talk_is_summed_up_by_the_model_and_usage_says_what_that_took(
     telegram.say(token, 1, "Tell me everything of ships.")
     provider.wait_for_request(timeout=100)
     telegram.say(token, 1, "More.")
-    wait_until(lambda: any("keep the memory" in (asked.system or "") for asked in provider.asked()), within=PATIENCE)
-    provider.heal()
 
     def used() -> str:
         before = len(telegram.sent(token))
@@ -133,11 +131,13 @@ def test_long_talk_is_summed_up_by_the_model_and_usage_says_what_that_took(
         return telegram.wait_for_message(token, after=before, containing="For memory", timeout=100).text
 
     wait_until(lambda: "2 tokens today" in used(), within=PATIENCE)
+    provider.heal()
     telegram.say(token, 1, "And now?")
     telegram.wait_for_message(token, containing="You said: And now?", timeout=100)
-    system = provider.asked()[-1].system or ""
-    assert system.startswith("Be brief.\n\nWhat was said earlier in this chat, in short:\nThey talk of ships.")
-    assert "Tell me everything" not in str(provider.asked()[-1].messages[1:])
+    asked = next(asked for asked in provider.asked() if asked.messages[-1]["content"] == "And now?")
+    earlier = "Be brief.\n\nWhat was said earlier in this chat, in short:\nThey talk of ships."
+    assert (asked.system or "").startswith(earlier)
+    assert "Tell me everything" not in str(asked.messages[1:])
 
 
 def test_a_model_with_a_small_window_is_sent_less(agent: Agent, provider: FakeProvider, ask: Ask) -> None:

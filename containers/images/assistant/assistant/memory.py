@@ -99,9 +99,9 @@ class Memory:
         newest = self._newest(place)
         if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
             return None
-        kept, room = 0, WHOLE_CHARACTERS
-        while kept + 2 <= min(WHOLE_MESSAGES, len(newest)) and room > 0:
-            room -= sum(len(each.content) for _, each in newest[kept : kept + 2])
+        kept, left = 0, WHOLE_CHARACTERS
+        while kept + 2 <= min(WHOLE_MESSAGES, len(newest)) and left > 0:
+            left -= sum(len(each.content) for _, each in newest[kept : kept + 2])
             kept += 2
         older = newest[max(kept, 2) :]
         if not older:
