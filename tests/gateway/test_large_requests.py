@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.gateway.process import PATIENCE, Gateway
 
 pytestmark = pytest.mark.one_database
 MEBIBYTE = 1 << 20
+GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() -> None:
@@ -76,7 +78,9 @@ def test_who_waits_too_long_or_goes_leaves_nothing_behind() -> None:
 def test_large_requests_take_no_more_memory_than_the_container_has(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once, of which none is answered before both are there."""
+    """Two at once: nothing of either is read before both are let in, since one takes all of the agent's share of the
+    processor, and none is answered before both are there.
+    """
     agent, both = new_agent(own_gateway.start(), telegram, provider), threading.Barrier(2)
 
     def answer(_request: object) -> Answer:
@@ -89,8 +93,19 @@ def test_large_requests_take_no_more_memory_than_the_container_has(
     part = {"type": "image_url", "image_url": {"url": data}}
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": [part]}]}).encode()
 
+    headers = agent.login | {"Content-Length": str(len(body)), "Expect": "100-continue"}
+
     def ask(_number: int) -> int:
-        return agent.ask("POST", "/llm/v1/chat/completions", body, headers=agent.login).status
+        with agent.connected() as connection:
+            connection.putrequest("POST", "/llm/v1/chat/completions")
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            assert connection.sock.recv(len(GO_ON), socket.MSG_WAITALL) == GO_ON
+            both.wait(PATIENCE)
+            connection.send(body)
+            with connection.getresponse() as answer:
+                return answer.status
 
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(ask, range(2))) == [200, 200]
