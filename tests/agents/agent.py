@@ -1,7 +1,10 @@
 """The agent as a process of its own, as its container would run it, told where the fakes are."""
 
+import ctypes
 import json
 import os
+import platform
+import signal
 import subprocess
 import sys
 import tarfile
@@ -16,6 +19,7 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
 
+TGKILL = {"x86_64": 234, "aarch64": 131}[platform.machine()]
 PATIENCE = 100.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
 
 
@@ -131,6 +135,12 @@ class Agent:
     def terminate(self) -> None:
         assert self._process is not None
         self._process.terminate()
+
+    def terminate_by_thread(self) -> None:
+        """As `terminate`, where the system hands the signal to another thread than the first one, as it may."""
+        threads = {int(each.name) for each in Path(f"/proc/{self.pid}/task").iterdir()}
+        thread = min(threads - {self.pid})
+        assert ctypes.CDLL(None).syscall(TGKILL, self.pid, thread, signal.SIGTERM) == 0
 
     def stop(self) -> int:
         self.terminate()

@@ -45,7 +45,8 @@ def test_it_answers_those_who_are_allowed_and_holds_no_credential(
     telegram.wait_for_message(token, containing="while it was down", timeout=100)
     assert ask("Hello?") == "You said: Hello?"
     assert agent.check_health()[0] == 0
-    assert agent.stop() == 0, agent.output
+    agent.terminate_by_thread()
+    assert agent.wait_for_exit() == 0, agent.output
     assert telegram.pending(token) == 0
     assert telegram.sent(token, STRANGER) == []
     assert "echo: AGENT-STATUS" in agent.output
@@ -73,6 +74,7 @@ def test_an_answer_under_way_is_delivered_before_the_end(
 ) -> None:
     """The program itself ends at once when it is told to."""
     provider.hold("Slow")
+    agent.env["ECHO_ANSWER_SECONDS"] = "90"
     start(agent).wait_for("running")
     telegram.say(token, 1, "Slow")
     provider.wait_for_request(timeout=100)

@@ -3,7 +3,7 @@
 import json
 import time
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 from agent_contract import CONTRACT_VERSION, LONGEST_DETAIL, STATUS_FILE, STATUS_MARK, AgentState
 from berth_agent.outcome import Problem
@@ -18,7 +18,7 @@ class Status:
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / STATUS_FILE
-        self._lock = Lock()
+        self._lock = RLock()  # a signal may come while its own thread has it
         self._last_poll: int | None = None
         self._since = int(time.time())
         self._last_report: tuple[AgentState, str | None, str | None, int | None] | None = None
@@ -31,30 +31,37 @@ class Status:
         return self._provider
 
     def note_start(self) -> None:
-        self._report(AgentState.STARTING, None)
+        with self._lock:
+            self._report(AgentState.STARTING, None)
 
     def note_poll(self) -> None:
         """Telegram has answered a getUpdates just now."""
-        self._last_poll = int(time.time())
-        self._derive()
+        with self._lock:
+            self._last_poll = int(time.time())
+            self._derive()
 
     def note_telegram(self, problem: Problem | None) -> None:
-        self._telegram = problem
-        self._derive()
+        with self._lock:
+            self._telegram = problem
+            self._derive()
 
     def note_provider(self, problem: Problem | None) -> None:
-        self._provider = problem
-        self._derive()
+        with self._lock:
+            self._provider = problem
+            self._derive()
 
     def note_paired(self, count: int) -> None:
         """With how many people the agent is paired. An agent that pairs with nobody does not say so."""
-        self._paired = count
-        self._derive()
+        with self._lock:
+            self._paired = count
+            self._derive()
 
     def note_end(self, state: AgentState, problem: Problem | None = None) -> None:
-        self._report(state, problem)
+        with self._lock:
+            self._report(state, problem)
 
     def _derive(self) -> None:
+        """Under the lock with what it follows from, or a thread would report what another one has overtaken."""
         problem = self._telegram or self._provider
         if self._last_poll is None:
             self._report(AgentState.STARTING, self._telegram)
@@ -62,10 +69,6 @@ class Status:
             self._report(AgentState.DEGRADED if problem else AgentState.RUNNING, problem)
 
     def _report(self, state: AgentState, problem: Problem | None) -> None:
-        with self._lock:
-            self._tell(state, problem)
-
-    def _tell(self, state: AgentState, problem: Problem | None) -> None:
         code = str(problem.code) if problem else None
         detail = redactor.clean(problem.detail)[:LONGEST_DETAIL] if problem else None
         report = (state, code, detail, self._paired)

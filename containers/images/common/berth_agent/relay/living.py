@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Event
+from threading import Event, Thread
 
 from agent_contract import AgentState, ExitCode, ProblemCode
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
@@ -37,9 +37,8 @@ def live(status: Status, prepare: Prepare) -> None:
     patience = Patience(facts, status)
     _sign_in(facts, patience)
     _check_provider(facts, status)
-    ending: Ending = SimpleQueue()  # whose put may interrupt its own get, as a signal does
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ending.put(None))
+    ending: Ending = SimpleQueue()
+    _listen_for_signals(lambda: ending.put(None))
     activity = Activity()
     telegram = Telegram(facts, patience, ending.put, activity)
     provider = ProviderDoor(facts, status, activity)
@@ -56,6 +55,23 @@ def live(status: Status, prepare: Prepare) -> None:
     child.stop(until - time.monotonic())
     telegram.confirm()
     _judge(why, status)
+
+
+def _listen_for_signals(end: Callable[[], None]) -> None:
+    """The system may hand a signal to any thread, and a handler of Python's waits for the main one, which waits for its
+    end and which nothing wakes then. The pipe is written to at once.
+    """
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+
+    def listen() -> None:
+        os.read(read, 1)
+        end()
+
+    Thread(target=listen, daemon=True, name="signals").start()
 
 
 def _sign_in(facts: Facts, patience: Patience) -> None:
