@@ -13,6 +13,7 @@ CANARY_TELEGRAM_TOKEN = "987654321:AAcanary0telegram0bot0token0x7Qz4Lw"
 CANARY_OTHER_TELEGRAM_TOKEN = "987654322:AAcanary1telegram1bot1token1k3Vn8Ry"
 CANARY_API_KEY = "sk-canary0provider0api0key0p5Tj2Bd"
 CANARY_OTHER_API_KEY = "sk-canary1provider1api1key1w9Hc6Xf"
+CANARY_OF_SERVER = "canary0of0a0server0of0tools0r7Yk5Nb"
 CANARY_PASSWORD = "canary-0-password-0-of-alice-m8Gs"
 
 # The hints, which are the last four characters, may be shown: what is searched for is what stands before them.
@@ -23,6 +24,7 @@ _NEEDLES = tuple(
         CANARY_OTHER_TELEGRAM_TOKEN,
         CANARY_API_KEY,
         CANARY_OTHER_API_KEY,
+        CANARY_OF_SERVER,
         CANARY_PASSWORD,
     )
 )

@@ -25,6 +25,7 @@ SECRET_COLUMNS = {
     "projects.project": (
         *("telegram_token_ciphertext", "api_key_ciphertext"),
         *("virtual_token_ciphertext", "virtual_key_ciphertext", "pairing_secret_ciphertext"),
+        "server_credentials_ciphertext",
     ),
     "accounts.secondfactor": ("secret_ciphertext",),
 }

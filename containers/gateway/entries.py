@@ -36,6 +36,11 @@ def new_virtual_token(bot_id: int) -> str:
     return f"{bot_id}:{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
+def new_virtual_pass() -> str:
+    """What stands in the path by which an agent asks its servers."""
+    return f"{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotEntry:
     virtual_token: str = field(repr=False)
@@ -56,6 +61,40 @@ class ProviderEntry:
 
     def as_document(self) -> dict[str, Any]:
         return {"virtual": digest(self.virtual_key), "key": self.key, "kind": self.kind.value, "base": self.base}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEntry:
+    """A server of the internet with a credential: `value` is put into the header of this name."""
+
+    base: str
+    header: str
+    value: str = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """Stands for it in the path, as long as an agent knows that path."""
+        return digest(self.base)[:16]
+
+    def as_document(self) -> dict[str, str]:
+        return {"base": self.base, "header": self.header, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServersEntry:
+    """`only_hosts`: only those that the entry's `hosts` allow."""
+
+    virtual: str = field(repr=False)
+    servers: tuple[ServerEntry, ...]
+    only_hosts: bool = False
+
+    def as_document(self) -> dict[str, Any]:
+        by_id = {server.id: server.as_document() for server in self.servers}
+        return {"virtual": digest(self.virtual), "only_hosts": self.only_hosts, "by_id": by_id}
+
+    def ways(self, gateway: str) -> dict[str, str]:
+        """By the address of each server, the address by which its agent asks it."""
+        return {server.base: f"{gateway}/out/{self.virtual}/{server.id}" for server in self.servers}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +144,7 @@ class Entry:
     """The source address of the agent's container. None: the credential alone counts."""
     bot: BotEntry | None = None
     provider: ProviderEntry | None = None
+    servers: ServersEntry | None = None
     models: frozenset[str] | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     limits: Limits = Limits()
@@ -120,6 +160,7 @@ class Entry:
             "address": self.address,
             "telegram": self.bot.as_document() if self.bot else None,
             "provider": self.provider.as_document() if self.provider else None,
+            "servers": self.servers.as_document() if self.servers else None,
             "models": sorted(self.models) if self.models is not None else None,
             "prices": {model: asdict(price) for model, price in self.prices.items()},
             "limits": asdict(self.limits),

@@ -127,7 +127,7 @@ class NewProjectForm(ProjectForm):
     def _copy_settings(self, stored: Mapping[str, Any]) -> None:
         """But for what needs another field than one that the form is read with when it is sent."""
         for field, setting in self.settings.by_field.items():
-            value = stored.get(setting.name)
+            value = None if setting.holds_credentials else stored.get(setting.name)
             if setting.for_value(value).kind is setting.kind:
                 self.initial[field] = setting.show(value)
             else:

@@ -35,13 +35,13 @@ def piece(view: Page) -> Page:
         return view(request) if request.method == "POST" else redirect("projects:new")
 
     methods = require_http_methods(["GET", "HEAD", "POST"])
-    return sensitive_post_parameters("telegram_token", "api_key")(login_required(methods(wrapped)))
+    return sensitive_post_parameters()(login_required(methods(wrapped)))
 
 
 @counts_as("deploys")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_post_parameters("telegram_token", "api_key")
+@sensitive_post_parameters()
 def new_project(request: SignedInRequest) -> HttpResponse:
     """With htmx the answer to a form that is refused is the form alone, and the page keeps the credentials."""
     sent = request.POST if request.method == "POST" else None

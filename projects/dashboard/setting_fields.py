@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from projects.rules.keyed_servers import without_credentials
 from projects.rules.merge_patch import is_same_json, make_patch, merge_patch
 from projects.rules.schema_settings import settings_of
 from projects.rules.setting_kinds import Kind, Setting
@@ -26,6 +27,13 @@ NULL_INSIDE = "A change cannot store null in an object. Leave that name out, or 
 
 PLAIN = {"autocomplete": "off"}
 ROWS = {"instructions": 5}
+
+
+class CredentialLines(forms.Textarea):
+    """Never repeats a credential that was typed."""
+
+    def format_value(self, value: Any) -> str | None:
+        return without_credentials(str(value)) if value else None
 
 
 class SettingFields:
@@ -116,6 +124,8 @@ def _widget(setting: Setting) -> forms.Widget:
             return forms.TextInput(attrs=PLAIN)
         case Kind.LINES:
             return forms.Textarea(attrs={"rows": ROWS.get(setting.name, 4)})
+        case _ if setting.holds_credentials:
+            return CredentialLines(attrs={"rows": 4, **PLAIN, "spellcheck": "false"})
         case _:
             return forms.Textarea(attrs={"rows": 4, **PLAIN, "spellcheck": "false"})
 

@@ -99,7 +99,7 @@ def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 @login_required
 @pages_and_forms
-@sensitive_post_parameters("telegram_token", "api_key")
+@sensitive_post_parameters()
 def change_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = own_project(request, project_id)
     form = ChangeProjectForm(project, request.POST if request.method == "POST" else None)

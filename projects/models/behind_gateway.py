@@ -1,6 +1,8 @@
 """What the gateway has to know of a project, and what it has seen of its agent, as columns."""
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import models
 from django.db.models import F, Q
@@ -12,6 +14,14 @@ from projects.models.permissions import Permitted
 
 VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
 VIRTUAL_KEY = "virtual_key"
+SERVER_CREDENTIALS = "server_credentials"
+
+
+class Servers(NamedTuple):
+    """Servers that the agent's owner has credentials of, by their addresses, and the virtual credential for them."""
+
+    virtual: str
+    credentials: Mapping[str, str]
 
 
 class BehindGateway(Budgeted, Permitted):
@@ -27,6 +37,7 @@ class BehindGateway(Budgeted, Permitted):
     entry_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     virtual_token_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
     virtual_key_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
+    server_credentials_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
     is_behind_gateway = models.BooleanField(default=False, db_default=False, editable=False)
 
     sees_from = models.DateTimeField(null=True, editable=False)
@@ -55,12 +66,25 @@ class BehindGateway(Budgeted, Permitted):
         return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=value)}
 
     def decrypt_virtual(self, field: str) -> str:
-        """The plaintext of `VIRTUAL_TOKEN` or `VIRTUAL_KEY`; empty where none is stored.
+        """The plaintext of `VIRTUAL_TOKEN`, `VIRTUAL_KEY` or `SERVER_CREDENTIALS`; empty where none is stored.
 
         Raises `SecretUnreadableError`.
         """
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""
+
+    @sensitive_variables()
+    def encrypt_servers(self, credentials: Mapping[str, str], *, virtual: str) -> dict[str, str]:
+        """The column to write for the credentials of servers, by their addresses. `virtual` counts for all of them."""
+        kept = json.dumps({"virtual": virtual, "credentials": dict(credentials)}) if credentials else ""
+        field = SERVER_CREDENTIALS
+        return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=kept) if kept else ""}
+
+    @sensitive_variables()
+    def decrypt_servers(self) -> Servers:
+        """Raises `SecretUnreadableError`."""
+        kept = json.loads(self.decrypt_virtual(SERVER_CREDENTIALS) or "{}")
+        return Servers(kept.get("virtual", ""), kept.get("credentials", {}))
 
 
 HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="", address=None)

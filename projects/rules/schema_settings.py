@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from projects.rules.keyed_servers import SCHEMA_WORD
 from projects.rules.own_settings import OWN_SETTINGS, may_be_default
 from projects.rules.setting_kinds import Kind, Setting
 
@@ -75,6 +76,7 @@ def _describe(name: str, part: Mapping[str, Any], *, is_required: bool) -> Setti
         is_required=is_required,
         choices=tuple(_choices(part)) if kind is Kind.CHOICE else (),
         limits=limits,
+        holds_credentials=part.get(SCHEMA_WORD) is True,
     )
 
 

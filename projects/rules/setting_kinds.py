@@ -38,6 +38,8 @@ class Setting:
     is_required: bool = False
     choices: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+    holds_credentials: bool = False
+    """Its texts end with credentials (`projects/rules/keyed_servers.py`)."""
 
     def show(self, value: Any) -> str:
         """The value as the field holds it; nothing for a setting that is not set."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -18,12 +19,14 @@ from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named, own_settings_for
+from projects.rules.keyed_servers import for_agent
 from projects.rules.named_providers import NamedProvider, spoken_by
 from projects.rules.own_settings import PROVIDERS, check_own_settings
 from projects.rules.permissions import Egress
 from projects.rules.schema_settings import defaults_of
 from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
 from projects.services.gateway_place import Place
+from projects.services.server_credentials import ways_of
 
 OWNER_LABEL = "berth.owner"
 
@@ -100,7 +103,10 @@ def labels_of(project: Project) -> dict[str, str]:
 def _environment(project: Project, place: Place | None, secrets: Mapping[SecretFile, str]) -> dict[str, str]:
     bases = (f"{place.address.url}/tg", f"{place.address.url}/llm/v1") if place else None
     virtual = secrets if place else None
-    given = variables_of(project.agent_type, project.settings, project.provider, bases=bases, virtual=virtual)
+    ways = ways_of(project, place.address.url if place else "")
+    given = variables_of(
+        project.agent_type, project.settings, project.provider, bases=bases, virtual=virtual, ways=ways
+    )
     return given | (_way_out(project, place) if place else {})
 
 
@@ -112,15 +118,17 @@ def variables_of(
     *,
     bases: tuple[str, str] | None,
     virtual: Mapping[SecretFile, str] | None,
+    ways: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     """The variables of the contract, and those that the type has for an image that knows nothing of it.
 
     `bases` are where Telegram and the provider are, in the place of the real ones, with credentials that only they
-    know. Raises `UnusableSettingsError`.
+    know, and `ways` where servers are whose credentials the gateway puts in. Raises `UnusableSettingsError`.
     """
     check_own_settings(own_settings, own=own_settings_for(own_settings))
     named = _find_provider(provider)
-    chosen = {**defaults_of(agent_type.settings_schema), **own_settings}
+    schema = agent_type.settings_schema
+    chosen = for_agent(schema, {**defaults_of(schema), **own_settings}, ways)
     model = chosen.get("model") or agent_type.default_model_of(provider)
     own_base = settings.BERTH_PROVIDER_API or (named.base_url if named else "")
     telegram_api, provider_api = bases or (settings.BERTH_TELEGRAM_API, own_base)

@@ -34,6 +34,7 @@ from projects.services.operations import (
 )
 from projects.services.permissions import check_egress, check_model
 from projects.services.places import COMMANDS, takes_place
+from projects.services.server_credentials import check_server_credentials
 from projects.services.start_and_stop import bring_up
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
     check_budget(wanted.budget, ceiling=wanted.plan.budget)
     check_egress(wanted.egress, least=wanted.agent_type.least_egress)
     check_model(wanted.settings, agent_type=wanted.agent_type, plan=wanted.plan)
+    check_server_credentials(wanted.agent_type, wanted.settings)
     check_capacity(project_id=wanted.project_id, plan=wanted.plan, host=host)
     if wanted.telegram_token:
         check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)

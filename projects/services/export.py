@@ -56,7 +56,7 @@ class Table(NamedTuple):
     piece: int = PIECE
 
 
-_CIPHERTEXTS = ("telegram_token", "api_key", "virtual_token", "virtual_key", "pairing_secret")
+_CIPHERTEXTS = ("telegram_token", "api_key", "virtual_token", "virtual_key", "pairing_secret", "server_credentials")
 
 TABLES = (
     Table(User, "id", frozenset({"password", "notes", "session_version"})),

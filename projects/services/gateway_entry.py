@@ -16,6 +16,7 @@ from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths
 from projects.rules.lifecycle import Desired
+from projects.services.server_credentials import servers_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ def make_entry(project: Project, *, prices: Mapping[str, Price], knows_sources: 
         address=project.address if knows_sources else None,
         bot=_make_bot(project),
         provider=_make_provider(project),
+        servers=servers_of(project),
         models=project.permitted_models,
         hosts=frozenset(project.agent_type.host_names),
         prices=prices,

@@ -19,7 +19,8 @@ from projects.services.gateway_place import Place
 
 def is_to_go_behind(project: Project) -> bool:
     """Whether its next container is to."""
-    has_credential = bool(project.telegram_token_ciphertext or project.api_key_ciphertext)
+    columns = (project.telegram_token_ciphertext, project.api_key_ciphertext, project.server_credentials_ciphertext)
+    has_credential = any(columns)
     return settings.BERTH_GATEWAY and (has_credential or Reach(project.egress) is Reach.GATEWAY)
 
 

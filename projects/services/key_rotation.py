@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.credentials.encryption import uses_first_key
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Project
-from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.behind_gateway import SERVER_CREDENTIALS, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.pairing import PAIRING_SECRET
 
@@ -53,7 +53,7 @@ def rotate_secrets() -> Iterator[tuple[int, int]]:
     rows: QuerySet[Project] = Project.objects.order_by("pk")
     total = rows.count()
     for done, project in enumerate(rows.iterator(chunk_size=BATCH), start=1):
-        for field in (TELEGRAM_TOKEN, API_KEY, VIRTUAL_TOKEN, VIRTUAL_KEY, PAIRING_SECRET):
+        for field in (TELEGRAM_TOKEN, API_KEY, VIRTUAL_TOKEN, VIRTUAL_KEY, PAIRING_SECRET, SERVER_CREDENTIALS):
             _rotate(project, field)
         yield done, total
     KeyCheck.objects.update_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})

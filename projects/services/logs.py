@@ -14,6 +14,7 @@ from projects.credentials.redaction import Redactor
 from projects.models import Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.rules.keyed_servers import header_of
 
 TAIL = 20
 """Lines that explain a crash."""
@@ -125,7 +126,9 @@ def _redactor(project: Project) -> Redactor:
     """Of the real credentials and of the virtual ones: an agent may have either, since its start or from before."""
     real = [project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY)]
     virtual = [project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY)]
-    return Redactor([*real, *virtual, project.decrypt_pairing_secret()])
+    servers = project.decrypt_servers()
+    of_servers = [header_of(credential).value.rpartition(" ")[2] for credential in servers.credentials.values()]
+    return Redactor([*real, *virtual, *of_servers, servers.virtual, project.decrypt_pairing_secret()])
 
 
 def _show(line: bytes, redactor: Redactor) -> str:

@@ -17,6 +17,7 @@ from projects.models.operation_columns import in_flight
 from projects.rules.lifecycle import Operation
 from projects.rules.permissions import Egress
 from projects.services.operations import time_allowed
+from projects.services.server_credentials import keep_credentials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class NewProject:
     name: str
     agent_type: AgentType
     plan: Plan
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
     telegram_token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     budget: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +48,6 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         agent_type=wanted.agent_type,
         plan=wanted.plan,
         memory_mb=wanted.plan.memory_mb,
-        settings=wanted.settings,
         bot_id=check.bot_id,
         bot_unconfirmed_at=check.unconfirmed_at,
         bot_username=check.bot_username,
@@ -61,6 +61,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         updated_at=now,
         **{f"own_{name}": limit for name, limit in wanted.budget.items()},
     )
+    vars(project).update(keep_credentials(project, wanted.settings))
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     if wanted.agent_type.pairs_people:
         vars(project).update(project.encrypt_pairing_secret(in_force_from=claim.generation))

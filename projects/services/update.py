@@ -27,6 +27,7 @@ from projects.services.new_credentials import try_again
 from projects.services.operations import operation_in_progress
 from projects.services.permissions import check_egress, check_model
 from projects.services.places import takes_place
+from projects.services.server_credentials import keep_credentials
 
 ATTEMPTS = 5
 """How often a change of the settings is merged again because another one came in between."""
@@ -41,7 +42,7 @@ class ProjectChange:
 
     name: str | None = None
     plan: Plan | None = None
-    settings_patch: dict[str, Any] | None = None
+    settings_patch: dict[str, Any] | None = field(default=None, repr=False)
     telegram_token: str | None = field(default=None, repr=False)
     api_key: str | None = field(default=None, repr=False)
     budget: dict[str, Any] | None = None
@@ -98,8 +99,8 @@ def _write(
                 check_plan_limit(owner=project.owner, plan=plan)
                 values |= reserve_for_change(project_id=project.pk, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
-            stored = rows.select_for_update().values_list("settings", flat=True).first()
-            if "settings" in values and stored is not None and stored != project.settings:
+            stored = rows.select_for_update().values_list("settings", "server_credentials_ciphertext").first()
+            if "settings" in values and stored not in (None, (project.settings, project.server_credentials_ciphertext)):
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
@@ -172,7 +173,7 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
         field: value for field, value in (("name", change.name), ("plan", change.plan)) if value is not None
     }
     if change.settings_patch is not None:
-        values["settings"] = merge_patch(project.settings, change.settings_patch)
+        values |= keep_credentials(project, merge_patch(project.settings, change.settings_patch))
     if check is not None:
         values["provider"] = check.provider
         if change.telegram_token is not None:

@@ -22,9 +22,16 @@ class FakeWeb(FakeServer):
         """Whether its streams go on after the answer."""
         self.is_down = False
         self.session = 1
+        self.logins: dict[str, str] = {}
+        """By their paths, headers that must come with a request, as `name: value`."""
         self.called: list[dict[str, Any]] = []
 
     def answer(self, request: Request) -> Answer | None:
+        name, _, value = self.logins.get(request.path, "").partition(": ")
+        if name and request.headers.get(name) != value:
+            return Answer.json(401, {"error": "Who are you?"})
+        if request.path == "/quoting":
+            return Answer(int(request.query["status"]), str(dict(request.headers)).encode(), {})
         if request.path == "/mcp":
             answer = self._answer_mcp(request)
             return self._leave_open(answer, request) if answer and self.stays_open and self.streams else answer

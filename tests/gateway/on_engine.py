@@ -20,6 +20,7 @@ from containers.gateway.entries import (
     Entry,
     ProviderEntry,
     ProviderKind,
+    ServersEntry,
     Spent,
     new_virtual_key,
     new_virtual_token,
@@ -56,6 +57,7 @@ class DeployedAgent:
     token: str = ""
     key: str = ""
     virtual_token: str = ""
+    servers: ServersEntry | None = None
     virtual_key: str = field(default_factory=lambda: new_virtual_key(ProviderKind.OPENAI))
 
     def __post_init__(self) -> None:
@@ -130,6 +132,7 @@ class Harbour:
             address=agent.address if self.address.knows_sources else None,
             bot=bot,
             provider=provider,
+            servers=agent.servers,
             hosts=frozenset(agent.hosts),
             budget=agent.budget,
             spent=agent.spent,
@@ -151,8 +154,11 @@ class Harbour:
         agent.version += 1
         assert self.control.apply(version=agent.version, void=[agent.project]) == {agent.project: agent.version}
 
-    def deploy(self, agent: DeployedAgent, *, image: str = ASSISTANT, **changes: Any) -> None:
-        """As the service would: the agent's files hold virtual credentials, and its addresses are the gateway's."""
+    def deploy(
+        self, agent: DeployedAgent, *, image: str = ASSISTANT, more: dict[str, str] | None = None, **changes: Any
+    ) -> None:
+        """As the service would: the agent's files hold virtual credentials, and its addresses are the gateway's. `more`
+        are further variables."""
         values: dict[str, Any] = {
             "name": agent.name,
             "image": image,
@@ -161,6 +167,7 @@ class Harbour:
             "environment": {
                 "TELEGRAM_API_BASE": f"{self.address.url}/tg",
                 "AGENT_API_BASE": f"{self.address.url}/llm/v1",
+                **(more or {}),
             },
             "secrets": {"telegram_bot_token": agent.virtual_token, "agent_api_key": agent.virtual_key},
             "memory": 256 << 20,

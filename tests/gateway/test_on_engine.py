@@ -1,11 +1,14 @@
 """The gateway's container and shipped agents behind it, on a real engine."""
 
 import json
+from typing import Any
 
 import pytest
 
+from containers.gateway.protocol import UsageRow
 from containers.programs import is_root
 from tests.containers.inside import run_inside, stopped
+from tests.fakes.telegram_files import upload
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.waiting import wait_until
 
@@ -35,9 +38,9 @@ def bob(neighbour: DeployedAgent) -> DeployedAgent:
     return neighbour
 
 
-def chat(harbour: Harbour, agent: DeployedAgent, words: str) -> str:
+def chat(harbour: Harbour, agent: DeployedAgent, words: str, **more: Any) -> str:
     before = len(harbour.telegram.sent(agent.token))
-    harbour.telegram.say(agent.token, 1, words)
+    harbour.telegram.say(agent.token, 1, words, **more)
     return harbour.telegram.wait_for_message(agent.token, after=before, timeout=PATIENCE).text
 
 
@@ -47,6 +50,25 @@ def test_an_agent_without_any_credential_answers_its_chat(harbour: Harbour, alic
     seen = harbour.control.sightings()[alice.project]
     assert (seen.telegram_status, seen.provider_status) == (200, 200)
     assert seen.last_poll
+
+
+def test_a_voice_message_is_written_down_by_the_provider_answered_and_counted(
+    harbour: Harbour, alice: DeployedAgent
+) -> None:
+    """The sound passes from Telegram to the agent and from it to the provider, each time with another credential."""
+    voice = upload(harbour.telegram.add_bot(alice.token), b"OggS" + bytes(20_000))
+    harbour.provider.transcribe_as("Where is the whale?")
+    voiced = {"voice": voice | {"duration": 2, "mime_type": "audio/ogg"}}
+    assert chat(harbour, alice, "", **voiced) == "You said: Where is the whale?"
+    (sound,) = harbour.provider.asked("sound")
+    assert (sound.key, sound.model) == (alice.key, "gpt-4o-mini-transcribe")
+
+    def counted() -> list[UsageRow]:
+        rows = harbour.control.usage_since(0).rows
+        return [row for row in rows if (row.project, row.model) == (alice.project, sound.model) and row.requests]
+
+    (row,) = wait_until(counted, within=PATIENCE, every=0.05)
+    assert (row.requests, row.errors, row.input, row.output) == (1, 0, 3, 2)  # as the provider says
 
 
 def test_a_new_key_works_with_the_next_message_in_the_same_container(harbour: Harbour, alice: DeployedAgent) -> None:

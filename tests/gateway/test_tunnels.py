@@ -3,22 +3,17 @@
 Only there can a test say what names lead to. With real names and a real engine: `test_reach.py`.
 """
 
-import asyncio
 import base64
 import contextlib
 import socket
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
-from cryptography.fernet import Fernet
 
-from containers.gateway.protocol import GatewayClient
-from containers.gateway.transport import SocketTransport
 from tests.gateway.process import PATIENCE
-from tests.gateway.tunnelling import ALICE, BOB, FAR, PRIVATE, EchoServer, Running, read_exactly, read_head
+from tests.gateway.tunnelling import ALICE, BOB, FAR, PRIVATE, EchoServer, Running, read_exactly, read_head, run_gateway
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
@@ -33,39 +28,7 @@ def echo() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    """Every name leads to this machine, which counts as the internet, but for those in `PRIVATE`."""
-    from gateway.config import Config
-    from gateway.serving import gateway as serving
-    from gateway.tunnels import connect
-    from gateway.tunnels.target import is_public
-    from gateway.tunnels.tunnel import Tunnels
-
-    async def resolve(host: str, port: int) -> list[str]:
-        if host == "missing.example.org":
-            raise socket.gaierror(socket.EAI_NONAME, "no such name")
-        return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR]
-
-    monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve=resolve))
-    monkeypatch.setattr(connect, "is_public", lambda address: address == FAR or is_public(address))
-    (tmp_path / "key").write_text(Fernet.generate_key().decode())
-    config = Config(
-        host="127.0.0.1", port=0, socket=tmp_path / "c.sock", state=tmp_path / "s", key_file=tmp_path / "key", grace=0.2
-    )
-    ready: list[int] = []
-    loop, over = asyncio.new_event_loop(), asyncio.Event()
-
-    async def serve() -> None:
-        async with serving.open_gateway(config) as port:
-            ready.append(port)
-            await over.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    wait_until(lambda: ready, within=PATIENCE)
-    yield Running(ready[0], GatewayClient(SocketTransport(config.socket), within=PATIENCE))
-    loop.call_soon_threadsafe(over.set)
-    thread.join(PATIENCE)
-    loop.close()
+    yield from run_gateway(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -1,20 +1,67 @@
 """A gateway in a thread of this process, for which a test says what names lead to, and the far ends of tunnels."""
 
+import asyncio
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
 
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient
+from containers.gateway.transport import SocketTransport
 from tests.fakes.listening import accept_each, stop_listening
 from tests.gateway.process import PATIENCE, digest
+from tests.waiting import wait_until
 
 ALICE, BOB = "127.0.7.1", "127.0.7.2"
 FAR = "127.0.0.9"
 """An address of this machine that counts as one of the internet."""
 
 PRIVATE = {"near.example.org": "10.1.2.3", "metadata.example.org": "169.254.169.254", "self.example.org": "127.0.0.1"}
+
+
+def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Running"]:
+    """Every name leads to this machine, which counts as the internet, but for those in `PRIVATE`."""
+    from gateway.config import Config
+    from gateway.servers.names import PublicResolver
+    from gateway.serving import gateway as serving
+    from gateway.tunnels import connect
+    from gateway.tunnels.target import is_public
+    from gateway.tunnels.tunnel import Tunnels
+
+    async def resolve(host: str, port: int) -> list[str]:
+        if host == "missing.example.org":
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR]
+
+    monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve=resolve))
+    monkeypatch.setattr(serving, "PublicResolver", partial(PublicResolver, resolve))
+    monkeypatch.setattr(connect, "is_public", lambda address: address == FAR or is_public(address))
+    (folder / "key").write_text(Fernet.generate_key().decode())
+    config = Config(
+        host="127.0.0.1", port=0, socket=folder / "c.sock", state=folder / "s", key_file=folder / "key", grace=0.2
+    )
+    ready: list[int] = []
+    loop, over = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve() -> None:
+        async with serving.open_gateway(config) as port:
+            ready.append(port)
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    wait_until(lambda: ready, within=PATIENCE)
+    yield Running(ready[0], GatewayClient(SocketTransport(config.socket), within=PATIENCE))
+    loop.call_soon_threadsafe(over.set)
+    thread.join(PATIENCE)
+    loop.close()
 
 
 class EchoServer:

@@ -16,6 +16,7 @@ SECRETS = (
     "accounts.secondfactor.secret_ciphertext", "projects.project.telegram_token_ciphertext",
     "projects.project.api_key_ciphertext", "projects.project.virtual_token_ciphertext",
     "projects.project.virtual_key_ciphertext", "projects.project.pairing_secret_ciphertext",
+    "projects.project.server_credentials_ciphertext",
     "projects.alertchannel.address_ciphertext", "projects.alertchannel.secret_ciphertext",
     "projects.keycheck.ciphertext", "sessions.session.session_key", "sessions.session.session_data",
 )  # fmt: skip

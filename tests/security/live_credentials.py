@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from django.core.cache import cache
 from django.test import Client
 
-from projects.models import AlertChannel
+from projects.models import AlertChannel, Project
 from projects.models.alert import ADDRESS, SECRET
 from projects.rules.alerts import Way
 from tests.clients import api_of
@@ -36,6 +36,9 @@ def _leave_traces(service: PopulatedService) -> None:
     assert api.post("/api/auth/logout").status_code == 204
     assert Client().post("/sign-in", {"email": "nobody@example.com", "password": "wrong"}).status_code == 200
     cache.set("greeting", "hello")
+    project = Project.objects.filter(owner=service.alice).latest("created_at")
+    kept = project.encrypt_servers({"https://tools.example/mcp": "a-live-token-of-tools"}, virtual="bvk_of-servers")
+    Project.objects.filter(pk=project.pk).update(**kept)
     channel = AlertChannel.objects.create(user=service.alice, way=Way.WEBHOOK, target="https://a.example/…")
     values = {**channel.encrypt(ADDRESS, "https://a.example/b"), **channel.encrypt(SECRET, "whsec_YQ==")}
     AlertChannel.objects.filter(pk=channel.pk).update(**values, secret_hint="YQ==")

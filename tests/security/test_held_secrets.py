@@ -29,6 +29,7 @@ HELD = {
     "projects_project.api_key_ciphertext": r"gAAAA[\w-]+={0,2}",
     "projects_project.api_key_hint": r".{4}",
     "projects_project.pairing_secret_ciphertext": r"gAAAA[\w-]+={0,2}",
+    "projects_project.server_credentials_ciphertext": r"gAAAA[\w-]+={0,2}",
     "projects_project.telegram_token_ciphertext": r"gAAAA[\w-]+={0,2}",
     "projects_project.telegram_token_hint": r".{4}",
     "projects_project.virtual_key_ciphertext": r"gAAAA[\w-]+={0,2}",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def deploy(harbour: Harbour, agent: DeployedAgent, kind: str) -> None:
         "AGENT_ALLOWED_USERS": str(YOU),
         "AGENT_WATCH_SECONDS": "1",
     }
-    limits = {"memory": 512 * MEBIBYTE, "nano_cpus": 1_000_000_000, "pids": 128, "stop_timeout": 15}
+    limits: dict[str, Any] = {"memory": 512 * MEBIBYTE, "nano_cpus": 1_000_000_000, "pids": 128, "stop_timeout": 15}
     harbour.deploy(agent, image=f"berth/{kind}:latest", environment=environment, **limits)
 
 

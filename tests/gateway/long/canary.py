@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import pytest
 
 from containers.docker_api.image_build import find_contexts
+from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
 from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root
 from tests.containers.inside import run_inside
@@ -38,8 +39,11 @@ def holds(pieces: Iterable[bytes], mark: bytes) -> bool:
 @pytest.mark.parametrize("type_", TYPES)
 def test_no_real_credential_is_in_anything_that_the_engine_has(harbour: Harbour, type_: str) -> None:
     agent = harbour.new_agent()
+    server = ServerEntry(base="https://tools.example.org/mcp", header="x-api-key", value="CANARYofCANARYservers")
+    agent.servers = ServersEntry(virtual=new_virtual_pass(), servers=(server,))
     harbour.tell(agent)
-    harbour.deploy(agent, image=f"berth/{type_}:latest")
+    given = {"AGENT_SETTINGS": json.dumps({"mcp": list(agent.servers.ways(harbour.address.url).values())})}
+    harbour.deploy(agent, image=f"berth/{type_}:latest", more=given)
     harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
     assert chat(harbour, agent, "Anything to hide?") == "You said: Anything to hide?"
     found = harbour.client.inspect_container(agent.name)

@@ -82,6 +82,7 @@ def test_the_shipped_type_is_listed_with_its_settings(api: APIClient) -> None:
     assert set(schema["properties"]) == {
         "model", "instructions", "allowed_users", "provider", "messages_per_minute", "longest_message",
         "answer_seconds", "answer_steps", "voice_model", "time_zone", "reminders", "web", "search_url", "mcp",
+        "server_credentials",
     }  # fmt: skip
     assert all(setting["title"] for setting in schema["properties"].values())
     assert all(setting["description"].endswith(".") for setting in schema["properties"].values())

@@ -38,6 +38,7 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
         (
             "There is no such setting. Known are: allowed_users, answer_seconds, answer_steps, instructions, "
             "longest_message, mcp, messages_per_minute, model, provider, reminders, search_url, "
+            "server_credentials, "
             "time_zone, voice_model, web."
         ),
     ),

@@ -59,6 +59,12 @@ class Config:
     zone: ZoneInfo
     voice_model: str  # empty where the provider transcribes nothing
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Addresses of tools that are the gateway's, which puts their credentials in."""
+        beginning = f"{self.telegram_base.removesuffix('/tg')}/out/"
+        return tuple(address for address in (*self.mcp, self.search_url) if address.startswith(beginning))
+
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
     """The configuration. Raises FatalError (exit 40), which names the variable or file that is missing or wrong."""

@@ -82,7 +82,7 @@ async def _live(config: Config, status: Status) -> None:
         files = Files(bot, config.data_dir, tls)
         stack.push_async_callback(files.close)
         reminders = Reminders(store)
-        outside = Outside(config.inside_hosts, config.proxy)
+        outside = Outside(config.inside_hosts, config.proxy, config.given)
         stack.push_async_callback(outside.close)
         toolbox = _make_toolbox(config, reminders, outside)
         conversation = _make_conversation(bot, config, brain, files, toolbox, store, status)

@@ -14,7 +14,7 @@ def main() -> NoReturn:
 
 def _live(status: Status) -> None:
     config = read_config()
-    redactor.learn(config.token, config.key, config.pairing_secret)
+    redactor.learn(config.token, config.key, config.pairing_secret, *config.given)
     import asyncio  # noqa: PLC0415 - slow to import, and a configuration error need not wait for it
 
     from assistant.run import live  # noqa: PLC0415 - the same

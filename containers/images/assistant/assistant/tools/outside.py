@@ -6,7 +6,7 @@ Berth's firewall refuses those as well. Here they are refused by what a name sta
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,11 +70,15 @@ def is_public(address: str) -> bool:
 
 
 class Outside:
-    def __init__(self, inside: frozenset[str], proxy: str) -> None:
-        """`inside`: hosts that may be in private networks. `proxy`: the way of an agent that has no other."""
+    def __init__(self, inside: frozenset[str], proxy: str, given: Sequence[str] = ()) -> None:
+        """`inside`: hosts that may be in private networks. `proxy`: the way of an agent that has no other. `given` are
+        addresses of the gateway, which are asked directly: it puts credentials in that the agent does not have.
+        """
         self._inside = inside
         self._proxy = proxy
+        self._given = frozenset(given)
         self._pool: httpcore.AsyncConnectionPool | None = None
+        self._direct = httpcore.AsyncConnectionPool(max_connections=8, max_keepalive_connections=0)
 
     async def fetch(
         self, method: str, address: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"",
@@ -86,8 +90,10 @@ class Outside:
         """
         try:
             for _ in range(MOST_REDIRECTS + 1):
-                url = self._check(address)
-                fetched = await self._fetch_once(method, url, headers or {}, body, enough)
+                is_given = address.partition("?")[0] in self._given
+                url = self._check(address, is_given=is_given)
+                pool = self._direct if is_given else self._connections
+                fetched = await _fetch_once(pool, method, url, headers or {}, body, enough)
                 if method != "GET" or fetched.status not in REDIRECTS or "location" not in fetched.headers:
                     return fetched
                 address = str(url.join(fetched.headers["location"]))
@@ -98,33 +104,17 @@ class Outside:
         raise ToolError("this address leads in circles.")
 
     async def close(self) -> None:
+        await self._direct.aclose()
         if self._pool is not None:
             await self._pool.aclose()
 
-    def _check(self, address: str) -> httpx.URL:
+    def _check(self, address: str, *, is_given: bool) -> httpx.URL:
         url = httpx.URL(address)
         if url.scheme not in ("http", "https") or not url.host:
             raise ToolError("this is no http or https address.")
-        if self._proxy and url.scheme != "https":
+        if self._proxy and not is_given and url.scheme != "https":
             raise ToolError("only https addresses can be reached.")
         return url
-
-    async def _fetch_once(
-        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes, enough: Callable[[bytearray], bool]
-    ) -> Fetched:
-        target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        sent = {"User-Agent": "berth-agent/1", "Accept-Encoding": "identity", **headers}
-        timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), SILENT_SECONDS)}
-        async with self._connections.stream(
-            method, target, headers=list(sent.items()), content=body or None, extensions=timeouts
-        ) as answer:
-            content = bytearray()
-            async for piece in answer.aiter_stream():
-                content += piece
-                if len(content) > MOST_BYTES or enough(content):
-                    break
-            names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
-            return Fetched(answer.status, names, bytes(content[:MOST_BYTES]), str(url))
 
     @property
     def _connections(self) -> httpcore.AsyncConnectionPool:
@@ -138,3 +128,26 @@ class Outside:
                 guard = Guard(self._inside)
                 self._pool = httpcore.AsyncConnectionPool(trusted, network_backend=guard, **limits)
         return self._pool
+
+
+async def _fetch_once(
+    pool: httpcore.AsyncConnectionPool,
+    method: str,
+    url: httpx.URL,
+    headers: Mapping[str, str],
+    body: bytes,
+    enough: Callable[[bytearray], bool],
+) -> Fetched:
+    target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    sent = {"User-Agent": "berth-agent/1", "Accept-Encoding": "identity", **headers}
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), SILENT_SECONDS)}
+    async with pool.stream(
+        method, target, headers=list(sent.items()), content=body or None, extensions=timeouts
+    ) as answer:
+        content = bytearray()
+        async for piece in answer.aiter_stream():
+            content += piece
+            if len(content) > MOST_BYTES or enough(content):
+                break
+        names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
+        return Fetched(answer.status, names, bytes(content[:MOST_BYTES]), str(url))

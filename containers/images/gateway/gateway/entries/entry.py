@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
-from gateway.entries.fields import EntryError, read_matching, read_numbers, read_object, read_strings
+from gateway.entries.fields import (
+    DIGEST,
+    HEADER_SAFE,
+    EntryError,
+    read_base,
+    read_matching,
+    read_numbers,
+    read_object,
+    read_strings,
+)
+from gateway.entries.servers import Servers, read_servers
 from gateway.entries.spent import Spent, read_spent
 from gateway.tunnels.target import Target, read_host
 
 _PROJECT = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
 _BOT_TOKEN = re.compile(r"\d{1,20}:[\w-]{1,256}", re.ASCII)
 
 
@@ -94,6 +101,7 @@ class Entry:
     """The source address of the agent's container. None: no address is looked at."""
     bot: Bot | None = None
     provider: Provider | None = None
+    servers: Servers | None = None
     models: frozenset[str] | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     limits: Limits = Limits()
@@ -117,6 +125,7 @@ def read_entry(document: object) -> Entry:
         address=_address(given.get("address")),
         bot=_bot(given["telegram"]) if given.get("telegram") else None,
         provider=_provider(given["provider"]) if given.get("provider") else None,
+        servers=read_servers(given["servers"]) if given.get("servers") else None,
         models=None if models is None else frozenset(read_strings(models, "models")),
         prices={name: _price(price) for name, price in read_object(given.get("prices") or {}, "prices").items()},
         limits=Limits(**read_numbers(given.get("limits") or {}, "limits", Limits.__slots__)),
@@ -133,7 +142,7 @@ def read_project(value: object) -> str:
 def _bot(document: object) -> Bot:
     given = read_object(document, "telegram")
     token = read_matching(given.get("token"), _BOT_TOKEN, "telegram.token")
-    return Bot(read_matching(given.get("virtual"), _DIGEST, "telegram.virtual"), token, _base(given.get("base")))
+    return Bot(read_matching(given.get("virtual"), DIGEST, "telegram.virtual"), token, read_base(given.get("base")))
 
 
 def _provider(document: object) -> Provider:
@@ -142,9 +151,9 @@ def _provider(document: object) -> Provider:
         kind = Kind(str(given.get("kind")))
     except ValueError:
         raise EntryError("provider.kind is none that the gateway knows.") from None
-    key = read_matching(given.get("key"), _HEADER_SAFE, "provider.key")
+    key = read_matching(given.get("key"), HEADER_SAFE, "provider.key")
     return Provider(
-        read_matching(given.get("virtual"), _DIGEST, "provider.virtual"), key, kind, _base(given.get("base"))
+        read_matching(given.get("virtual"), DIGEST, "provider.virtual"), key, kind, read_base(given.get("base"))
     )
 
 
@@ -167,15 +176,3 @@ def _host(value: str) -> Target:
     if found is None:
         raise EntryError("hosts holds what is no name of a host, with or without a port.")
     return found
-
-
-def _base(value: object) -> str:
-    text = str(value).rstrip("/")
-    try:
-        parts = urlsplit(text)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good or "?" in text or "#" in text or "@" in text or not _HEADER_SAFE.fullmatch(text):
-        raise EntryError("base is no http or https URL without query, fragment and login.")
-    return text

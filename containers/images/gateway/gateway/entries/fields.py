@@ -2,6 +2,10 @@
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
 
 
 class EntryError(ValueError):
@@ -32,3 +36,15 @@ def read_matching(value: object, pattern: re.Pattern[str], name: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise EntryError(f"{name} is missing or has another form than it must have.")
     return value
+
+
+def read_base(value: object) -> str:
+    text = str(value).rstrip("/")
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or "?" in text or "#" in text or "@" in text or not HEADER_SAFE.fullmatch(text):
+        raise EntryError("base is no http or https URL without query, fragment and login.")
+    return text

@@ -24,7 +24,7 @@ class Record:
     @property
     def virtual(self) -> tuple[str, ...]:
         """The digests that count."""
-        services = (self.entry.bot, self.entry.provider) if self.entry else ()
+        services = (self.entry.bot, self.entry.provider, self.entry.servers) if self.entry else ()
         return tuple(service.virtual for service in services if service)
 
     def as_document(self) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The client towards Telegram and the providers: pooled, verified, no cookies, no redirects, nothing sent twice."""
 
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from gateway.rules.refusals import RefusedError, Why
@@ -15,8 +17,12 @@ IDLE_FOR = 15.0
 """Seconds that an unused connection is kept: less than upstreams do, so that no request meets one that is closed."""
 
 
-def open_client() -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_FOR, ttl_dns_cache=30)
+def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
+    """With a `resolver` of one's own it asks nobody but whom that finds."""
+    family = socket.AF_INET if resolver else socket.AF_UNSPEC
+    connector = aiohttp.TCPConnector(
+        limit=0, keepalive_timeout=IDLE_FOR, ttl_dns_cache=30, resolver=resolver, family=family
+    )
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),

@@ -1,15 +1,13 @@
 """A call to a model provider: allowed, reserved, asked with the real key, passed on, counted."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import aiohttp
 from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import Entry, Kind, Provider
+from gateway.entries.entry import Kind
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
@@ -20,6 +18,7 @@ from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
 from gateway.providers.longer import may_go_on
 from gateway.providers.reading import read_call
+from gateway.providers.wish import Wish
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
@@ -34,19 +33,6 @@ LARGEST_SOUND = 26 * 1024 * 1024
 LOOK_EVERY = 0.02
 LEAST_ANSWER = 16
 """Tokens. An answer that would have to be shorter is not asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What an agent asks for, and whose agent it is."""
-
-    request: web.BaseRequest
-    entry: Entry
-    provider: Provider
-    call: Call
-    url: str
-    leave: Callable[[], None] = lambda: None
-    """To be called when nothing more can pass to the agent, though what it has cost is still being read."""
 
 
 class ProviderCalls:

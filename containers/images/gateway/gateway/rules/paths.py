@@ -12,6 +12,7 @@ from gateway.entries.entry import Kind
 _TELEGRAM = re.compile(
     r"/tg/(?P<file>file/)?bot(?P<bot>\d{1,20}):(?P<credential>[\w-]{1,256})/(?P<rest>[^?]{1,512})", re.ASCII
 )
+_SERVER = re.compile(r"/out/(?P<credential>[\w-]{1,256})/(?P<server>[0-9a-f]{16})", re.ASCII)
 _METHOD = re.compile(r"[A-Za-z]{1,64}")
 _FILE = re.compile(r"[\w-][\w.~-]*(?:/[\w-][\w.~-]*)*", re.ASCII)
 _MODEL = re.compile(r"models/(?P<model>[\w~-](?:[\w.:@~+-]|/(?![./])|%2[Ff]|%3[Aa]|%40)*)", re.ASCII)
@@ -55,6 +56,20 @@ class TelegramPath:
     """The method's name, or the file's path."""
     query: str
     """The parameters of the method, where they are not in the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPath:
+    credential: str
+    server: str
+    query: str
+
+
+def read_server(target: str) -> ServerPath | None:
+    """One of the servers that an entry has. Each of them is one address, with whatever query."""
+    path, _, query = target.partition("?")
+    found = _SERVER.fullmatch(path)
+    return ServerPath(found["credential"], found["server"], query) if found else None
 
 
 def read_telegram(target: str) -> TelegramPath | None:

@@ -12,8 +12,8 @@ REQUEST_HEADERS = frozenset({
 })  # fmt: skip
 ANSWER_HEADERS = frozenset({
     "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "date", "etag",
-    "last-modified", "openai-model", "openai-processing-ms", "request-id", "retry-after", "retry-after-ms",
-    "x-request-id", "x-should-retry",
+    "last-modified", "mcp-session-id", "openai-model", "openai-processing-ms", "request-id", "retry-after",
+    "retry-after-ms", "x-request-id", "x-should-retry",
 })  # fmt: skip
 ANSWER_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 QUERY = frozenset({"after", "after_id", "before", "before_id", "beta", "limit", "order"})

@@ -14,10 +14,11 @@ from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
 from gateway.entries.table import Table
 from gateway.pipes.connection import address_of
 from gateway.pipes.passing import BrokenError
-from gateway.providers.call import ProviderCalls, Wish
+from gateway.providers.call import ProviderCalls
+from gateway.providers.wish import read_wish
 from gateway.rules.credentials import read_credential
 from gateway.rules.pace import Pace
-from gateway.rules.paths import TelegramPath, is_for_anthropic, read_provider, read_telegram
+from gateway.rules.paths import ServerPath, TelegramPath, is_for_anthropic, read_server, read_telegram
 from gateway.rules.refusals import (
     Refusal,
     RefusedError,
@@ -26,13 +27,12 @@ from gateway.rules.refusals import (
     shape_for_telegram,
     shape_for_tunnel,
 )
-from gateway.rules.swap import provider_query
 from gateway.rules.who import Grace, Stranger, identify
+from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
 from gateway.telegram.call import TelegramCalls
-from gateway.tunnels.target import Target, read_target
 from gateway.tunnels.tunnel import Tunnels
-from gateway.tunnels.who import find_agent
+from gateway.tunnels.who import find_agent, wanted_target
 
 FENCED_WITHIN = 5.0
 """Seconds for the end of calls that are cut. They take milliseconds."""
@@ -48,6 +48,7 @@ class Door:
         grace: Grace,
         telegram: TelegramCalls,
         providers: ProviderCalls,
+        servers: ServerCalls,
         tunnels: Tunnels,
         pace: Pace,
     ) -> None:
@@ -55,6 +56,7 @@ class Door:
         self._grace = grace
         self._telegram = telegram
         self._providers = providers
+        self._servers = servers
         self._tunnels = tunnels
         self._pace = pace
         self._inside: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
@@ -74,6 +76,8 @@ class Door:
     def _choose(self, request: web.BaseRequest) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
         if request.method == "CONNECT":
             return self._ask_tunnel
+        if request.raw_path.startswith("/out/"):
+            return self._ask_server
         return self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
 
     async def fence(self, project: str) -> None:
@@ -101,15 +105,24 @@ class Door:
             check_head(request)
             entry, provider = self._find_provider(request)
             kind = kind if kind is Kind.ANTHROPIC else provider.kind
-            wish = _read_wish(request, entry, provider)
+            wish = read_wish(request, entry, provider)
             with self._counted(entry, request) as leave:
                 return await self._providers.answer(replace(wish, leave=leave))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
 
+    async def _ask_server(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            check_head(request)
+            entry, path = self._find_servers(request)
+            with self._counted(entry, request):
+                return await self._servers.call(request, entry, path)
+        except RefusedError as error:
+            return _answer(request, shape_for_provider(error, Kind.OPENAI))
+
     async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            target = _read_target(request)
+            target = wanted_target(request.raw_path)
             given = request.headers.getall("Proxy-Authorization", ())
             entry = find_agent(self._table, self._grace, given=given, address=address_of(request.transport))
             with self._counted(entry, request):
@@ -135,6 +148,15 @@ class Door:
             raise RefusedError(Why.CREDENTIAL, INCORRECT)
         return entry, entry.provider
 
+    def _find_servers(self, request: web.BaseRequest) -> tuple[Entry, ServerPath]:
+        path = read_server(request.raw_path)
+        if path is None:
+            raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this path on.")
+        entry = self._identify(request, path.credential, INCORRECT)
+        if entry.servers is None or entry.servers.virtual != digest(path.credential):
+            raise RefusedError(Why.CREDENTIAL, INCORRECT)
+        return entry, path
+
     def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
         found = identify(self._table, self._grace, credential=credential, address=address_of(request.transport))
         if found is Stranger.LATER:
@@ -156,26 +178,6 @@ class Door:
             inside.discard(transport)
             if not inside:
                 self._inside.pop(entry.project, None)
-
-
-def _read_target(request: web.BaseRequest) -> Target:
-    target = read_target(request.raw_path)
-    if target is None:
-        raise RefusedError(Why.BAD, "CONNECT needs the name of a host and a port.")
-    return target
-
-
-def _read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wish:
-    raw, _, query = request.raw_path.partition("?")
-    wanted = read_provider(request.method, raw, provider.kind)
-    if wanted is None:
-        raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this path and method on.")
-    try:
-        asked = provider_query(query)
-    except ValueError:
-        raise RefusedError(Why.BAD, "The query cannot be read.") from None
-    call, rest = wanted
-    return Wish(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{asked}" if asked else ""))
 
 
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:

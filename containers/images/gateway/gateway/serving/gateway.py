@@ -22,6 +22,8 @@ from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
 from gateway.rules.share import Share
 from gateway.rules.who import Grace
+from gateway.servers.call import ServerCalls
+from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
 from gateway.serving.turn import LOOK_EVERY, taken_turn
 from gateway.telegram.call import TelegramCalls
@@ -62,14 +64,15 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
 async def _at_work(
     config: Config, table: Table, ledger: Ledger, now: Callable[[], float], reception: Reception
 ) -> AsyncIterator[int]:
-    async with open_client() as client:
+    async with open_client() as client, open_client(PublicResolver()) as careful:
         truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, truth, ledger, rates)
         providers = ProviderCalls(client, ledger, truth, rates)
         tunnels = Tunnels(rates)
         pace = Pace(config.connections / 2, loop.time)
-        door = Door(table, Grace(config.grace, loop.time), telegram, providers, tunnels, pace)
+        servers = ServerCalls(careful, rates)
+        door = Door(table, Grace(config.grace, loop.time), telegram, providers, servers, tunnels, pace)
         table.tell(Fence(door, polls, truth, tunnels).change)
         async with _serve(config, door, polls) as port:
             reception.open(Commands(table, ledger, truth))

@@ -30,15 +30,20 @@ async def open_far_end(target: Target, resolve: Resolve = resolve) -> Stream:
     """Raises RefusedError. An address that is looked at is the very one that is connected to."""
     try:
         async with asyncio.timeout(WITHIN):
-            addresses = await resolve(target.host, target.port)
-            public = [address for address in addresses if is_public(address)]
-            if not public:
-                raise RefusedError(Why.FORBIDDEN, "The host's name leads to no address of the internet.")
-            return await _open_first(public, target.port)
+            return await _open_first(await find_public(target, resolve), target.port)
     except TimeoutError:
         raise RefusedError(Why.SILENT, "The host does not answer.") from None
     except (OSError, UnicodeError):
         raise RefusedError(Why.UPSTREAM, "The host cannot be reached.") from None
+
+
+async def find_public(target: Target, resolve: Resolve = resolve) -> list[str]:
+    """The addresses of the internet that the name leads to. Raises RefusedError where there is none, OSError."""
+    addresses = await resolve(target.host, target.port)
+    public = [address for address in addresses if is_public(address)]
+    if not public:
+        raise RefusedError(Why.FORBIDDEN, "The host's name leads to no address of the internet.")
+    return public
 
 
 async def _open_first(addresses: list[str], port: int) -> Stream:

@@ -9,8 +9,17 @@ from gateway.entries.entry import Entry
 from gateway.entries.table import Table
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.who import Grace, Stranger, identify
+from gateway.tunnels.target import Target, read_target
 
 UNKNOWN = "Nobody is known here by this address or credential."
+
+
+def wanted_target(text: str) -> Target:
+    """Raises RefusedError."""
+    target = read_target(text)
+    if target is None:
+        raise RefusedError(Why.BAD, "CONNECT needs the name of a host and a port.")
+    return target
 
 
 def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str) -> Entry:

@@ -1,0 +1,59 @@
+"""Servers of the internet that an agent asks with a credential of its owner, such as those of its tools. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from gateway.entries.fields import DIGEST, EntryError, read_base, read_matching, read_object
+from gateway.tunnels.target import Target, read_target
+
+MOST = 16
+PORTS = {"http": 80, "https": 443}
+_ID = re.compile(r"[0-9a-f]{16}")
+_HEADER = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    base: str
+    target: Target
+    header: str
+    value: str = field(repr=False)
+
+    @property
+    def secret(self) -> str:
+        """The value without the scheme in front of it."""
+        return self.value.rpartition(" ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    virtual: str
+    """The digest of the virtual credential, which is part of the path."""
+    by_id: Mapping[str, Server]
+    """By what stands for each in its path, and for no other one later."""
+    only_hosts: bool
+    """Only those that the entry's hosts allow."""
+
+
+def read_servers(document: object) -> Servers:
+    """Raises EntryError."""
+    given = read_object(document, "servers")
+    listed = read_object(given.get("by_id"), "servers.by_id")
+    if len(listed) > MOST:
+        raise EntryError("servers.by_id has too many.")
+    by_id = {read_matching(name, _ID, "servers.by_id"): _server(server) for name, server in listed.items()}
+    virtual = read_matching(given.get("virtual"), DIGEST, "servers.virtual")
+    return Servers(virtual, by_id, only_hosts=given.get("only_hosts") is not False)
+
+
+def _server(document: object) -> Server:
+    given = read_object(document, "servers.by_id")
+    parts = urlsplit(read_base(given.get("base")))
+    target = read_target(f"{parts.hostname}:{parts.port or PORTS[parts.scheme]}")
+    if target is None:
+        raise EntryError("servers.by_id holds an address whose host is no name.")
+    header = read_matching(given.get("header"), _HEADER, "servers.by_id.header")
+    return Server(str(given["base"]), target, header, read_matching(given.get("value"), _VALUE, "servers.by_id.value"))

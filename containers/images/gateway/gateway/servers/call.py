@@ -1,0 +1,67 @@
+"""A call to a server that the owner of an agent has named, with the credential that Berth keeps for it."""
+
+from functools import partial
+
+import aiohttp
+from aiohttp import web
+
+from gateway.entries.entry import Entry
+from gateway.entries.servers import Server
+from gateway.meters.plain import BlindMeter
+from gateway.pipes.guard import read_body
+from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.upstream import ask
+from gateway.rules.paths import ServerPath
+from gateway.rules.rates import Rates
+from gateway.rules.refusals import RefusedError, Why
+from gateway.rules.swap import LONGEST_QUERY, passed_headers
+from gateway.tunnels.target import is_allowed
+
+METHODS = ("GET", "POST", "DELETE")
+LARGEST = 256 * 1024
+"""Bytes of a question: the arguments of a tool."""
+SILENT_FOR = 120.0
+"""Seconds that a server may think."""
+
+_HEADERS = frozenset({"accept", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id"})
+
+
+class ServerCalls:
+    def __init__(self, client: aiohttp.ClientSession, rates: Rates) -> None:
+        """`client` connects to addresses of the internet alone."""
+        self._client = client
+        self._rates = rates
+
+    async def call(self, request: web.BaseRequest, entry: Entry, path: ServerPath) -> web.StreamResponse:
+        """Raises RefusedError before, and BrokenError after the answer has begun."""
+        server = _find(entry, path)
+        if request.method not in METHODS:
+            raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this method on.")
+        if len(path.query) > LONGEST_QUERY:
+            raise RefusedError(Why.BAD, "The query is too long.")
+        with self._rates.count(entry):
+            body = await read_body(request, LARGEST) if request.body_exists else None
+            self._rates.received(entry, len(body or b""))
+            return await self._ask(request, entry, server, path.query, body)
+
+    async def _ask(
+        self, request: web.BaseRequest, entry: Entry, server: Server, query: str, body: bytes | None
+    ) -> web.StreamResponse:
+        url = server.base + (f"?{query}" if query else "")
+        headers = {**passed_headers(request.headers.items(), _HEADERS), server.header: server.value}
+        async with ask(self._client, request.method, url, headers=headers, body=body, silent_for=SILENT_FOR) as answer:
+            if answer.status >= 300:
+                return (await pass_redacted(answer, secret=server.secret))[1]
+            return await pass_on(
+                request, answer, secret=server.secret, meter=BlindMeter(), pay=partial(self._rates.pay, entry)
+            )
+
+
+def _find(entry: Entry, path: ServerPath) -> Server:
+    servers = entry.servers
+    server = servers.by_id.get(path.server) if servers else None
+    if servers is None or server is None:
+        raise RefusedError(Why.NOT_FOUND, "This agent has no such server.")
+    if servers.only_hosts and not is_allowed(server.target, entry.hosts):
+        raise RefusedError(Why.FORBIDDEN, "This agent may not reach that host.")
+    return server

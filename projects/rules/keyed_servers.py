@@ -1,0 +1,138 @@
+"""Credentials of servers that an agent asks, such as those of its tools, as owners write them among the settings. Pure.
+
+A setting whose schema says `"x-berth-credentials": true` is a list of texts: an address, a blank, and its credential. A
+credential is a token, which is sent as `Authorization: Bearer …`, or a header with its value, `X-Api-Key: …`. The
+settings that are stored have `********` in its place, with its last characters: who sends that again leaves it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+SCHEMA_WORD = "x-berth-credentials"
+STORED = "********"
+MOST = 10
+LEAST_LENGTH = 8
+"""Characters of what is secret in a credential. A shorter one would be found by chance in what servers answer."""
+
+_LINE = re.compile(r"(?P<address>https://[!-~]{1,500})[ ]+(?P<credential>[!-~](?:[ -~]{0,2000}[!-~])?)")
+_HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*):[ ]*(?P<value>\S.*)")
+_NAMES = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
+_HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9-]{1,63}")
+
+SHAPE = "Write the https address as the other setting has it, a blank, and the credential."
+ADDRESS = "The address must be https, with the name of a host, and without ? and #."
+HEADER = "The header must be Authorization, Api-Key, or one that begins with X-."
+SHORT = f"A credential has {LEAST_LENGTH} characters at the least."
+TWICE = "This address has a credential already."
+MISSING = "No credential is kept for this address. Send it whole."
+TOO_MANY = f"There may be {MOST} at the most."
+
+
+class CredentialLineError(ValueError):
+    """An entry of a setting is none. `path` is its place in a project; the sentence quotes nothing."""
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class Header(NamedTuple):
+    name: str
+    value: str
+
+
+class Separated(NamedTuple):
+    """Settings that may be stored, and by their addresses the credentials that were among them."""
+
+    settings: dict[str, Any]
+    credentials: dict[str, str]
+
+
+def marked(schema: Any) -> list[str]:
+    """The settings of the schema that hold credentials."""
+    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    properties = named if isinstance(named, Mapping) else {}
+    return [name for name, part in properties.items() if isinstance(part, Mapping) and part.get(SCHEMA_WORD) is True]
+
+
+def separate(schema: Any, settings: Mapping[str, Any], known: Mapping[str, str]) -> Separated:
+    """`known` are the credentials that are stored. Raises `CredentialLineError`."""
+    chosen, found = dict(settings), dict[str, str]()
+    for name in marked(schema):
+        lines = chosen.get(name)
+        if isinstance(lines, list):
+            chosen[name] = [_take(line, known, found, f"settings.{name}.{at}") for at, line in enumerate(lines)]
+    return Separated(chosen, found)
+
+
+def _take(line: Any, known: Mapping[str, str], found: dict[str, str], path: str) -> str:
+    """The line as it may be stored. Its credential goes to what is found."""
+    parts = _LINE.fullmatch(line.strip()) if isinstance(line, str) else None
+    if parts is None:
+        raise CredentialLineError(SHAPE, path=path)
+    address, credential = parts["address"], parts["credential"]
+    if credential.startswith(STORED):
+        if address not in known or credential != _stand_in(known[address]):
+            raise CredentialLineError(MISSING, path=path)
+        credential = known[address]
+    if fault := _fault(address, credential, found):
+        raise CredentialLineError(fault, path=path)
+    found[address] = credential
+    return f"{address} {_stand_in(credential)}"
+
+
+def _fault(address: str, credential: str, found: Mapping[str, str]) -> str:
+    if address in found or len(found) >= MOST:
+        return TWICE if address in found else TOO_MANY
+    try:
+        parts = urlsplit(address)
+        is_good = _HOST.fullmatch((parts.hostname or "").lower()) and parts.port != 0
+    except ValueError:
+        is_good = None
+    if not is_good or set("?#@") & set(address):
+        return ADDRESS
+    header = header_of(credential)
+    if not _NAMES.fullmatch(header.name):
+        return HEADER
+    return SHORT if len(header.value.rpartition(" ")[2]) < LEAST_LENGTH else ""
+
+
+def _stand_in(credential: str) -> str:
+    """The last four characters tell two of them apart; of a short one none."""
+    return STORED + (credential[-4:] if len(credential) >= 16 and " " not in credential[-4:] else "")
+
+
+def header_of(credential: str) -> Header:
+    """What the gateway puts into a request. Names of headers are in lower case."""
+    named = _HEADER.fullmatch(credential)
+    return Header(named["name"].lower(), named["value"]) if named else Header("authorization", f"Bearer {credential}")
+
+
+def for_agent(schema: Any, settings: Mapping[str, Any], ways: Mapping[str, str]) -> dict[str, Any]:
+    """The settings as an agent gets them: without those that hold credentials, and with the gateway's address in the
+    place of each server's whose credential it puts in.
+    """
+    left = {name: value for name, value in settings.items() if name not in marked(schema)}
+    return {name: _lead(value, ways) for name, value in left.items()} if ways else left
+
+
+def _lead(value: Any, ways: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_lead(each, ways) for each in value]
+    if isinstance(value, dict):
+        return {name: _lead(each, ways) for name, each in value.items()}
+    return ways.get(value.strip(), value) if isinstance(value, str) else value
+
+
+def without_credentials(lines: str) -> str:
+    """What was typed, as a page may show it again: with each address, and what stands in for a credential."""
+    return "\n".join(_without(lines.split("\n")))
+
+
+def _without(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        address, _, credential = line.strip().partition(" ")
+        kept = credential.strip()
+        yield f"{address} {kept}" if kept.startswith(STORED) else address

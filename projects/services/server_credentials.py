@@ -1,0 +1,73 @@
+"""Credentials of servers that an agent asks: taken out of the settings that an owner sends, and kept by themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
+from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import InvalidFieldError, UnusableSettingsError
+from projects.models import AgentType, Project
+from projects.models.behind_gateway import Servers
+from projects.rules.keyed_servers import CredentialLineError, Separated, header_of, separate
+from projects.rules.permissions import Egress
+
+NEEDS_GATEWAY = (
+    "Credentials of servers are put in by the gateway, and there is none. Ask the staff for BERTH_GATEWAY=on, or leave "
+    "these credentials out."
+)
+
+
+@sensitive_variables()
+def check_server_credentials(agent_type: AgentType, chosen: Mapping[str, Any]) -> None:
+    """Of a project that is not made yet. Raises `InvalidFieldError`."""
+    _separate(agent_type, chosen, {})
+
+
+@sensitive_variables()
+def keep_credentials(project: Project, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns to write for these settings. Raises `InvalidFieldError`, also where what is kept cannot be read."""
+    try:
+        kept = project.decrypt_servers()
+    except SecretUnreadableError:
+        kept = Servers("", {})
+    separated = _separate(project.agent_type, chosen, kept.credentials)
+    virtual = kept.virtual or new_virtual_pass()
+    return {"settings": separated.settings, **project.encrypt_servers(separated.credentials, virtual=virtual)}
+
+
+@sensitive_variables()
+def servers_of(project: Project) -> ServersEntry | None:
+    """As the gateway is told of them. Raises `SecretUnreadableError`."""
+    virtual, credentials = project.decrypt_servers()
+    if not credentials:
+        return None
+    servers = []
+    for address, credential in credentials.items():
+        header = header_of(credential)
+        servers.append(ServerEntry(base=address, header=header.name, value=header.value))
+    return ServersEntry(virtual=virtual, servers=tuple(servers), only_hosts=project.egress == Egress.GATEWAY)
+
+
+def ways_of(project: Project, gateway: str) -> dict[str, str]:
+    """By the address of each server with a credential, the one by which its agent asks it; none without a gateway.
+
+    Raises `SecretUnreadableError` and `UnusableSettingsError`.
+    """
+    entry = servers_of(project)
+    if entry and not settings.BERTH_GATEWAY:
+        raise UnusableSettingsError(NEEDS_GATEWAY)
+    return entry.ways(gateway) if entry and gateway else {}
+
+
+@sensitive_variables()
+def _separate(agent_type: AgentType, chosen: Mapping[str, Any], known: Mapping[str, str]) -> Separated:
+    try:
+        separated = separate(agent_type.settings_schema, chosen, known)
+    except CredentialLineError as error:
+        raise InvalidFieldError(str(error), field=error.path, code="invalid") from None
+    if separated.credentials and not settings.BERTH_GATEWAY and separated.credentials.keys() - known.keys():
+        raise InvalidFieldError(NEEDS_GATEWAY, field="settings", code="needs_gateway")
+    return separated

@@ -1,0 +1,171 @@
+"""Credentials of servers that an agent asks are kept encrypted, put in by the gateway, and shown to nobody."""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from django.db import connection
+
+from accounts.models import User
+from projects.models import AgentType, Event, Project
+from projects.services.export import write_export
+from projects.services.key_rotation import rotate_secrets
+from projects.services.logs import read_logs
+from tests.canaries import CANARY_OF_SERVER, find_canary
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.projects.gateway.entries import digest, entry_of
+
+pytestmark = pytest.mark.django_db
+MCP, SEARCH, OPEN = "https://tools.example/mcp", "https://search.example/find", "https://open.example/mcp"
+STAND_IN = f"********{CANARY_OF_SERVER[-4:]}"
+SETTINGS = {
+    "mcp": [MCP, OPEN],
+    "search_url": SEARCH,
+    "server_credentials": [f"{MCP} {CANARY_OF_SERVER}", f"{SEARCH} X-Api-Key: {CANARY_OF_SERVER}"],
+}
+
+
+@pytest.fixture
+def keyed(deploy: Callable[..., Project]) -> Project:
+    return deploy(settings=SETTINGS)
+
+
+def given_to(engine: MemoryEngine, project: Project) -> Any:
+    spec = engine.containers[project.container_name].spec
+    assert spec is not None
+    assert find_canary(str(spec)) is None
+    return json.loads(spec.environment["AGENT_SETTINGS"])
+
+
+def change(api: Any, project: Project, **settings: Any) -> Any:
+    return api.patch(f"/api/projects/{project.pk}", {"settings": settings})
+
+
+def test_the_gateway_has_them_and_the_agent_its_addresses(engine: MemoryEngine, keyed: Project) -> None:
+    entry, given = entry_of(engine, keyed)["servers"], given_to(engine, keyed)
+    by_base = {server["base"]: (way, server["header"], server["value"]) for way, server in entry["by_id"].items()}
+    assert by_base[MCP][1:] == ("authorization", f"Bearer {CANARY_OF_SERVER}")
+    assert by_base[SEARCH][1:] == ("x-api-key", CANARY_OF_SERVER)
+    assert "server_credentials" not in given
+    gateway, out, virtual, way = given["mcp"][0].rsplit("/", 3)
+    assert (gateway.startswith("http://"), out, digest(virtual), way) == (
+        True,
+        "out",
+        entry["virtual"],
+        by_base[MCP][0],
+    )
+    assert given["search_url"] == f"{gateway}/out/{virtual}/{by_base[SEARCH][0]}"
+    assert given["mcp"][1] == OPEN
+    assert entry["only_hosts"] is False
+
+
+def test_answers_pages_logs_the_export_and_the_database_have_none(
+    engine: MemoryEngine, keyed: Project, api: Any, alice: User, sam: User
+) -> None:
+    shown = api.get(f"/api/projects/{keyed.pk}").json()["settings"]
+    assert shown["server_credentials"] == [f"{MCP} {STAND_IN}", f"{SEARCH} {STAND_IN}"]
+    pages = [
+        browser_of(alice).get(f"/projects/{keyed.pk}/change"),
+        browser_of(alice).get(f"/projects/new?from={keyed.pk}"),
+    ]
+    assert f"{MCP} {STAND_IN}" in pages[0].content.decode()
+    assert STAND_IN not in pages[1].content.decode()
+    staff = browser_of(sam).get(f"/admin/projects/project/{keyed.pk}/change/")
+    assert staff.status_code == 200
+    keyed.refresh_from_db()
+    virtual = keyed.decrypt_servers().virtual
+    engine.log(keyed.container_name, f"one {CANARY_OF_SERVER} and {virtual}")
+    logs = "\n".join(read_logs(project=keyed, tail=10))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM projects_project")
+        stored = str(cursor.fetchall())
+    with ZipFile(BytesIO(b"".join(write_export(keyed.owner)))) as archive:
+        exported = archive.read("project.jsonl")
+    assert STAND_IN.encode() in exported
+    told: list[str | bytes] = [
+        *(page.content for page in (*pages, staff)),
+        logs,
+        stored,
+        exported,
+        str(list(Event.objects.values())),
+    ]
+    for text in told:
+        assert find_canary(text) is None
+        assert virtual not in (text if isinstance(text, str) else text.decode())
+
+
+def test_a_change_keeps_replaces_and_takes_away(engine: MemoryEngine, keyed: Project, api: Any) -> None:
+    before = entry_of(engine, keyed)["servers"]
+    assert change(api, keyed, time_zone="Europe/Berlin").status_code == 200
+    assert entry_of(engine, keyed)["servers"] == before
+    answer = change(api, keyed, server_credentials=[f"{SEARCH} {STAND_IN}", f"{OPEN} a-new-token-for-it"])
+    assert answer.json()["settings"]["server_credentials"] == [f"{SEARCH} {STAND_IN}", f"{OPEN} ********r-it"]
+    after = entry_of(engine, keyed)["servers"]
+    assert after["virtual"] == before["virtual"], "the agent that runs goes on"
+    values = {server["base"]: server["value"] for server in after["by_id"].values()}
+    assert values == {SEARCH: CANARY_OF_SERVER, OPEN: "Bearer a-new-token-for-it"}
+    assert set(before["by_id"]) & set(after["by_id"]), "an address means the same server, or none"
+    assert change(api, keyed, server_credentials=None).status_code == 200
+    keyed.refresh_from_db()
+    assert (keyed.server_credentials_ciphertext, entry_of(engine, keyed)["servers"]) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [(f"{OPEN} {STAND_IN}", "invalid"), (f"http://x.example {STAND_IN}", "invalid"), (7, "invalid")]
+)
+def test_a_line_that_is_none_is_refused_by_the_api_and_beside_its_field(
+    keyed: Project, api: Any, alice: User, line: Any, code: str
+) -> None:
+    answer = change(api, keyed, server_credentials=[f"{MCP} {STAND_IN}", line])
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "settings.server_credentials.1")
+    typed = {"name": keyed.name, "plan": keyed.plan_id, "server_credentials": f"{MCP} {STAND_IN}\r\n{line}"}
+    page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed)
+    assert page.status_code == 400
+    assert page.content.decode().count("errorlist") == 1
+    keyed.refresh_from_db()
+    assert set(keyed.decrypt_servers().credentials) == {MCP, SEARCH}
+
+
+def test_a_page_never_repeats_what_was_typed(keyed: Project, alice: User) -> None:
+    typed = {"name": "", "plan": keyed.plan_id, "server_credentials": f"{OPEN} {CANARY_OF_SERVER}"}
+    page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed).content.decode()
+    assert OPEN in page
+    assert find_canary(page) is None
+
+
+def test_new_keys_write_them_anew_and_lost_ones_ask_for_them(
+    engine: MemoryEngine, keyed: Project, api: Any, settings: Any
+) -> None:
+    before = keyed.server_credentials_ciphertext
+    settings.BERTH_ENCRYPTION_KEYS = ["Z" * 43 + "=", *settings.BERTH_ENCRYPTION_KEYS]
+    assert list(rotate_secrets())
+    keyed.refresh_from_db()
+    assert keyed.server_credentials_ciphertext != before
+    assert set(keyed.decrypt_servers().credentials) == {MCP, SEARCH}
+    Project.objects.update(server_credentials_ciphertext="none of ours")
+    assert change(api, keyed, web=True).json()["errors"][0]["field"] == "settings.server_credentials.0"
+    assert change(api, keyed, server_credentials=[f"{MCP} {CANARY_OF_SERVER}"]).status_code == 200
+
+
+def test_without_the_gateway_they_are_refused_and_nothing_starts_with_them(
+    engine: MemoryEngine, keyed: Project, api: Any, body: dict[str, Any], settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    answer = api.post("/api/projects", {**body, "telegramToken": "555:a-free-bot", "settings": SETTINGS})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "needs_gateway")
+    answer = api.post(f"/api/projects/{keyed.pk}/control", {"action": "restart"})
+    assert answer.status_code >= 400
+    assert "BERTH_GATEWAY" in answer.json()["detail"]
+
+
+def test_where_the_gateway_alone_is_reached_only_hosts_of_the_type_are(
+    engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
+    AgentType.objects.update(allowed_hosts="tools.example")
+    project = deploy(settings=SETTINGS, egress="gateway")
+    entry = entry_of(engine, project)
+    assert (entry["servers"]["only_hosts"], entry["hosts"]) == (True, ["tools.example"])

@@ -1,0 +1,83 @@
+"""Credentials of servers are told from the settings, and never stored among them."""
+
+from typing import Any
+
+import pytest
+
+from projects.rules import keyed_servers
+from projects.rules.keyed_servers import CredentialLineError, for_agent, header_of, separate, without_credentials
+
+SCHEMA: Any = {
+    "properties": {"keys": {"type": "array", "x-berth-credentials": True}, "mcp": {"type": "array"}, "q": True}
+}
+ONE, TWO = "https://tools.example/mcp", "https://search.example:8443/find"
+KEY, OTHER = "a-token-of-16-characters", "short-one"
+
+
+def test_what_is_stored_has_a_stand_in_which_keeps_what_there_is() -> None:
+    settings, found = separate(SCHEMA, {"mcp": [ONE], "keys": [f"{ONE} {KEY}", f"  {TWO}   X-Api-Key: {OTHER} "]}, {})
+    assert found == {ONE: KEY, TWO: f"X-Api-Key: {OTHER}"}
+    assert settings == {"mcp": [ONE], "keys": [f"{ONE} ********ters", f"{TWO} ********-one"]}
+    assert separate(SCHEMA, settings, found) == (settings, found)
+    left, kept = separate(SCHEMA, {"keys": [settings["keys"][1]]}, found)
+    assert (left["keys"], kept) == ([f"{TWO} ********-one"], {TWO: f"X-Api-Key: {OTHER}"})
+    assert separate(SCHEMA, {}, found) == ({}, {})
+    assert separate({}, {"keys": [ONE]}, {}) == ({"keys": [ONE]}, {})
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (ONE, keyed_servers.SHAPE), (7, keyed_servers.SHAPE), (f"http://tools.example/mcp {KEY}", keyed_servers.SHAPE),
+        (f"{ONE} caf\u00e9-{KEY}", keyed_servers.SHAPE), (f"{ONE} {KEY}\n", None),
+        (f"{ONE} a\r\nX-B: {KEY}", keyed_servers.SHAPE),
+        *((f"https://{host} {KEY}", keyed_servers.ADDRESS) for host in (
+            "10.0.0.1/x", "[::1]/x", "localhost/x", "a@b.example", "b.example/?k=1", "b.example/#f", "b.example:0/",
+            "b.example:x/",
+        )),
+        (f"{ONE} Host: {KEY}", keyed_servers.HEADER), (f"{ONE} Cookie: {KEY}", keyed_servers.HEADER),
+        (f"{ONE} seven77", keyed_servers.SHORT), (f"{ONE} Bearer: {KEY}", keyed_servers.HEADER),
+        (f"{ONE} ********ters", keyed_servers.MISSING), (f"{TWO} ********", keyed_servers.MISSING),
+        (f"{TWO} {KEY}", keyed_servers.TWICE),
+    ],
+)  # fmt: skip
+def test_what_is_no_such_line_is_refused_with_a_sentence_that_quotes_nothing(line: Any, words: str | None) -> None:
+    lines, known = [f"{TWO} {OTHER}", line], {TWO: "another-of-16-characters"}
+    if words is None:
+        assert separate(SCHEMA, {"keys": lines}, known).credentials[ONE] == KEY
+        return
+    with pytest.raises(CredentialLineError) as refused:
+        separate(SCHEMA, {"keys": lines}, known)
+    assert (str(refused.value), refused.value.path) == (words, "settings.keys.1")
+
+
+def test_there_may_be_few() -> None:
+    lines = [f"https://s{number}.example/ {KEY}" for number in range(keyed_servers.MOST + 1)]
+    with pytest.raises(CredentialLineError, match=keyed_servers.TOO_MANY):
+        separate(SCHEMA, {"keys": lines}, {})
+
+
+@pytest.mark.parametrize(
+    ("credential", "header"),
+    [
+        (KEY, ("authorization", f"Bearer {KEY}")), ("Authorization: Basic YWI=", ("authorization", "Basic YWI=")),
+        ("X-Subscription-Token:abc", ("x-subscription-token", "abc")), ("api-key: a b", ("api-key", "a b")),
+    ],
+)  # fmt: skip
+def test_a_credential_is_a_token_or_a_header(credential: str, header: tuple[str, str]) -> None:
+    assert header_of(credential) == header
+
+
+def test_an_agent_gets_the_gateways_address_and_no_credential_and_a_page_shows_none() -> None:
+    settings = {
+        "keys": [f"{ONE} ********ters"],
+        "mcp": [ONE, TWO],
+        "q": {"deep": [f" {ONE} "]},
+        "instructions": f"Use {ONE}.",
+    }
+    found = for_agent(SCHEMA, settings, {ONE: "http://g/out/v/1"})
+    words = {"instructions": f"Use {ONE}."}
+    assert found == {"mcp": ["http://g/out/v/1", TWO], "q": {"deep": ["http://g/out/v/1"]}, **words}
+    assert for_agent(SCHEMA, settings, {}) == {name: settings[name] for name in ("mcp", "q", "instructions")}
+    typed = f"{ONE} {KEY}\r\n{TWO} ********\r\n\r\nnonsense"
+    assert without_credentials(typed).split("\n") == [f"{ONE}", f"{TWO} ********", "", "nonsense"]
