@@ -13,13 +13,13 @@ from config.version import read_version
 
 
 class CommandLine(ManagementUtility):
-    """Refuses commands that need the database as it is in this version, where it is another one's."""
+    """Refuses commands that need the database of this version, and do not make it so, where it is another one's."""
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         command = super().fetch_command(subcommand)
         gc.freeze()
         gc.enable()
-        is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help"} & set(self.argv[2:])
+        is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help", "--prepare"} & set(self.argv[2:])
         if is_run and getattr(command, "requires_current_database", False):
             # Imported here: it needs the settings, which Django has read by now.
             from config.database.versions import require_database_of_this_version  # noqa: PLC0415 - Django is set up by now

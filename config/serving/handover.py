@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 
 VARIABLE = "_BERTH_HANDOVER"
+OF_THE_FIRST_START = {"--announce", "--prepare"}
+"""Options of `serve`. Who has it hand over has prepared the new program."""
 
 
 @dataclass
@@ -82,5 +84,5 @@ def execute_again(listener: socket.socket, lifeline: int, children: set[int], en
     for number in (signal.SIGUSR2, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # until the new program listens to them
     handed = " ".join(map(str, (listener.fileno(), lifeline, *pids)))
-    arguments = [sys.executable, *(word for word in sys.orig_argv[1:] if word != "--announce")]
+    arguments = [sys.executable, *(word for word in sys.orig_argv[1:] if word not in OF_THE_FIRST_START)]
     os.execve(sys.executable, arguments, {**os.environ, **environment, VARIABLE: handed})  # noqa: S606 - our own command

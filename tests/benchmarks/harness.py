@@ -136,8 +136,8 @@ def manage(server: Server, *arguments: str) -> None:
         raise SystemExit(f"manage.py {arguments[0]} failed:\n{done.stderr}")
 
 
-def start(server: Server, log: Path) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "manage.py", "serve"]
+def start(server: Server, log: Path, *options: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "manage.py", "serve", *options]
     with log.open("w") as file:
         return subprocess.Popen(command, cwd=server.root, env=server.environment, stdout=file, stderr=file)
 

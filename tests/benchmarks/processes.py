@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tests.benchmarks.harness import Server, manage, print_row, start, timed, wait_for_answer
+from tests.benchmarks.harness import Server, print_row, start, timed, wait_for_answer
 
 
 def report_memory(server: Server) -> None:
@@ -21,24 +21,21 @@ def report_memory(server: Server) -> None:
 
 
 def report_readiness(server: Server, *, rounds: int) -> None:
-    """Ends the server, and does what `make run` does where environment, engine and images are there: prepares what is
-    prepared, and serves.
-    """
+    """Ends the server, and does what `make run` does where environment, engine and images are there."""
     assert server.process is not None
     server.process.terminate()
     server.process.wait(60)
-    print_row("once more", "prepare s", "until it serves s")
+    print_row("once more", "until it serves s")
     for _ in range(rounds):
-        preparing, _ = timed(lambda: manage(server, "prepare"))
         serving, process = timed(lambda: _start(server))
         process.terminate()
         process.wait(60)
-        print_row("", f"{preparing / 1000:.1f}", f"{serving / 1000:.1f}")
+        print_row("", f"{serving / 1000:.1f}")
 
 
 def _start(server: Server) -> "subprocess.Popen[bytes]":
     log = Path(server.environment["BERTH_DATA_DIR"], "again.log")
-    process = start(server, log)
+    process = start(server, log, "--prepare")
     wait_for_answer(server.port, process, log)
     return process
 

@@ -3,6 +3,7 @@ import threading
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.backup.marker import require_no_restore
@@ -19,10 +20,13 @@ class Command(BaseCommand):
     requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--prepare", action="store_true", help="First do what `manage.py prepare` does.")
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_no_restore()
+        if options["prepare"]:
+            call_command("prepare", stdout=self.stdout)
         predecessors = Predecessors.read()
         with bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener) as listener:
             check_keys()

@@ -88,7 +88,7 @@ class Served(Installed):
     def __init__(self, data: Path, *options: str, **environment: str) -> None:
         super().__init__(data, **environment)
         if any(name.startswith(("BERTH_", "DATABASE_")) for name in environment):
-            self.prepare()
+            options = ("--prepare", *options)
         else:
             shutil.copytree(prepared(), data, dirs_exist_ok=True)
         self.log = data / "serve.log"

@@ -84,8 +84,8 @@ def test_the_log_says_which_process_is_which(shared: Served) -> None:
 
 def test_a_port_in_use_is_told_in_one_sentence(shared: Served) -> None:
     shared.wait_until_up()
-    for command in ("serve", "prepare"):
-        result = shared.command(command)
+    for command in (["serve"], ["prepare"], ["serve", "--prepare"]):
+        result = shared.command(*command)
         assert result.returncode == 1
         assert len(result.stderr.splitlines()) == 1
         assert f"cannot listen on 127.0.0.1:{shared.port}" in result.stderr
@@ -114,7 +114,8 @@ def test_an_interrupt_ends_everything_too(shared: Served) -> None:
     end_by(signal.SIGINT, shared)
 
 
-def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["prepare"], ["serve", "--prepare"]], ids=" ".join)
+def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path, command: list[str]) -> None:
     nobody = reserve_port()
     environment = {
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
@@ -122,9 +123,14 @@ def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path)
         "BERTH_PORT": str(reserve_port()),
         "DATABASE_URL": f"postgresql://berth@127.0.0.1:{nobody}/berth",
     }
-    command = [sys.executable, "manage.py", "prepare"]
     ended = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr
