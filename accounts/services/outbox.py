@@ -11,7 +11,7 @@ import re
 import smtplib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -23,8 +23,8 @@ from django.db.models import F, QuerySet
 from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.models import MailState, OutgoingMail, User
-from accounts.models.outgoing_mail import ENDED_BADLY, LONGEST_PAUSE, give_up_time, pause_after
-from accounts.moments import not_recent, over
+from accounts.models.outgoing_mail import LONGEST_PAUSE, give_up_time, pause_after
+from accounts.moments import over
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +33,6 @@ MOST_WAITING = 10_000
 
 BATCH = 100
 """Mails that one pass tries at most."""
-
-LATE_AFTER = timedelta(minutes=10)
-TOLD_FOR = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +43,9 @@ class Letter:
     text: str
     to: str = ""
 
+
+BROKEN = "Broken: "
+"""How the error of a mail begins that could not be made."""
 
 Renderer = Callable[[OutgoingMail, User], Letter | None]
 """Makes the mail of a row; None where nobody needs it any more."""
@@ -98,22 +98,6 @@ def try_again(chosen: QuerySet[OutgoingMail]) -> int:
     )
 
 
-def describe_trouble() -> str:
-    """What the staff have to know of the mails, in a sentence; empty where all is well."""
-    now = clock.now()
-    is_late = not_recent("created_at", within=LATE_AFTER, now=now)
-    late = OutgoingMail.objects.filter(is_late, state=MailState.WAITING, attempts__gt=0)
-    lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - TOLD_FOR)
-    waiting, unsent = late.count(), lost.count()
-    if not waiting + unsent:
-        return ""
-    newest = (late if waiting else lost).order_by("-next_try_at").values_list("last_error", flat=True).first()
-    return (
-        f"Mails to users: {waiting} wait for the mail server, {unsent} were refused or given up in the last week "
-        f"(at last: {newest or 'no answer'}). The list of outgoing mails names them, and has them tried again."
-    )
-
-
 def _claim(mail: OutgoingMail) -> bool:
     """Takes the mail for one try. Returns False where another process has."""
     mine = OutgoingMail.objects.filter(
@@ -136,7 +120,7 @@ def _try(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> bool:
         _note_failure(mail, _describe(error), for_good=_is_refusal(error))
     except Exception as error:
         logger.exception("The mail %s (%s) broke.", mail.pk, mail.kind)
-        _note_failure(mail, type(error).__name__)
+        _note_failure(mail, f"{BROKEN}{type(error).__name__}"[:100])
     else:
         _end(mail, state)
     return True

@@ -28,6 +28,7 @@ from config.backup.schema import (
 from config.database.faults import InUseError
 from containers.identity import forget_installation_id
 from projects.models import Installation, Project
+from projects.services.service_health import note_backup
 
 IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
 
@@ -99,6 +100,7 @@ class Restore:
                 self._fill_table(table, model, say)
         migrate_to(say=say)
         settle_rows()
+        note_backup(self.plan.manifest.made_at)
         forget_installation_id()
         if self._options.with_memory:
             self._has_changed_anything = True

@@ -15,7 +15,7 @@ from projects.dashboard.alert_forms import FORMS, KindsForm
 from projects.dashboard.refusals import status_of
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel, AlertDelivery, DeliveryState
-from projects.rules.alerts import Way
+from projects.rules.alerts import AlertKind, Way
 from projects.services.alert_channels import (
     choose_kinds,
     find_channels,
@@ -112,7 +112,8 @@ def _page(
         channel = channels.get(way)
         empty = form_class(way, channel, is_staff=request.user.is_staff)
         form = bound if bound is not None and bound.prefix == way else empty
-        log = AlertDelivery.objects.filter(channel=channel)[:LOG] if channel else []
-        ways[way.value] = {"way": way, "channel": channel, "form": form, "log": log}
+        log = AlertDelivery.objects.filter(channel=channel) if channel else AlertDelivery.objects.none()
+        log = log if request.user.is_staff else log.exclude(kind=AlertKind.SERVICE)
+        ways[way.value] = {"way": way, "channel": channel, "form": form, "log": log[:LOG]}
     page = {"ways": ways, "secret": secret, "sends_mail": settings.BERTH_SENDS_MAIL}
     return render(request, "projects/alerts.html", page, status=status)

@@ -17,8 +17,8 @@ class Installation(models.Model):
     """One row. A new database gets a new id, so it never takes what an older one has made for its own.
 
     `held_because` says in one sentence why nothing is repaired until an operator decides; empty where all is well.
-    `backed_up_at` is when `manage.py backup` last wrote an archive. `reminded_at` is when the log last reminded of what
-    waits for a decision.
+    `backed_up_at` is of when the last archive is that `manage.py backup` wrote, or that the database was restored from.
+    `reminded_at` is when the log last reminded of what waits for a decision.
     """
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)

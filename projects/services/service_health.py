@@ -1,13 +1,13 @@
 """What is wrong with the service itself, in a sentence for its operators. Most of it is known to the database."""
 
 import shutil
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 
 from accounts import clock
 from accounts.moments import is_recent
-from accounts.services.outbox import describe_trouble as describe_outbox
+from accounts.services.outbox_health import describe_outage
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation, Watch
@@ -32,7 +32,7 @@ def find_troubles() -> dict[Part, str]:
         Part.GATEWAY: gateway_place.describe_trouble() if gateway_place.is_in_trouble() else "",
         Part.DISK: describe_disk(),
         Part.BACKUP: describe_backup(),
-        Part.MAIL: describe_outbox(),
+        Part.MAIL: describe_outage(),
     }
     if heartbeat is None or not is_beating(heartbeat):
         if not _engine_answers():
@@ -73,12 +73,13 @@ def describe_backup() -> str:
     made, created = row
     if is_recent(made or created, within=timedelta(days=days), now=clock.now()):
         return ""
-    told = f"The last backup is of {made:%Y-%m-%d}" if made else "There is no backup yet"
+    told = f"The last backup is of {made:%Y-%m-%d}" if made else "No backup is known yet"
     return f"{told}, and there is to be one every {days} days (BERTH_BACKUP_DAYS): `manage.py backup` makes it."
 
 
-def note_backup() -> None:
-    Installation.objects.filter(pk=1).update(backed_up_at=clock.now())
+def note_backup(made_at: datetime) -> None:
+    """That there is one of this moment."""
+    Installation.objects.filter(pk=1).update(backed_up_at=made_at)
 
 
 def _describe_firewall() -> str:

@@ -3,7 +3,7 @@
 from django import template
 from django.conf import settings
 
-from accounts.services.outbox import describe_trouble
+from accounts.services.outbox_health import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold

@@ -19,7 +19,7 @@ from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.moments import over
 from projects.models import AlertDelivery, DeliveryState
-from projects.rules.alerts import PAUSES, Way, pause_after
+from projects.rules.alerts import PAUSES, AlertKind, Way, pause_after
 from projects.services.alert_sending import Sent, deliver, record
 
 log = logging.getLogger(__name__)
@@ -112,12 +112,17 @@ def _note_broken(delivery: AlertDelivery, error: Exception) -> None:
 
 
 def find_due() -> QuerySet[AlertDelivery]:
-    """What waits for a bot whose chat is not known yet is not among them."""
-    return AlertDelivery.objects.filter(
+    """What waits for a bot whose chat is not known yet is not among them, nor what only staff may read and waits for
+    somebody who is staff no more.
+    """
+    due = AlertDelivery.objects.filter(
         over("next_try_at", at_most=PAUSES[-1], now=clock.now()),
         state=DeliveryState.WAITING,
         channel__user__is_active=True,
-    ).exclude(channel__way=Way.TELEGRAM, channel__target="")
+    )
+    return due.exclude(channel__way=Way.TELEGRAM, channel__target="").exclude(
+        kind=AlertKind.SERVICE, channel__user__is_staff=False
+    )
 
 
 def _by_first(due: QuerySet[AlertDelivery]) -> QuerySet[AlertDelivery, UUID]:

@@ -6,8 +6,11 @@ from accounts.models import OutgoingMail, User
 from accounts.services.outbox import Letter
 
 
-def render_alert_mail(mail: OutgoingMail, _user: User) -> Letter | None:
+def render_alert_mail(mail: OutgoingMail, user: User) -> Letter | None:
+    """None of the service itself for somebody who is staff no more."""
     facts = mail.facts
+    if "moment" in facts and not user.is_staff:
+        return None
     subject = f"{facts['project']}: {facts['sentence']}"
     foot = f"You chose to be told of this on {settings.BERTH_PUBLIC_URL}/settings/alerts"
     return Letter(subject=subject[:200], text=f"{facts['text']}\n\n{foot}\n")

@@ -37,17 +37,17 @@ class Command(BaseCommand):
             write_key_file(keys.absolute())
             self.stdout.write(f"The keys are in {keys}. Keep them apart from the archive, which they open.")
         manifest = make_backup(archive, with_memory=options["with_memory"], say=self.stdout.write)
-        self._note()
+        self._note(manifest.made_at)
         size = archive.stat().st_size
         done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."
         self.stdout.write(self.style.SUCCESS(done))
         if keys is None:
             self.stdout.write("It is of no use without the keys. Where you have no copy of them yet: --with-keys FILE.")
 
-    def _note(self) -> None:
+    def _note(self, made_at: datetime) -> None:
         """For the alerts of operators. A database that only reads has been archived all the same."""
         try:
-            note_backup()
+            note_backup(made_at)
         except DatabaseError:
             self.stdout.write("The database takes no changes, so that it does not know of this backup.")
 

@@ -12,7 +12,8 @@ from django.utils import timezone
 from accounts.errors import OutboxFullError
 from accounts.models import MailState, OutgoingMail, User
 from accounts.services import code_alarm, outbox
-from accounts.services.outbox import describe_trouble, queue_mail
+from accounts.services.outbox import queue_mail
+from accounts.services.outbox_health import describe_outage, describe_trouble
 from projects.watcher.retention import prune
 from tests.mailing import deliver
 
@@ -68,7 +69,7 @@ def test_a_mail_that_cannot_be_made_keeps_no_other(alice: User, caplog: pytest.L
     queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "203.0.113.9"})
     assert deliver()
     assert len(mail.outbox) == 1
-    assert OutgoingMail.objects.filter(state=MailState.WAITING, last_error="KeyError").count() == 2
+    assert OutgoingMail.objects.filter(state=MailState.WAITING, last_error="Broken: KeyError").count() == 2
 
 
 @pytest.mark.django_db
@@ -82,6 +83,34 @@ def test_staff_are_told_what_waits_and_what_was_lost(alarm: OutgoingMail) -> Non
     assert "0 wait for the mail server, 1 were refused" in describe_trouble()
     OutgoingMail.objects.update(state=MailState.SENT)
     assert describe_trouble() == ""
+
+
+OUTAGES = [
+    ("waiting", "TimeoutError", True),
+    ("waiting", "", True),
+    ("given up", "ConnectionRefusedError", True),
+    ("waiting", "SMTPAuthenticationError 535 5.7.8", True),
+    ("waiting", "SMTPDataError 450 4.2.0", False),
+    ("given up", "SMTPDataError 450 4.2.0", False),
+    ("refused", "SMTPDataError 554 5.7.1", False),
+    ("waiting", "Broken: KeyError", False),
+]
+
+
+@pytest.mark.django_db
+def test_an_outage_is_what_keeps_all_mails_back_and_nothing_of_one_mail(alarm: OutgoingMail) -> None:
+    now = timezone.now()
+    for state, error, is_outage in OUTAGES:
+        ended = None if state == "waiting" else now
+        row = {"created_at": now - timedelta(minutes=11), "attempts": 1, "state": state, "ended_at": ended}
+        OutgoingMail.objects.filter(pk=alarm.pk).update(**row, last_error=error)
+        assert (describe_outage() != "") is is_outage, (state, error)
+    OutgoingMail.objects.update(state=MailState.WAITING, last_error="TimeoutError")
+    for minutes, is_outage in ((12, True), (1, False), (-5, True)):  # the last one is of a clock that was set back
+        sent = now - timedelta(minutes=minutes)
+        other = OutgoingMail.objects.create(kind="x", user_id=alarm.user_id, state=MailState.SENT, ended_at=sent)
+        assert (describe_outage() != "") is is_outage
+        other.delete()
 
 
 @pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.db import connection
 from accounts.models import User
 from config.backup import create
 from config.backup.schema import OF_ONE_MACHINE
-from projects.models import Event, Project, Watch
+from projects.models import Event, Installation, Project, Watch
 from tests.canaries import find_canary
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import archived, cells, fill_every_table, photograph, put_in
@@ -80,8 +80,10 @@ def test_what_is_of_a_moment_does_not_come_back(archive: Path, run: Run) -> None
     Watch.objects.create(instance="berth", holder="somebody")
     Project.objects.update(recreated_at=alice.date_joined)
     run("backup", archive)
+    made = Installation.objects.get().backed_up_at
     Watch.objects.all().delete()
     run("restore", archive, "--replace")
+    assert made == Installation.objects.get().backed_up_at is not None, "The archive is older than what it noted."
     assert not Session.objects.exists()
     assert not Watch.objects.exists()
     assert Project.objects.get().recreated_at is None

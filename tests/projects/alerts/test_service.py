@@ -190,6 +190,6 @@ def test_only_staff_choose_it_and_only_staff_are_told(
 def test_zero_days_ask_for_no_backup(settings: Any) -> None:
     read_installation()
     Installation.objects.update(created_at=clock.now() - timedelta(days=400))
-    assert "There is no backup yet" in find_troubles()[Part.BACKUP]
+    assert "No backup is known yet" in find_troubles()[Part.BACKUP]
     settings.BERTH_BACKUP_DAYS = 0
     assert Part.BACKUP not in find_troubles()

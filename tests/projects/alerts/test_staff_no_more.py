@@ -1,0 +1,41 @@
+"""What is told of the service itself goes to nobody who is staff no more, wherever it waits."""
+
+from typing import Any
+
+import pytest
+from django.core import mail
+
+from accounts.models import MailState, OutgoingMail, User
+from config.serving.stand_in import StandIn
+from projects.models import AlertDelivery
+from projects.rules.alerts import AlertKind, Way
+from projects.rules.service_alerts import Moment, Part
+from projects.services.alert_channels import choose_kinds, set_webhook
+from projects.services.alert_placing import place_of_service
+from projects.services.alert_sending import deliver
+from projects.watcher.alert_lanes import Lanes
+from tests.clients import browser_of
+from tests.mailing import deliver as send_mails
+from tests.projects.alerts.conftest import Receiver
+
+KINDS = [AlertKind.SERVICE, AlertKind.CRASH]
+
+
+@pytest.mark.django_db
+def test_what_waits_goes_to_nobody_who_is_staff_no_more(ada: User, receiver: Receiver, settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    set_webhook(user=ada, url=f"{receiver.url}/hook")
+    for way in (Way.WEBHOOK, Way.MAIL):
+        choose_kinds(user=ada, way=way, kinds=KINDS)
+    place_of_service(Part.HELD, Moment.BEGUN, sentence="It is held", name="Berth")
+    waiting = AlertDelivery.objects.get(channel__way=Way.MAIL)
+    page = browser_of(ada).get("/settings/alerts").content.decode()
+    User.objects.filter(pk=ada.pk).update(is_staff=False, is_superuser=False)
+    for send in (Lanes(run=lambda work: work()).send_due, StandIn(run=lambda work: work())._lanes.send_due):
+        send()
+    assert (receiver.taken, OutgoingMail.objects.count()) == ([], 0)
+    assert "It is held" in page
+    assert "It is held" not in browser_of(ada).get("/settings/alerts").content.decode()
+    deliver(waiting)  # as a moment before the rights were taken
+    assert send_mails()
+    assert (mail.outbox, OutgoingMail.objects.get().state) == ([], MailState.NOT_NEEDED)
