@@ -21,7 +21,7 @@ FIRST_LINES = 200
 
 
 class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the page, and what it asks for. Who has opened it is in the audit log."""
+    """Adds the page, and what it asks for. Who has opened it, or read what was printed before, is in the audit log."""
 
     def get_urls(self) -> list[URLPattern]:
         page, news = (self.admin_site.admin_view(require_safe(view)) for view in (self.log_view, self.log_news))
@@ -54,10 +54,12 @@ class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         project = self._find(request, project_id)
         after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
         try:
-            told = read_new_lines(project, after=after)
+            new = read_new_lines(project, after=after)
         except (EngineError, SecretUnreadableError) as error:
             return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-        return HttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        if not new.are_live:
+            audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
+        return HttpResponse(new.told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     def _find(self, request: HttpRequest, project_id: UUID) -> Project:
         project: Project | None = self.get_queryset(request).filter(pk=project_id).first()

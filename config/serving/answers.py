@@ -58,8 +58,8 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
             _finish(worker, connection, is_reusable=False)
         return
     send = partial(_send, worker, connection, response, body)
-    # An answer says of itself that it takes long, however it is typed.
-    if _is_event_stream(response) or getattr(body, "has_own_thread", False):
+    # An answer says of itself that it takes long, however it is typed. One that is there as a whole does not.
+    if getattr(body, "streaming", True) and (_is_event_stream(response) or getattr(body, "has_own_thread", False)):
         if not worker.streams.take(partial(copy_context().run, send)):
             _give_up(worker, connection, body)
     else:

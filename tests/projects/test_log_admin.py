@@ -1,5 +1,6 @@
 """Staff follow the log of an agent: each line once, without credentials, and no thread is held for it."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -51,6 +52,27 @@ def test_the_page_has_the_last_lines_and_asks_for_those_after_them(
     engine.log(project.container_name, "2026-05-01 12:00:00,1 WARNING next")
     (new,) = _events(staff.get(f"{page}news/", query_params={"after": last}))[1:]
     assert '"level": "warning", "text": "next"' in new
+
+
+def test_who_reads_what_was_printed_before_is_in_the_audit_log_and_who_follows_once(
+    staff: Client, page: str, project: Project, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "berth.audit")
+
+    def notes(after: str) -> bool:
+        caplog.clear()
+        assert staff.get(f"{page}news/", query_params={"after": after}).status_code == 200
+        return "admin_read_log" in caplog.text
+
+    now = datetime.now(UTC)
+    old, lately, ahead = (f"{now + timedelta(seconds=each):%Y-%m-%dT%H:%M:%S.%fZ}" for each in (-86400, -60, 60))
+    lines = engine.containers[project.container_name].lines
+    lines[:] = [(now, "just now")]
+    assert [notes(each) for each in ("", "rubbish", old, lately, ahead)] == [True, True, False, False, False]
+    lines.insert(0, (now - timedelta(minutes=10), "before"))
+    assert [notes(each) for each in ("", old, lately)] == [True, True, False]
+    lines.clear()
+    assert [notes(each) for each in ("", old)] == [False, False]
 
 
 def test_a_silent_engine_is_told_and_others_are_not_let_in(

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from django.http import HttpResponse
+
 from config.middleware import ARRIVED_AT
 from tests.config.serving.looping import GUARD
 
@@ -39,6 +41,9 @@ class Site:
         if path == "/stream":
             start_response("200 OK", [("Content-Type", "text/event-stream; charset=utf-8")])
             return self.stream()
+        if path == "/whole stream":
+            start_response("200 OK", [("Content-Type", "text/event-stream"), ("Content-Length", "11")])
+            return HttpResponse(b"data: one\n\n")
         if path == "/download":
             start_response("200 OK", [("Content-Type", "application/zip")])
             return Download(self)

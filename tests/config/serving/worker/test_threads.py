@@ -24,6 +24,15 @@ def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -
     assert sum(name.startswith("stream") for name in site.threads) == 5
 
 
+def test_an_event_stream_that_is_there_as_a_whole_waits_behind_none_that_is_followed(
+    server: Looping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.worker.streams, "take", lambda _act: False)
+    ask = b"GET /{} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert status_of(server.ask(ask.replace(b"{}", b"stream"))) == 503
+    assert server.ask(ask.replace(b"{}", b"whole%20stream")).endswith(b"data: one\n\n")
+
+
 def test_long_downloads_keep_no_thread_of_requests_and_break_off_quietly(
     server: Looping, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
