@@ -25,6 +25,7 @@ from projects.rules.settings_validator import SettingsValidator
 
 log = logging.getLogger(__name__)
 
+NOTHING: Mapping[str, Any] = {}
 ERRORS_NAMED = 20
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 """All but tab and line feed, which instructions may hold."""
@@ -46,8 +47,11 @@ CREDENTIAL = "An address must hold no credential: whoever sees the settings sees
 OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
 
 
-def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
-    """Raises the REST framework's `ValidationError` with the path of each setting that does not fit."""
+def check_settings(agent_type: AgentType, settings: dict[str, Any], *, stored: Mapping[str, Any] = NOTHING) -> None:
+    """Raises the REST framework's `ValidationError` with the path of each setting that does not fit.
+
+    An address that is among the `stored` settings already keeps nobody from changing others.
+    """
     if len(json.dumps(settings)) > SETTINGS_BYTES:
         raise _refused("The settings exceed 16 KB. Shorten them.", code="too_long")
     if CONTROL_CHARACTERS.search(_text(settings)):
@@ -56,14 +60,16 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any]) -> None:
     for error in _find_errors(agent_type, settings):
         for field, detail in _details(error):
             errors.setdefault(field, []).append(detail)
-    for path in islice(_find_credentials(settings), ERRORS_NAMED):
+    known = {value for _, value in _find_credentials(stored)}
+    found = (path for path, value in _find_credentials(settings) if value not in known)
+    for path in islice(found, ERRORS_NAMED):
         errors.setdefault(".".join(["settings", *path]), []).append(ErrorDetail(CREDENTIAL, code="credential"))
     if errors:
         raise serializers.ValidationError(errors)
 
 
-def _find_credentials(settings: Any) -> Iterator[tuple[str, ...]]:
-    """Where an address with a credential stands. Instructions may tell of one; they are no address."""
+def _find_credentials(settings: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where an address with a credential stands, and the address. Instructions may tell of one; they are none."""
     left: list[tuple[tuple[str, ...], Any]] = [((), settings)]
     while left:
         path, value = left.pop()
@@ -71,7 +77,7 @@ def _find_credentials(settings: Any) -> Iterator[tuple[str, ...]]:
             items = value.items() if isinstance(value, dict) else enumerate(value)
             left += [((*path, str(name)[:64]), inner) for name, inner in items]
         elif isinstance(value, str) and path != ("instructions",) and holds_credential(value):
-            yield path
+            yield path, value
 
 
 def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[ValidationError]:

@@ -176,7 +176,8 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
         if "plan" in attrs:
             check_memory(project.agent_type, attrs["plan"])
         if "settings" in attrs:
-            check_settings(project.agent_type, merge_patch(project.settings, attrs["settings"]))
+            merged = merge_patch(project.settings, attrs["settings"])
+            check_settings(project.agent_type, merged, stored=project.settings)
         return attrs
 
     @sensitive_variables()

@@ -141,7 +141,7 @@ class ProjectForm(forms.Form):
         if self.agent_type is None or patch is None:
             return {}
         try:
-            check_settings(self.agent_type, self.settings_after(patch))
+            check_settings(self.agent_type, self.settings_after(patch), stored=self.settings_after({}))
         except ValidationError as error:
             return cast(dict[str, Any], error.detail)
         return {}

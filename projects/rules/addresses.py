@@ -1,14 +1,39 @@
 """Whether an address carries a credential. Pure."""
 
 import re
+from urllib.parse import unquote_plus
 
 _IN_FRONT = re.compile(r"\s*[a-z][a-z0-9+.-]*://[^/?#\s]*@", re.IGNORECASE)
 """A name or a password in front of the host."""
 
-_NAMES = r"(?:api|access|auth|private|secret)?[._-]?(?:key|token|secret|password|passwd|pwd)|auth|authorization"
-_IN_QUERY = re.compile(rf"\s*[a-z][a-z0-9+.-]*://[^\s]*[?&#;](?:{_NAMES})=[^&#;\s]", re.IGNORECASE)
+_ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*://[^\s?&#;]*(\S*)", re.IGNORECASE)
+_PARAMETER = re.compile(r"[?&#;]([^?&#;=\s]+)=([^&#;\s]+)")
+
+_NAME = re.compile(
+    r"""(?x) .*(?: (?i:token|secret|password|passwd|pwd)
+                 | (?i:api|app|access|auth|private|public|secret|subscription|license)(?i:key)
+                 | [._-](?i:key) | [a-z0-9]Key )
+        | (?i:auth|authorization)"""
+)
+"""Of a parameter whose value is a credential, whatever it looks like: `api_key`, `tavilyApiKey`, `refresh_token`."""
+
+_ENDS_IN_KEY = re.compile(r".*key", re.IGNORECASE)
+"""Of one whose value may be one, as Google's `key`, or may not, as `monkey`."""
+
+_RANDOM = re.compile(r"(?=.*[A-Za-z])(?=(?:[^0-9]*[0-9]+(?=[^0-9])){3}|[0-9a-fA-F-]{32,36}$)[A-Za-z0-9._~+/=%-]{20,}")
+"""Long, with letters and digits that change to and fro."""
 
 
 def holds_credential(text: str) -> bool:
     """Of a text that is an address. What looks like a credential counts: nobody needs such a name for anything else."""
-    return _IN_FRONT.match(text) is not None or _IN_QUERY.match(text) is not None
+    found = _ADDRESS.match(text)
+    if found is None:
+        return False
+    given = ((unquote_plus(name), value) for name, value in _PARAMETER.findall(found[1]))
+    return _IN_FRONT.match(text) is not None or any(_is_credential(name, value) for name, value in given)
+
+
+def _is_credential(name: str, value: str) -> bool:
+    if _NAME.fullmatch(name):
+        return True
+    return _ENDS_IN_KEY.fullmatch(name) is not None and _RANDOM.fullmatch(value) is not None

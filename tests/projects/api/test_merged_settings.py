@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from accounts.models import User
 from containers.agent_contract import Variable
 from projects.models import AgentType, Event, Project
 from tests.canaries import CANARY_OTHER_API_KEY
+from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem, codes_of
 from tests.projects.api.commands import Change
@@ -132,3 +134,19 @@ def test_the_schema_of_the_api_says_that_settings_are_merged(api: APIClient) -> 
         if (properties := component.get("properties", {})) and "Change" in name and "settings" in properties
     ]
     assert "RFC 7396" in description
+
+
+def test_an_address_that_is_stored_already_keeps_nobody_from_changing_other_settings(
+    project: Project, alice: User, api: APIClient
+) -> None:
+    """As where it was written before there was this check, or this name in it."""
+    stored, new = ({"search_url": f"https://s.example/?{name}_secret=x"} for name in ("app", "other"))
+    AgentType.objects.update(settings_schema={})
+    Project.objects.update(settings=stored | {"mcp": [stored["search_url"]]})
+    path = f"/api/projects/{project.pk}"
+    kept = api.patch(path, {"settings": {"model": "one", "mcp": ["https://m.example", *stored.values()]}})
+    assert kept.status_code == 200, kept.content
+    assert codes_of(api.patch(path, {"settings": new})) == {("settings.search_url", "credential")}
+    form = {"name": "Other", "plan": project.plan_id}
+    answer = browser_of(alice).post(f"/projects/{project.pk}/change", form)
+    assert answer.status_code == 302, answer.content.decode()
