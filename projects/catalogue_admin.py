@@ -95,12 +95,19 @@ class AgentTypeAdmin(CatalogueAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: AgentType | None = None) -> tuple[str, ...]:
         return (*super().get_readonly_fields(request, obj), *(("base_image", "declared", "old_images") if obj else ()))
 
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """The engine is asked about a new image after Django's transaction: nobody waits for it in one."""
+        before = dict(AgentType.objects.values_list("slug", "image")) if request.method == "POST" else {}
+        answer = super().changeform_view(request, *args, **kwargs)
+        for row in AgentType.objects.all() if request.method == "POST" else ():
+            if row.image != before.get(row.slug):
+                note_image_now(row)
+        return answer
+
     def save_model(self, request: HttpRequest, obj: AgentType, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and {"allowed_models", "allowed_hosts"} & set(form.changed_data):
             pass_on_permissions(obj)
-        if "image" in form.changed_data or not change:
-            note_image_now(obj)
 
     @admin.display(description="capabilities")
     def declared(self, agent_type: AgentType) -> str:

@@ -1,5 +1,7 @@
 """The providers that the staff name, in the admin. Admins keep them, for users' keys are sent there."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -8,7 +10,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 from accounts.admin_permissions import EditableByAdmins, is_admin
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address
@@ -22,23 +24,41 @@ NOT_PUBLIC = (
 )
 
 
+NOT_LOOKED_UP = "Nobody has looked up where this leads. Save it again."
+
+_FAULTS = "faults of the address"
+
+
 class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only, as the next one
     class Meta:
         model = Provider
         fields = ("slug", "title", "base_url", "key_prefix", "default_model", "is_private")
 
+    faults: Mapping[str, str] = MappingProxyType({})
+    """By the addresses that were looked up, what is wrong with where they lead, or an empty text."""
+
     def clean(self) -> dict[str, Any]:
-        """Looks up where it leads. That it is private is for the staff to say."""
+        """That it is private is for the staff to say."""
         found: dict[str, Any] = super().clean() or self.cleaned_data
         base = found.get("base_url", "")
-        if not found.get("is_private") and base.startswith("https://"):  # what is wrong with others the model says
-            try:
-                check_address(base, within=settings.BERTH_OUTSIDE_LIMIT)
-            except AddressRefusedError:
-                self.add_error("base_url", NOT_PUBLIC)
-            except NoAnswerError as error:
-                self.add_error("base_url", str(error))
+        is_public = not found.get("is_private") and base.startswith("https://")  # what is wrong with others, the model
+        if is_public and (fault := self.faults.get(base, NOT_LOOKED_UP)):
+            self.add_error("base_url", fault)
         return found
+
+
+def _find_faults(sent: QueryDict) -> dict[str, str]:
+    """Looks up where the address leads that a form has, unless it says that it is private."""
+    base = sent.get("base_url", "").strip()
+    if sent.get("is_private") or not base.startswith("https://"):
+        return {}
+    try:
+        check_address(base, within=settings.BERTH_OUTSIDE_LIMIT)
+    except AddressRefusedError:
+        return {base: NOT_PUBLIC}
+    except NoAnswerError as error:
+        return {base: str(error)}
+    return {base: ""}
 
 
 class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # likewise
@@ -46,6 +66,16 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
 
     form = ProviderForm
     list_display = ("slug", "title", "base_url", "key_prefix", "default_model", "is_private", "used_by")
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's is one transaction, in which nobody may wait for a name server."""
+        if request.method == "POST" and is_admin(request):
+            vars(request)[_FAULTS] = _find_faults(request.POST)
+        return super().changeform_view(request, *args, **kwargs)
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        form = super().get_form(request, *args, **kwargs)
+        return type(form.__name__, (form,), {"faults": vars(request).get(_FAULTS, {})})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         found: QuerySet[Provider] = super().get_queryset(request)
@@ -58,8 +88,10 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
         return "1 project" if row.used == 1 else f"{row.used} projects"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Provider | None = None) -> tuple[str, ...]:
-        """Projects refer to the slug."""
-        return ("slug", *super().get_readonly_fields(request, obj)) if obj else ()
+        """Projects refer to the slug, and by the beginning of their keys they were told to be this one's."""
+        if obj is None:
+            return ()
+        return ("slug", *(("key_prefix",) if _is_used(obj) else ()), *super().get_readonly_fields(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Provider | None = None) -> bool:
         """One after the other, and none that a project uses."""
@@ -71,6 +103,7 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
             pass_on_provider(obj.slug)
 
     def delete_model(self, request: HttpRequest, obj: Provider) -> None:
+        Provider.objects.select_for_update().filter(pk=obj.pk).first()  # who is about to use it has it locked
         if _is_used(obj):
             raise PermissionDenied("A project uses this provider.")
         super().delete_model(request, obj)

@@ -7,7 +7,11 @@ from rest_framework import serializers
 from containers.engine_images import Capability
 from projects.api.budget_serializers import BudgetSerializer
 from projects.models import AgentType, Plan
+from projects.rules.named_providers import with_providers
 from projects.rules.permissions import Egress
+
+PROVIDERS = "providers"
+"""The name in the context of the names of the providers that the staff have named, read once for all types."""
 
 
 class NamesModelsSerializer(serializers.Serializer[Any]):
@@ -35,6 +39,13 @@ class PlanSerializer(NamesModelsSerializer, serializers.ModelSerializer[Plan]):
         fields = ["slug", "memory_mb", "cpus", "disk_mb", "budget", "models", "max_projects", "is_default"]
 
 
+class OfferedSchemaField(serializers.JSONField):
+    """The schema of a type with the providers that the staff have named, whose names the context has."""
+
+    def to_representation(self, value: Any) -> Any:
+        return with_providers(value, self.context[PROVIDERS])
+
+
 class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[AgentType]):
     egress = serializers.ChoiceField(
         source="least_egress", choices=Egress.choices, read_only=True, help_text="What its agents reach at most."
@@ -59,9 +70,7 @@ class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[Age
         help_text="What its image declares, as the engine said within the last minutes.",
     )
 
-    settings_schema = serializers.JSONField(
-        source="offered_schema", read_only=True, help_text="JSON Schema of a project's settings."
-    )
+    settings_schema = OfferedSchemaField(read_only=True, help_text="JSON Schema of a project's settings.")
 
     class Meta:
         model = AgentType

@@ -7,8 +7,9 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
-from projects.api.catalogue_serializers import AgentTypeSerializer, PlanSerializer
+from projects.api.catalogue_serializers import PROVIDERS, AgentTypeSerializer, PlanSerializer
 from projects.models import AgentType, plans_offered_to
+from projects.models.provider import read_names
 
 
 class PlanViewSet(RevalidatedView, ViewSet):
@@ -30,4 +31,5 @@ class AgentTypeViewSet(RevalidatedView, ViewSet):
     )
     def list(self, request: AuthenticatedRequest) -> Response:
         """List the kinds of agent."""
-        return Response(AgentTypeSerializer(AgentType.objects.filter(available=True), many=True).data)
+        rows = AgentType.objects.filter(available=True)
+        return Response(AgentTypeSerializer(rows, many=True, context={PROVIDERS: read_names()}).data)

@@ -80,7 +80,7 @@ class Provider(models.Model):
         taken = takes_keys_of_others(self.key_prefix) if self.key_prefix else ""
         if not taken:
             return ""
-        return f"Keys of another provider begin with {taken}. Leave this empty: projects name the provider."
+        return f"Keys of OpenAI or another begin with {taken}. Leave this empty: projects name it in settings.provider."
 
     def _find_fault(self) -> str:
         try:

@@ -14,7 +14,8 @@ SPOKEN = OPENAI
 KEYS = {"sk-ant-": ANTHROPIC, "sk-or-": OPENROUTER}
 """How the keys of providers that Berth knows begin. All others are taken for OpenAI's."""
 
-_OPENAI_KEYS = ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-")
+_OPENAI_KEYS = "sk-"
+"""As those of some others: projects name these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +33,21 @@ Named = Mapping[str, NamedProvider]
 
 def recognise_provider(api_key: str, named: Named) -> str:
     """The provider whose keys begin so; of several the longest beginning counts."""
-    begins = {each.key_prefix: name for name, each in named.items() if each.key_prefix} | KEYS
+    theirs = {} if is_of_known(api_key) else {each.key_prefix: name for name, each in named.items() if each.key_prefix}
+    begins = theirs | KEYS
     found = max((begin for begin in begins if api_key.startswith(begin)), key=len, default="")
     return begins[found] if found else OPENAI
 
 
 def takes_keys_of_others(key_prefix: str) -> str:
     """The beginning of another provider's keys that this one would take, too; empty where it takes none."""
-    theirs = (*KEYS, *_OPENAI_KEYS)
+    theirs = (*KEYS, _OPENAI_KEYS)
     return next((each for each in theirs if each.startswith(key_prefix) or key_prefix.startswith(each)), "")
 
 
 def is_of_known(api_key: str) -> bool:
     """Whether the key's beginning is one of a provider that Berth knows, which none that the staff name may have."""
-    return api_key.startswith((*KEYS, *_OPENAI_KEYS))
+    return api_key.startswith((*KEYS, _OPENAI_KEYS))
 
 
 def spoken_by(provider: str) -> str:

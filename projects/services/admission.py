@@ -14,9 +14,10 @@ from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine
 from projects.credentials.verification import CredentialCheck
-from projects.errors import BotInUseError, OperationLostError, PlanLimitReachedError
-from projects.models import AgentType, Plan, Project, read_room
+from projects.errors import BotInUseError, InvalidFieldError, OperationLostError, PlanLimitReachedError
+from projects.models import AgentType, Plan, Project, Provider, read_room
 from projects.rules.bot import CLAIMED
+from projects.rules.own_settings import PROVIDERS
 from projects.rules.reasons import SENTENCES
 from projects.services.bot_claims import evict_unconfirmed
 
@@ -50,6 +51,18 @@ def lock_owner(owner: User) -> None:
     """
     if not _locked_owner().rows(owner.pk):
         raise OperationLostError("The account is being deleted.")
+
+
+def lock_provider(name: str) -> None:
+    """Locks the row of one that the staff have named until the transaction ends: it is not deleted meanwhile.
+
+    It comes before the rows of projects. Raises `InvalidFieldError` where it is gone since it was looked at.
+    """
+    if not name or name in PROVIDERS or Provider.objects.select_for_update().filter(pk=name).first():
+        return
+    raise InvalidFieldError(
+        f"There is no provider {name} any more. Choose another.", field="settings.provider", code="enum"
+    )
 
 
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:

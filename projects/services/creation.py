@@ -15,7 +15,15 @@ from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.models.provider import read_named_for
 from projects.rules.lifecycle import Desired
-from projects.services.admission import check_bot, check_image, check_own_bots, check_plan_limit, claim_bot, lock_owner
+from projects.services.admission import (
+    check_bot,
+    check_image,
+    check_own_bots,
+    check_plan_limit,
+    claim_bot,
+    lock_owner,
+    lock_provider,
+)
 from projects.services.agent_users import learn_users
 from projects.services.budgets import check_budget
 from projects.services.capacity import check_capacity, learn_host_memory, reserve_memory
@@ -126,6 +134,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     place = known_place() if is_to_go_behind(project) else None
     try:
         with transaction.atomic():
+            lock_provider(check.provider)
             lock_owner(owner)
             check_plan_limit(owner=owner, plan=wanted.plan)
             claim_bot(owner=owner, check=check, project_id=project.pk)

@@ -7,17 +7,22 @@ from django.db import IntegrityError, transaction
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
-from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
+from projects.credentials.verification import CredentialCheck, parse_bot_id
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
-from projects.models.credentials import API_KEY
-from projects.models.provider import read_named_for
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.lifecycle import Desired
 from projects.rules.merge_patch import merge_patch
-from projects.services.admission import check_bot, check_own_bots, check_plan_limit, claim_bot, lock_owner
+from projects.services.admission import (
+    check_bot,
+    check_own_bots,
+    check_plan_limit,
+    claim_bot,
+    lock_owner,
+    lock_provider,
+)
 from projects.services.budgets import check_budget, settle_budget
 from projects.services.capacity import learn_host_memory, reserve_for_change
 from projects.services.change_events import tell_of_change
@@ -27,7 +32,11 @@ from projects.services.new_credentials import try_again
 from projects.services.operations import operation_in_progress
 from projects.services.permissions import check_egress, check_model
 from projects.services.places import takes_place
+from projects.services.provider_choice import keeps_provider, verify_change
 from projects.services.server_credentials import keep_credentials
+
+READ = ("settings", "api_key_ciphertext", "server_credentials_ciphertext")
+"""The columns on which depends what is written of settings and provider."""
 
 ATTEMPTS = 5
 """How often a change of the settings is merged again because another one came in between."""
@@ -66,8 +75,9 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
     """
     for _ in range(ATTEMPTS):
         check_may_be_changed(project)
+        read = tuple(getattr(project, name) for name in READ)
         check = _look_then_ask(project, change)
-        if _write(project, _new_values(project, change, check), check, actor, change):
+        if _write(project, _new_values(project, change, check), check, actor, change, read):
             project.reread()
             if project.failure_code == DISK_FULL:
                 let_run(project)
@@ -85,22 +95,28 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
 
 @sensitive_variables("values", "change")
 def _write(
-    project: Project, values: dict[str, Any], check: CredentialCheck | None, actor: Actor, change: ProjectChange
+    project: Project,
+    values: dict[str, Any],
+    check: CredentialCheck | None,
+    actor: Actor,
+    change: ProjectChange,
+    read: Any,
 ) -> bool:
-    """Returns False, having written nothing, where the settings were changed since the project was read: what was
-    merged into the old ones would undo that.
+    """Returns False, having written nothing, where the settings or the key are not any more what was `read`: what was
+    merged into the old ones would undo that, and a provider would get a key about which it was not asked.
     """
     version = NEXT_VERSION if change.reaches_gateway else {}
     try:
         with transaction.atomic():
+            lock_provider(values.get("provider", ""))
             plan = values.get("plan", project.plan)
             if plan != project.plan:
                 lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=plan)
                 values |= reserve_for_change(project_id=project.pk, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
-            stored = rows.select_for_update().values_list("settings", "server_credentials_ciphertext").first()
-            if "settings" in values and stored not in (None, (project.settings, project.server_credentials_ciphertext)):
+            stored = rows.select_for_update().values_list(*READ).first()
+            if {"settings", "provider"} & values.keys() and stored not in (None, read):
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
@@ -154,17 +170,11 @@ def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck |
     token, key = change.telegram_token, change.api_key
     if token:
         check_own_bots(owner=project.owner, bot_id=parse_bot_id(token), project_id=project.pk)
-    if not (token or key or change.settings_patch is not None):
-        return None
-    provider = str(merge_patch(project.settings, change.settings_patch or {}).get("provider", ""))
-    return verify_credentials(
-        telegram_token=token or "",
-        api_key=key or project.decrypt_credential(API_KEY),
-        provider=provider,
-        # The stored key is asked about again only for another provider, which may not know it.
-        ask_provider=key is not None or provider not in {"", project.provider},
-        named=read_named_for(api_key=key or "", chosen=provider),
-    )
+    return verify_change(project, telegram_token=token or "", api_key=key, chosen=_choose_provider(project, change))
+
+
+def _choose_provider(project: Project, change: ProjectChange) -> str:
+    return str(merge_patch(project.settings, change.settings_patch or {}).get("provider", ""))
 
 
 @sensitive_variables("change")
@@ -175,7 +185,8 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
     if change.settings_patch is not None:
         values |= keep_credentials(project, merge_patch(project.settings, change.settings_patch))
     if check is not None:
-        values["provider"] = check.provider
+        if not keeps_provider(project, api_key=change.api_key, chosen=_choose_provider(project, change)):
+            values["provider"] = check.provider
         if change.telegram_token is not None:
             values |= {"bot_id": check.bot_id, "bot_username": check.bot_username}
             values["bot_unconfirmed_at"] = check.unconfirmed_at

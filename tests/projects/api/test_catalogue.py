@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
@@ -109,3 +111,15 @@ def test_an_empty_catalogue_is_an_empty_list(api: APIClient, path: str) -> None:
     Plan.objects.update(available=False)
     AgentType.objects.update(available=False)
     assert api.get(path).json() == []
+
+
+def test_the_providers_are_read_once_for_all_types(api: APIClient) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert api.get("/api/types").status_code == 200
+        return sum("projects_provider" in query["sql"] for query in queries.captured_queries)
+
+    one = count()
+    for number in range(3):
+        AgentType.objects.create(slug=f"own{number}", title="Own", image="own", settings_schema={})
+    assert one == count() == 1

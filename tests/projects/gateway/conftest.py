@@ -10,7 +10,10 @@ from projects.models import Plan, Project
 from projects.watcher.gateway import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
+from tests.projects.gateway.naming import admin, groq
 from tests.projects.gateway.spending import Clock
+
+__all__ = ["admin", "groq"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,7 @@
 """Providers that the admins name: told from the key or chosen, asked where the admins say, and nowhere else."""
 
 import itertools
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers import call_limits, public_http
 from projects.models import Project, Provider
 from projects.rules.named_providers import KEYS, NamedProvider, recognise_provider, takes_keys_of_others
 from projects.watcher.gateway import look_after_gateway
@@ -21,28 +19,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.fakes.provider import FakeProvider
 from tests.problem_document import codes_of
 from tests.projects.gateway.entries import entry_of
-
-GROQ_KEY = "gsk_canary0provider0api0key0p5Tj2Bd"
-GROQ = {
-    "slug": "groq",
-    "title": "Groq",
-    "base_url": "https://api.groq.example/openai/v1/",
-    "key_prefix": "gsk_",
-    "default_model": "llama-4",
-}
-LIST = "/admin/projects/provider/"
-
-
-@pytest.fixture
-def groq(db: None, settings: Any) -> Iterator[FakeProvider]:
-    """It is on this machine, and the operator has no address of their own for every provider."""
-    settings.BERTH_VERIFY_CREDENTIALS, settings.BERTH_PROVIDER_API = True, ""
-    settings.BERTH_TELEGRAM_API = "http://127.0.0.1:9"
-    with FakeProvider() as fake:
-        fake.add_key(GROQ_KEY)
-        fake.add_key(CANARY_API_KEY)
-        Provider.objects.create(**{**GROQ, "base_url": fake.api_base, "is_private": True})
-        yield fake
+from tests.projects.gateway.naming import GROQ, GROQ_KEY, LIST
 
 
 @pytest.mark.parametrize(("key", "chosen"), [(GROQ_KEY, {}), (CANARY_API_KEY, {"provider": "groq"})])
@@ -106,28 +83,14 @@ def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
     assert "There is no provider groq any more. Choose another in the settings." in answer.content.decode()
 
 
-@pytest.fixture
-def admin(ada: User, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Names that end in .example are public here, and those that end in .internal private."""
-
-    real, names = call_limits.resolve, {"example": "8.8.8.8", "internal": "10.0.0.5"}
-
-    def resolve(host: str, port: int) -> list[Any]:
-        address = names.get(host.rpartition(".")[2])
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))] if address else real(host, port)
-
-    monkeypatch.setattr(call_limits, "resolve", resolve)
-    monkeypatch.setattr(public_http, "_is_ours", lambda *_: False)
-    return browser_of(ada)
-
-
 def test_a_change_of_its_address_reaches_the_gateway_and_one_in_use_stays(
     engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, admin: Client
 ) -> None:
     project = deploy(apiKey=GROQ_KEY)
     page = admin.get(LIST).content.decode()
     assert "1 project" in page
-    answer = admin.post(f"{LIST}groq/change/", GROQ)
+    answer = admin.post(f"{LIST}groq/change/", GROQ | {"key_prefix": "new_"})
+    assert Provider.objects.get().key_prefix == "gsk_"
     assert answer.status_code == 302, answer.content.decode()
     look_after_gateway()
     assert entry_of(engine, project)["provider"]["base"] == "https://api.groq.example/openai/v1"
@@ -139,7 +102,7 @@ def test_a_change_of_its_address_reaches_the_gateway_and_one_in_use_stays(
 
 REFUSED = {
     "slug": ["openai", "anthropic", "Groq", "a b", ""],
-    "key_prefix": ["sk-", "sk-ant-", "sk-or-v1-", "sk-proj-", "s", "gsk _"],
+    "key_prefix": ["sk-", "sk-ant-", "sk-or-v1-", "sk-proj-", "sk-b", "s", "gsk _"],
     "base_url": [
         "http://api.groq.example/v1",
         "https://groq.internal/v1",
@@ -173,13 +136,13 @@ def test_private_addresses_are_for_those_who_say_so_and_only_admins_say_anything
 
 
 def test_the_longest_beginning_counts_and_nobody_gets_the_keys_of_another() -> None:
-    begins = ["a", "ab", "abc", "gsk_", "sk-x", "x"]
+    begins = ["a", "ab", "abc", "gsk_", "sk-x", "skx", "x"]
     for chosen in itertools.combinations(begins, 3):
         named = {f"of-{begin}": NamedProvider(base_url="", key_prefix=begin) for begin in chosen}
         for key in (f"{begin}{rest}" for begin in (*begins, *KEYS, "sk-", "") for rest in ("", "b", "bc", "z1")):
-            fitting = [begin for begin in (*chosen, *KEYS) if key.startswith(begin)]
+            fitting = [begin for begin in (*chosen, *KEYS) if key.startswith(begin) and begin != "sk-x"]
             longest = max(fitting, key=len, default="")
             expected = KEYS.get(longest) or (f"of-{longest}" if longest else "openai")
             assert recognise_provider(key, named) == expected
-    assert all(takes_keys_of_others(begin) for begin in ("s", "sk-", "sk-a", "sk-ant-x", "sk-or-", "sk-proj-1"))
-    assert not any(takes_keys_of_others(begin) for begin in ("gsk_", "sk-x", "AIza"))
+    assert all(takes_keys_of_others(begin) for begin in ("s", "sk-", "sk-a", "sk-b", "sk-ant-x", "sk-or-", "sk-proj-1"))
+    assert not any(takes_keys_of_others(begin) for begin in ("gsk_", "sky", "sk_", "AIza"))
