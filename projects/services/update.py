@@ -38,6 +38,8 @@ from projects.services.server_credentials import keep_credentials
 READ = ("settings", "api_key_ciphertext", "server_credentials_ciphertext")
 """The columns on which depends what is written of settings and provider."""
 
+Values = dict[str, Any]
+
 ATTEMPTS = 5
 """How often a change of the settings is merged again because another one came in between."""
 
@@ -95,17 +97,11 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
 
 @sensitive_variables("values", "change")
 def _write(
-    project: Project,
-    values: dict[str, Any],
-    check: CredentialCheck | None,
-    actor: Actor,
-    change: ProjectChange,
-    read: Any,
+    project: Project, values: Values, check: CredentialCheck | None, actor: Actor, change: ProjectChange, read: object
 ) -> bool:
     """Returns False, having written nothing, where the settings or the key are not any more what was `read`: what was
     merged into the old ones would undo that, and a provider would get a key about which it was not asked.
     """
-    version = NEXT_VERSION if change.reaches_gateway else {}
     try:
         with transaction.atomic():
             lock_provider(values.get("provider", ""))
@@ -123,7 +119,7 @@ def _write(
             own = {name: values.get(f"own_{name}") for name in LIMITS}
             _check_permissions(project, change, chosen=values.get("settings", project.settings), plan=plan)
             check_budget(own, ceiling=ceiling_of(plan.budget, project.granted_budget))
-            if not rows.update(**values, **version, updated_at=clock.now()):
+            if not rows.update(**values, **(NEXT_VERSION if change.reaches_gateway else {}), updated_at=clock.now()):
                 project.refresh_from_db()
                 check_may_be_changed(project)
                 raise operation_in_progress(project)
@@ -178,8 +174,8 @@ def _choose_provider(project: Project, change: ProjectChange) -> str:
 
 
 @sensitive_variables("change")
-def _new_values(project: Project, change: ProjectChange, check: CredentialCheck | None) -> dict[str, Any]:
-    values: dict[str, Any] = {
+def _new_values(project: Project, change: ProjectChange, check: CredentialCheck | None) -> Values:
+    values: Values = {
         field: value for field, value in (("name", change.name), ("plan", change.plan)) if value is not None
     }
     if change.settings_patch is not None:

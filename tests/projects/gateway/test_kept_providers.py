@@ -52,7 +52,12 @@ def test_what_tells_another_provider_of_the_stored_key_has_it_asked(
 ) -> None:
     project = deploy(apiKey=GROQ_KEY, settings={"provider": "groq"})
     asked: list[str] = []
-    monkeypatch.setattr(verification, "_ask_provider", lambda _key, provider, _named: asked.append(provider) or [])
+
+    def ask(_key: str, provider: str, _named: Any) -> list[str]:
+        asked.append(provider)
+        return []
+
+    monkeypatch.setattr(verification, "_ask_provider", ask)
     path = f"/api/projects/{project.pk}"
     assert api.patch(path, {"settings": {"provider": None}}).json()["provider"] == "groq"
     assert asked == []
