@@ -95,7 +95,7 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         (`BERTH_FIREWALL`) and cannot be, raises `FirewallMissingError`.
 
         Where `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container is left
-        that a deploy of this generation made and never started.
+        that a deploy of this generation made and never started. A volume stays that a newer one made or may have used.
         """
 
     def stop(self, key: str, *, timeout: int) -> Observation | None:

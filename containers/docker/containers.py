@@ -147,9 +147,12 @@ class Containers:
         with suppress(EngineRefusedError), self._connection.call() as client:
             client.create_container_from_config(payload, found.name)
 
-    def remove_volume(self, volume: str) -> None:
-        """Removes the volume where it exists. Raises `EngineRefusedError` where one of this name is not ours."""
-        if self._lookup.has_volume(volume):
+    def remove_volume(self, volume: str, *, generation: int | None = None) -> None:
+        """Removes the volume where it exists, and with `generation` where a deploy of that one has made it.
+
+        Raises `EngineRefusedError` where one of this name is not ours.
+        """
+        if self._lookup.has_volume(volume, generation=generation):
             self.remove_known_volume(volume)
 
     def remove_known_volume(self, volume: str) -> None:

@@ -55,6 +55,7 @@ class Deployment:
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
         self._is_new = False
+        self._was_there = False
         self._is_first = spec.is_first
 
     def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
@@ -146,14 +147,11 @@ class Deployment:
             found = self._find()
             if found is None or self._must_go(found):
                 raise as_refusal(error) from error
+            self._was_there = True
             return found
-        self._is_ours_to_undo = self._is_new = True
-        return Observation(
-            name=spec.name,
-            container_id=container_id,
-            labels=container_labels(spec),
-            state=ContainerState.CREATED,
-        )
+        self._is_ours_to_undo = self._is_new = self._was_there = True
+        labels, state = container_labels(spec), ContainerState.CREATED
+        return Observation(name=spec.name, container_id=container_id, labels=labels, state=state)
 
     def _prepare_volumes(self) -> None:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
@@ -180,21 +178,23 @@ class Deployment:
                 raise as_refusal(error) from error
 
     def _undo(self) -> None:
-        """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up."""
+        """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up.
+
+        So is a state that a newer deploy may have used: it has made the volume, or this one's container is gone.
+        """
         if not self._is_ours_to_undo:
             return
         with suppress(EngineError), time_limit(UNDO_LIMIT):
-            found = self._find()
-            if found is not None and self._is_mine(found):
+            found, volumes = self._find(), self._new_volumes
+            if found is not None and not self._is_mine(found):
+                return
+            if found is not None:
                 self._containers.remove_found(found, force=False)
-                found = None
-            if found is None:
-                for volume in self._new_volumes:
-                    self._containers.remove_volume(volume)
+            elif self._was_there:
+                volumes = [volume for volume in volumes if volume != self._state]
+            for volume in volumes:
+                self._containers.remove_volume(volume, generation=self._spec.generation)
 
     def _is_mine(self, found: Observation) -> bool:
-        return (
-            found.state is ContainerState.CREATED
-            and found.generation == self._spec.generation
-            and carries(found.labels, self._spec.labels)
-        )
+        is_of_this = found.generation == self._spec.generation and carries(found.labels, self._spec.labels)
+        return is_of_this and found.state is ContainerState.CREATED

@@ -170,18 +170,18 @@ class Lookup:
             names |= {volume.name} & own
         return sorted(names, key=lambda name: not name.endswith(SECRETS))
 
-    def has_volume(self, volume: str) -> bool:
-        """Whether we have the volume. Raises `EngineRefusedError` where one of this name is not ours."""
+    def has_volume(self, volume: str, *, generation: int | None = None) -> bool:
+        """Whether we have it, of this `generation`. Raises `EngineRefusedError` where one of this name is not ours."""
         try:
             with self._connection.call() as client:
                 found = client.inspect_volume(volume)
         except MissingError:
             return False
         with understand_answer():
-            is_foreign = not is_ours(found["Labels"] or {})
-        if is_foreign:
+            labels = dict(found["Labels"] or {})
+        if not is_ours(labels):
             raise EngineRefusedError(FOREIGN_VOLUME.format(volume))
-        return True
+        return generation is None or labels.get(GENERATION_LABEL) == str(generation)
 
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:

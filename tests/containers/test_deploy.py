@@ -172,6 +172,22 @@ def test_a_container_that_is_removed_during_its_deploy_is_not_left_behind(under_
     assert under_test.id_of(under_test.name) is None
 
 
+@pytest.mark.parametrize("newer", ["comes first", "comes between"])
+def test_a_late_first_deploy_leaves_the_state_of_a_newer_one(under_test: EngineUnderTest, newer: str) -> None:
+    def run_and_take_down() -> bool:
+        deploy(under_test, generation=2)
+        under_test.engine.remove(under_test.key, volumes=False)
+        return False
+
+    if newer == "comes first":
+        run_and_take_down()
+    confirm = run_and_take_down if newer == "comes between" else lambda: False
+    with pytest.raises(SupersededError):
+        under_test.engine.deploy(make_spec(under_test, is_first=True), confirm=confirm)
+    assert under_test.id_of(under_test.name) is None
+    assert f"{under_test.name}-data" in under_test.volumes(under_test.name)
+
+
 def test_two_deploys_at_once_make_one_container(under_test: EngineUnderTest) -> None:
     results: list[Observation] = []
     threads = [threading.Thread(target=lambda: results.append(deploy(under_test))) for _ in range(4)]

@@ -142,11 +142,11 @@ class ContainerStore:
                 self.disks.pop(self.volume_labels[volume].get(PROJECT_LABEL, ""), None)
 
     def _undo(self, container: MemoryContainer, new_volumes: set[str]) -> None:
-        """Take away what a deploy made and did not start."""
+        """Take away what a deploy made and did not start, where no newer one has replaced it."""
         with self._changed:
-            if container.state is ContainerState.CREATED:
+            if container.state is ContainerState.CREATED and self.containers.get(container.name) is container:
                 self._remove(container)
-                self._drop_volumes(new_volumes)
+                self._drop_volumes(each for each in new_volumes if self.volume_labels.get(each) == container.labels)
 
     def _start(self, container: MemoryContainer) -> None:
         with self._changed:

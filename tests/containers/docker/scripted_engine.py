@@ -31,7 +31,7 @@ OUR_STATE: Answer = (
     200,
     json.dumps({"Volumes": [{"Name": f"{NAME}-data", "Labels": LABELS, "CreatedAt": "2026-11-20T12:00:00Z"}]}).encode(),
 )
-OUR_VOLUME: Answer = ("answer", 200, json.dumps({"Labels": LABELS}).encode())
+OUR_VOLUME: Answer = ("answer", 200, json.dumps({"Labels": {**LABELS, "berth.generation": "1"}}).encode())
 CONFLICT: Answer = ("answer", 409, b'{"message": "removal of container is already in progress"}')
 CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
 
