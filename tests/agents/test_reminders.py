@@ -105,7 +105,24 @@ def test_a_reminder_follows_its_group_and_waits_as_long_as_telegram_asks(deliver
     assert len(said) == 1
     now[0] = 40.0
     asyncio.run(delivering._deliver_due())
-    assert (said[1:], delivering._reminders.next()) == ([(1, "thing 1")], None)
+    assert (said[1:], delivering._reminders.next()) == ([(-1009, "thing 1")], None)
+
+
+@pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
+def test_all_reminders_of_a_group_move_with_it_and_are_taken_back_there(deliver: Any) -> None:
+    from assistant.memory import Place
+    from telegram.error import ChatMigrated
+
+    delivering, said = deliver(ChatMigrated(-1009))
+    reminders = delivering._reminders
+    reminders.remove(1, Place(1))
+    repeating = reminders.add(Place(1, 5), 999_980, "x", None, "day 09:00:00")
+    later = reminders.add(Place(1), 2_000_000, "y", None)
+    asyncio.run(delivering._deliver_due())
+    assert said == [(-1009, "x"), (2, "thing 2")]
+    assert {reminder.number for reminder in reminders.of(Place(-1009))} == {repeating, later}
+    assert [reminders.remove(number, Place(-1009)) for number in (repeating, later)] == [True, True]
+    assert reminders.next() is None
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class Delivering:
         self._done[reminder.number] = outcome
         try:
             if reminder.repeat is None or outcome is _Outcome.NEVER:
-                self._reminders.remove(reminder.number, reminder.place)
+                self._reminders.take_off(reminder.number)
             else:
                 due = next_due(reminder.due, reminder.repeat, self._reminders.now(), self._zone)
                 self._reminders.put_off(reminder.number, due)
@@ -82,15 +82,18 @@ class Delivering:
         else:
             del self._done[reminder.number]
 
-    async def _deliver(self, reminder: Reminder) -> _Outcome:
+    async def _deliver(self, reminder: Reminder, *, is_moved: bool = False) -> _Outcome:
         if reminder.place.chat in self._held:
             return _Outcome.LATER
         try:
-            await self._send(reminder)
+            await send_once(self._bot, reminder.place, Formatted(self._write(reminder)), None)
+        except ChatMigrated as error:  # a group has become a supergroup
+            new = self._move(reminder, error.new_chat_id)
+            return _Outcome.NEVER if is_moved else await self._deliver(new, is_moved=True)
         except RetryAfter as error:
             self._held[reminder.place.chat] = self._now() + seconds_of(error)
             return _Outcome.LATER
-        except (Forbidden, BadRequest, ChatMigrated) as error:
+        except (Forbidden, BadRequest) as error:
             logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
             return _Outcome.NEVER
         except TelegramError as error:
@@ -99,12 +102,13 @@ class Delivering:
             return _Outcome.DONE if may_have else _Outcome.LATER
         return _Outcome.DONE
 
-    async def _send(self, reminder: Reminder) -> None:
-        text = Formatted(self._write(reminder))
+    def _move(self, reminder: Reminder, chat: int) -> Reminder:
+        """All of its chat, so that people there see them, and can take them back."""
         try:
-            await send_once(self._bot, reminder.place, text, None)
-        except ChatMigrated as error:  # a group has become a supergroup
-            await send_once(self._bot, Place(error.new_chat_id), text, None)
+            self._reminders.move(reminder.place.chat, chat)
+        except sqlite3.Error as error:
+            logger.warning("the reminders of a group could not be moved with it: %s", error)
+        return reminder._replace(place=Place(chat))
 
     def _write(self, reminder: Reminder) -> str:
         if self._reminders.now() - reminder.due < LATE:

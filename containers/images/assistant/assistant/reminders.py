@@ -58,6 +58,14 @@ class Reminders:
         gone = self._db.execute("DELETE FROM reminder WHERE id = ? AND chat_id = ? AND topic = ?", (number, *place))
         return gone.rowcount > 0
 
+    def take_off(self, number: int) -> None:
+        """Wherever it is by now."""
+        self._db.execute("DELETE FROM reminder WHERE id = ?", (number,))
+
+    def move(self, chat: int, new: int) -> None:
+        """All of a group that has become a supergroup, where people see them and can take them back."""
+        self._db.execute("UPDATE reminder SET chat_id = ?, topic = 0 WHERE chat_id = ?", (new, chat))
+
     def put_off(self, number: int, due: int) -> None:
         """To the next time of one that repeats."""
         self._db.execute("UPDATE reminder SET due = ? WHERE id = ?", (due, number))
