@@ -1,6 +1,11 @@
 """The agent's pure rules: cutting texts, recognising providers, reading refusals."""
 
+import json
+from typing import Any
+
 import pytest
+
+import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
 
 VENDOR_ERRORS = [
     (401, "", "provider_key"),
@@ -48,6 +53,33 @@ def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[
     words = explain_budget(StatusError(status, "no", headers))
     assert (words[0].name if words else None) == said
     assert words is None or "{" not in say(words[0], "de", **words[1])
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "openrouter", "compatible"])
+@pytest.mark.parametrize("is_response", [False, True])
+def test_a_budget_that_ends_a_stream_is_not_the_provider_s_account(kind: str, is_response: bool) -> None:
+    from assistant.answering import Answering
+    from assistant.brain import RefusedError
+    from assistant.heard import Heard, StatusError, check
+    from assistant.refusals import explain, explain_budget
+    from gateway.budgets.refusing import budget_reached
+    from gateway.entries.entry import Kind
+    from gateway.periods import Period
+    from gateway.rules.refusals import shape_in_stream
+
+    event = shape_in_stream(budget_reached(Period.DAY, 500_000), Kind(kind), is_response=is_response)
+    (line,) = [line for line in event.splitlines() if line.startswith(b"data: ")]
+    with pytest.raises(StatusError) as refused:
+        check(json.loads(line.removeprefix(b"data: ")))
+    words = explain_budget(refused.value)
+    assert words is not None
+    assert (words[0].name, words[1]) == ("BUDGET_REACHED", {"day": "2027-01-16"})
+    told: list[Any] = []
+    status: Any = type("Status", (), {"note_provider": told.append})
+    nothing: Any = None
+    error = RefusedError(explain(refused.value), Heard("What came of it."), words=words)
+    said = Answering(nothing, nothing, nothing, status, 1)._explain(error, "en")
+    assert said == "I have used up my budget. I answer again from 2027-01-16 on (UTC)."
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ BUDGETS: list[tuple[dict[str, Any], str]] = [
             "budget": {"day_tokens": 9000},
             "spent": [{"store": "another", "period": day, "tokens": 8400, "money": 0} for day in TODAY],
         },
-        "may cost more than what is left of my budget",
+        "I have used up my budget. I answer again from 20",  # what is left has no room for what was asked before
     ),
     ({"budget": {"day_tokens": 0}}, "I have used up my budget. I answer again from 20"),
 ]

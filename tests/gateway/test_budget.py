@@ -122,12 +122,26 @@ def test_money_counts_where_a_price_is_kept(alice: Agent, provider: StreamingPro
     prices = {"model-a": {"input": 0, "output": 100_000_000}}
     alice.gateway.apply(alice.entry(budget={"day_money": 3000}, prices=prices))
     provider.words = 20
-    assert [alice.chat(max_tokens=20).status for _ in range(3)] == [200, 413, 413]
+    assert [alice.chat(max_tokens=20).status for _ in range(3)] == [200, 429, 429]
     assert alice.settled()["money"] == 2000
-    # A third is left, which pays for no such answer: the budget is not reached, and smaller ones go on.
-    assert not alice.gateway.ask("truth")["seen"][alice.project]["budget_reached"]
+    # A third is left, which pays for no such answer, and smaller ones go on.
     assert [alice.chat(max_tokens=9).status for _ in range(3)] == [200, 429, 429]
-    assert alice.gateway.ask("truth")["seen"][alice.project]["budget_reached"]
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_the_owner_is_told_when_the_same_question_has_no_room_any_more(
+    alice: Agent, provider: StreamingProvider, kind: str
+) -> None:
+    """Each is reserved a byte for a token, and costs a third of that: much is left, and of no use."""
+    alice.gateway.apply(alice.entry(kind=kind, budget={"day_tokens": 20_000}))
+    path = "messages" if kind == "anthropic" else "chat/completions"
+    question, statuses = "word is " * 700, [200]
+    while statuses[-1] == 200:
+        statuses.append(alice.chat(question, path=path, max_tokens=16).status)
+    assert statuses[-1] == (400 if kind == "anthropic" else 429)
+    assert provider.sold() < 19_000
+    seen = alice.gateway.ask("truth")["seen"][alice.project]
+    assert (seen["budget_reached"] > 0, seen["budget_period"]) == (True, "day")
 
 
 def test_a_kill_in_mid_stream_counts_in_full(

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Budget, Entry, Price
+from gateway.meters.events import read_event
 from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError
+from gateway.truth import Truth
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
@@ -28,11 +30,17 @@ NOW = (2026, 11, 22)
 def test_a_stream_is_cut_where_the_budget_is_at_its_end(alice: Agent, provider: StreamingProvider, path: str) -> None:
     alice.gateway.apply(alice.entry(budget={"day_tokens": 1000}))
     provider.obeys, provider.words = False, ENDLESS
-    with pytest.raises((http.client.IncompleteRead, ConnectionError)) as cut:
+    with pytest.raises(http.client.IncompleteRead) as cut:
         alice.chat(path=path, stream=True, input="", max_tokens=100)
-    came = cut.value.partial.count(b"word") if isinstance(cut.value, http.client.IncompleteRead) else 0
+    *events, last, end = cut.value.partial.split(b"\n\n")
     costs = alice.settled()
-    assert came <= costs["output"] < ENDLESS
+    assert len(events) <= costs["output"] < ENDLESS
+    assert all(read_event(event) for event in events)
+    error = read_event(last)["error"]
+    assert "it resets on" in error["message"]
+    assert (error["berth"]["budget"], end) == ("day", b"")
+    seen = alice.gateway.ask("truth")["seen"][alice.project]
+    assert (seen["budget_reached"] > 0, seen["budget_period"]) == (True, "day")
     assert costs["input"] + costs["output"] >= 1000
     assert costs["estimated"] == 1
     assert alice.chat(path=path, input="").status in (400, 429)
@@ -58,9 +66,17 @@ def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provi
     ("texts", "tokens"),
     [
         (["word "] * 100, 100),
-        (["x"] * 100, 50),  # single characters
+        ([" word"] * 100, 100),
         (["船舶"] * 100, 100),
-        (["word word word word word word word word "] * 100, 500),  # fewer than there are: none is taken for too many
+        (["船"] * 100, 50),  # single characters
+        (["船" * 90] * 100, 50),
+        (["word word word word word word word word "] * 100, 800),
+        # Of these nobody knows: what comes may be a piece of a token, or a token a whole line.
+        (["x"] * 100, 0),
+        (["----------------"] * 100, 0),
+        ([" " * 80] * 100, 0),
+        (["=" * 64 + "\n"] * 100, 0),
+        (["internationalization"] * 100, 0),
     ],
 )
 def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: int) -> None:
@@ -81,7 +97,8 @@ def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(
         assert longer == replace(first, output=600, money=600)
         longest = ledger.extend(longer, entry, by=600)
         assert longest == replace(first, output=900, money=900)
-        assert ledger.extend(longest, entry, by=1) is None
+        with pytest.raises(RefusedError, match="is reached"):
+            ledger.extend(longest, entry, by=1)
         await ledger.read_since(0)  # all that was handed in is on the disk
 
     async def look(ledger: Ledger) -> None:
@@ -99,9 +116,23 @@ def test_what_was_reserved_for_a_longer_answer_is_given_back(tmp_path: Path) -> 
 
     async def test(ledger: Ledger) -> None:
         first = await ledger.reserve(entry, "m", given=0, least=1, most=300)
+        other = await ledger.reserve(entry, "m", given=0, least=1, most=700)
+        with pytest.raises(RefusedError, match="Calls in flight"):
+            ledger.extend(first, entry, by=1)
+        ledger.settle(other, Usage(), entry=entry)
         longer = ledger.extend(first, entry, by=700)
-        assert longer is not None
         ledger.settle(longer, Usage(0, 400), entry=entry)
         assert (await ledger.reserve(entry, "m", given=0, least=1, most=5000)).output == 600
 
     run(tmp_path, Clock(*NOW), test)
+
+
+def test_a_long_answer_over_midnight_says_nothing_of_the_new_day() -> None:
+    now = Clock(*NOW, 23, 59)
+    truth = Truth(now)
+    resets = "2026-11-23T00:00:00+00:00"
+    now.now = now.now.replace(day=23, hour=0, minute=1)
+    truth.note_budget("p", "day", resets=resets)
+    assert not truth.as_document()["seen"]
+    truth.note_budget("p", "month", resets="2026-12-01T00:00:00+00:00")
+    assert truth.as_document()["seen"]["p"]["budget_period"] == "month"

@@ -104,7 +104,7 @@ def test_a_month_counts_over_its_days(tmp_path: Path) -> None:
         for day in (1, 2, 3):
             clock.now = clock.now.replace(day=day)
             await spend(ledger, 30, day_tokens=50, month_tokens=100)
-        with pytest.raises(RefusedError, match="which resets on 1 December"):
+        with pytest.raises(RefusedError, match="resets on 1 December"):
             await spend(ledger, 11, day_tokens=50, month_tokens=100)
 
     run(tmp_path, clock, test)

@@ -1,11 +1,22 @@
 """A sound that is to be written down is reserved as the longest one that its bytes can hold."""
 
+import json
+from pathlib import Path
+
 import pytest
-from gateway.entries.entry import Entry
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Budget, Entry, Kind
 from gateway.meters.openai import read_openai_usage
 from gateway.meters.usage import Usage
+from gateway.providers.asked import Asked
+from gateway.providers.bill import Bill
+from gateway.providers.choose import choose_meter
+from gateway.providers.longer import Longer
 from gateway.providers.reading import read_call
 from gateway.rules.paths import Call
+from gateway.truth import Truth
+
+from tests.gateway.test_ledger import Clock, run
 
 pytestmark = pytest.mark.one_database
 
@@ -29,6 +40,25 @@ def test_a_sound_costs_no_more_than_is_reserved(kilobits: int, minutes: int) -> 
 def test_an_ordinary_voice_message_is_little_on_the_smallest_plan() -> None:
     assert bound(60_000) < FREE_PLAN / 100  # 20 seconds
     assert bound(1_200_000) < FREE_PLAN / 10  # five minutes
+
+
+def test_what_is_written_down_of_a_sound_is_bound_by_what_is_reserved_and_never_cut(tmp_path: Path) -> None:
+    """A budget of exactly that has room for all of it."""
+    entry = Entry("p", budget=Budget(day_tokens=bound(60_000)))
+    asked = Asked(Call.TRANSCRIPTION, {}, "m", bound(60_000), output=0, choices=1, is_stream=False)
+    delta = {"type": "transcript.text.delta", "delta": "so many words "}
+
+    async def test(ledger: Ledger) -> None:
+        bill = Bill(await ledger.reserve(entry, "m", given=asked.input, least=0, most=0))
+        meter = choose_meter(asked, {"Content-Type": "text/event-stream"})
+        longer = Longer(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, asked, bill)
+        for _ in range(300):
+            meter.see(b"data: " + json.dumps(delta).encode() + b"\n\n")
+            assert longer.end(meter) == b""
+        bill.is_broken(meter)
+        assert bill.usage.tokens == bound(60_000)
+
+    run(tmp_path, Clock(2026, 11, 22), test)
 
 
 def test_a_provider_that_tells_seconds_is_believed_and_nonsense_is_not() -> None:

@@ -51,7 +51,7 @@ def test_only_a_budget_that_is_spent_is_reached(
 
     async def test(ledger: Ledger) -> None:
         if spent:
-            reservation = await ledger.reserve(one, "m", given=0, least=spent, most=spent)
+            reservation = await ledger.reserve(one, "m", given=0, least=1, most=spent)
             ledger.settle(reservation, Usage(0, spent), entry=one)
         with pytest.raises(RefusedError, match=WORDS[why, given > 900]) as refused:
             await ledger.reserve(one, "m", given=given, least=16, most=4096)
@@ -60,3 +60,55 @@ def test_only_a_budget_that_is_spent_is_reached(
         assert ("X-Berth-Resets" in refused.value.headers) == ("resets" in refused.value.words)
 
     run(tmp_path, Clock(2026, 11, 22), test)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "why", "is_started_anew"),
+    [
+        ("day_tokens", 0, Why.QUOTA, False),
+        ("day_tokens", -30, Why.QUOTA, False),
+        ("day_tokens", 20, Why.QUOTA, True),
+        ("day_tokens", 50, Why.TOO_LARGE, True),
+        ("month_tokens", 0, Why.QUOTA, True),
+        ("month_tokens", 50, Why.TOO_LARGE, False),
+        ("day_money", 0, Why.QUOTA, True),
+        ("day_money", 50, Why.TOO_LARGE, False),
+    ],
+)
+def test_a_budget_is_reached_where_calls_as_large_as_before_have_no_room(
+    tmp_path: Path, name: str, more: int, why: Why, is_started_anew: bool
+) -> None:
+    """Each may take 132 tokens and takes 48: nearly 9 in 10 are spent when the next one has no room."""
+    one = Entry("p", budget=Budget(**{name: 1000}), prices={"m": Price(MILLION, MILLION, 0)})
+
+    async def ask(ledger: Ledger, given: int = 116) -> None:
+        ledger.settle(await ledger.reserve(one, "m", given=given, least=16, most=16), Usage(32, 16), entry=one)
+
+    async def spend(ledger: Ledger) -> None:
+        for _ in range(19):
+            await ask(ledger)
+
+    async def look(ledger: Ledger) -> None:
+        with pytest.raises(RefusedError) as refused:
+            await ask(ledger, 116 + more)
+        assert refused.value.why is why
+
+    async def both(ledger: Ledger) -> None:
+        await spend(ledger)
+        await look(ledger)
+
+    for step in [spend, look] if is_started_anew else [both]:
+        run(tmp_path, Clock(2026, 11, 22), step)
+
+
+def test_what_was_large_on_another_day_says_nothing_of_this_one(tmp_path: Path) -> None:
+    one, clock = Entry("p", budget=Budget(day_tokens=1000)), Clock(2026, 11, 22)
+
+    async def test(ledger: Ledger) -> None:
+        ledger.settle(await ledger.reserve(one, "m", given=600, least=16, most=16), Usage(600, 16), entry=one)
+        clock.now = clock.now.replace(day=23)
+        ledger.settle(await ledger.reserve(one, "m", given=0, least=16, most=500), Usage(0, 500), entry=one)
+        with pytest.raises(RefusedError, match="more than what is left"):
+            await ledger.reserve(one, "m", given=600, least=16, most=16)
+
+    run(tmp_path, clock, test)

@@ -134,7 +134,7 @@ class Answering:
     def _explain(self, error: RefusedError, language: str | None, *, has_files: bool = False) -> str:
         """With files a model that is said to be unknown may be one that takes none, or not of this kind."""
         problem = error.problem
-        if error.words is not None and not error.heard.text:
+        if error.words is not None:
             if problem is not None:
                 self._status.note_provider(problem)
             text, values = error.words

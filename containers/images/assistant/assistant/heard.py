@@ -118,10 +118,12 @@ def check(document: dict[str, Any]) -> None:
     if not error:
         return
     said = error if isinstance(error, dict) else {"message": error}
-    code = said.get("code")
+    code, berth = said.get("code"), said.get("berth")
+    facts = berth if isinstance(berth, dict) else {}  # in place of the headers of Berth's gateway
+    headers = {f"x-berth-{name}": fact for name, fact in facts.items() if isinstance(fact, str)}
     if isinstance(code, int) and 400 <= code < 600:  # OpenRouter
-        raise StatusError(code, str(said))
-    raise StatusError(STATUSES.get(str(code), STATUSES.get(str(said.get("type")), 500)), str(said))
+        raise StatusError(code, str(said), headers)
+    raise StatusError(STATUSES.get(str(code), STATUSES.get(str(said.get("type")), 500)), str(said), headers)
 
 
 def objects(found: object) -> list[dict[str, Any]]:

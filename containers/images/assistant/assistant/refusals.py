@@ -31,7 +31,7 @@ def refuses_tools(error: Exception) -> bool:
 
 def may_pass(error: Exception) -> bool:
     if isinstance(error, StatusError):
-        return error.should_retry != "false" and (error.status in PASSING or error.status >= 500)
+        return not error.budget and error.should_retry != "false" and (error.status in PASSING or error.status >= 500)
     return not isinstance(error, httpx.ReadTimeout)
 
 
@@ -49,9 +49,10 @@ def describe(error: Exception) -> str:
 
 
 def is_too_much(error: Exception) -> bool:
+    """Also where a budget is reached: what is left of it may do for less."""
     if not isinstance(error, StatusError) or error.status not in (400, 413, 422):
-        return False
-    return error.status == 413 or any(sign in error.text.lower() for sign in WINDOW_WORDS)
+        return isinstance(error, StatusError) and bool(error.budget)
+    return bool(error.budget) or error.status == 413 or any(sign in error.text.lower() for sign in WINDOW_WORDS)
 
 
 def explain_budget(error: Exception) -> Words | None:

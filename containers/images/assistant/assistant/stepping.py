@@ -39,7 +39,7 @@ class Stepping:
             except RefusedError as error:
                 _add(whole, error.heard, said)
                 # What tools have done must not be done again for a smaller question.
-                is_too_much = error.is_too_much and not steps
+                is_too_much = error.is_too_much and not steps and not whole.text
                 raise RefusedError(error.problem, whole, is_too_much=is_too_much, words=error.words) from None
             _add(whole, heard, said)
             if not heard.calls or not tools or not prompt.may_call:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 
@@ -47,7 +48,10 @@ class Truth:
         if seen.provider_status != status:
             seen.provider_status, seen.provider_since = status, self._now()
 
-    def note_budget(self, project: str, period: str) -> None:
+    def note_budget(self, project: str, period: str, *, resets: str) -> None:
+        """Not of a period that is over by now: a call counts in the one in which it was asked."""
+        if datetime.fromisoformat(resets).timestamp() <= self._now():
+            return
         seen = self._seen[project]
         seen.budget_reached, seen.budget_period = self._now(), period
 

@@ -20,8 +20,9 @@ from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
 from gateway.budgets.prices import dearest_of, reserved_by, settle_price
-from gateway.budgets.refusing import refusal_of
+from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
 from gateway.budgets.rows import Counts, Reservation
+from gateway.budgets.sizes import Size, Sizes
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
@@ -47,6 +48,7 @@ class Ledger:
         self._advances = Advances(disk, self._totals, self._wake)
         self._ids = itertools.count(1)
         self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._sizes = Sizes(self._write)
         self.messages = Messages(self._write, now)
 
     async def open(self) -> None:
@@ -56,6 +58,7 @@ class Ledger:
         self._names.remember(models, hour_of(self._now()))
         for project, hour, tokens, money in spent:
             self._totals.spend(project, hour, tokens=tokens, money=money)
+        await self._sizes.read(self._disk)
 
     async def reserve(
         self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = (),
@@ -83,19 +86,17 @@ class Ledger:
         self._advances.grow(reservation, entry, second=int(self._now()))
         return reservation
 
-    def extend(
-        self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()
-    ) -> Reservation | None:
-        """For an answer that is longer than was asked for: up to `by` tokens more, or None where nothing is left.
-
-        The disk has it soon after, as the tokens are written already.
+    def extend(self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()) -> Reservation:
+        """For an answer that is longer than was asked for: up to `by` tokens more. The disk has it soon after, as the
+        tokens are written already. Raises RefusedError where nothing is left.
         """
         price = dearest_of(entry.prices, (reservation.model, *others))
         self._advances.take_back(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
         tokens = min([by, *(each for each in room.values() if each is not None)])
         if tokens <= 0:
-            return None
+            size = Size(reservation.tokens, reservation.money)
+            raise no_longer(self._totals, entry, reservation.hour, price=price, size=size)
         money = cost_of(Usage(0, tokens), price)
         self._totals.reserve(reservation.project, reservation.hour, tokens=tokens, money=money)
         self._write(rows.extend(reservation, tokens=tokens, money=money))
@@ -154,16 +155,15 @@ class Ledger:
             if output < most and self._advances.take_back(entry.project):
                 continue
             if output >= least:
+                self._sizes.note(entry.project, hour, need_of(price, given=given, least=least))
                 return output
-            if refusal := refusal_of(self._totals, entry, hour, price=price, given=given, least=least):
+            if refusal := refusal_of(self._totals, self._sizes, entry, hour, price=price, given=given, least=least):
                 raise refusal
             try:
                 async with asyncio.timeout_at(deadline):
                     await settled.wait()
             except TimeoutError:
-                raise RefusedError(
-                    Why.RATE, "Calls in flight have reserved the rest of the budget.", retry_after=5
-                ) from None
+                raise reserved_by_others() from None
 
     async def _be_sure(self, written: Future[Any], reservation: Reservation) -> None:
         try:

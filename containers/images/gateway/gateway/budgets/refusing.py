@@ -1,18 +1,25 @@
 """What is said where a budget has no room for a call."""
 
+from gateway.budgets.sizes import Size, Sizes
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
+from gateway.meters.usage import Usage, cost_of
 from gateway.periods import Period, end_of
 from gateway.rules.refusals import RefusedError, Why
 
 
+def need_of(price: Price | None, *, given: int, least: int) -> Size:
+    """What a call takes at the least, whose answer is as short as one may be."""
+    return Size(given + least, cost_of(Usage(given, least), price))
+
+
 def refusal_of(
-    totals: Totals, entry: Entry, hour: int, *, price: Price | None, given: int, least: int
+    totals: Totals, sizes: Sizes, entry: Entry, hour: int, *, price: Price | None, given: int, least: int
 ) -> RefusedError | None:
     """None where only calls in flight stand in the way.
 
-    A call that does not fit into what is left is too large for it, and smaller ones go on. Only where hardly anything
-    is left the budget is reached.
+    A call that does not fit into what is left, and is larger than any that did, is too large for it, and smaller ones
+    go on. The budget is reached where hardly anything is left, and where calls have no room that are like those before.
     """
     if exceeded := totals.exceeds(entry, price=price, given=given, least=least):
         return too_large(exceeded)
@@ -20,8 +27,23 @@ def refusal_of(
     short = [period for period, left in rooms.items() if left is not None and left < least]
     if not short:
         return None
-    reached = [period for period in short if totals.is_at_end(entry, period, hour, price=price)]
+    need = need_of(price, given=given, least=least)
+    reached = []
+    for period in short:
+        largest = sizes.largest(entry.project, period, hour)
+        if totals.is_at_end(entry, period, hour, price=price, need=need, largest=largest):
+            reached.append(period)
     return budget_reached(reached[-1], hour) if reached else larger_than_the_rest(short[-1], hour)  # or the month's
+
+
+def no_longer(totals: Totals, entry: Entry, hour: int, *, price: Price | None, size: Size) -> RefusedError:
+    """Why an answer that is longer than was asked for must end: the budget is reached by it, or reserved by others."""
+    filled = totals.filled_by(entry, hour, price=price, size=size)
+    return budget_reached(filled, hour) if filled else reserved_by_others()
+
+
+def reserved_by_others() -> RefusedError:
+    return RefusedError(Why.RATE, "Calls in flight have reserved the rest of the budget.", retry_after=5)
 
 
 def too_large(period: Period) -> RefusedError:

@@ -149,6 +149,7 @@ def forget(this_hour: int) -> Work:
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
+        connection.execute("DELETE FROM sizes WHERE hour < ?", (this_hour - KEPT_HOURS,))
 
     return work
 

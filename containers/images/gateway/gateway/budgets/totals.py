@@ -3,12 +3,15 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from gateway.budgets.sizes import Size
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
 AT_END = 20
 """A budget is at its end where less than a twentieth of it is left, and a call did not fit into that."""
+GROWN = 5, 4
+"""How much larger a call may be than those that had room, and still be one like them: talks grow."""
 KEPT = 6
 """Periods of a project: calls that began before midnight are settled after it."""
 
@@ -84,11 +87,28 @@ class Totals:
             room[period] = _room(limits, (spent_tokens, spent_money), given, price)
         return room
 
-    def is_at_end(self, entry: Entry, period: Period, hour: int, *, price: Price | None) -> bool:
-        """Whether hardly anything is left of what limits a call of this price."""
-        tokens, money = _limits(entry)[period]
-        limits = zip((tokens, None if price is None else money), self.spent(entry, period, hour), strict=True)
-        return any(limit is not None and spent * AT_END >= limit * (AT_END - 1) for limit, spent in limits)
+    def is_at_end(
+        self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, largest: Size
+    ) -> bool:
+        """Whether hardly anything is left of what limits a call of this price, or no more room for one like those that
+        had it."""
+        (tokens, money), (more, than) = _limits(entry)[period], GROWN
+        limits = (tokens, None if price is None else money)
+        return any(
+            limit is not None
+            and (spent * AT_END >= limit * (AT_END - 1) or (spent + needed > limit and needed * than <= most * more))
+            for limit, spent, needed, most in zip(limits, self.spent(entry, period, hour), need, largest, strict=True)
+        )
+
+    def filled_by(self, entry: Entry, hour: int, *, price: Price | None, size: Size) -> Period | None:
+        """The period whose budget has no more room beside one call for which so much is reserved, whatever others have
+        reserved; of two the longer one."""
+        for period, (tokens, money) in reversed(_limits(entry).items()):
+            limits = (tokens, None if price is None else money)
+            taken = zip(limits, self.spent(entry, period, hour), size, strict=True)
+            if any(limit is not None and spent + reserved >= limit for limit, spent, reserved in taken):
+                return period
+        return None
 
     def exceeds(self, entry: Entry, *, price: Price | None, given: int, least: int) -> Period | None:
         """The period whose whole budget has no room for such a call, also where nothing is spent.

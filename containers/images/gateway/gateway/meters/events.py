@@ -40,6 +40,11 @@ class Cutter:
             events.append(self.take_rest())
         return events
 
+    @property
+    def kept(self) -> int:
+        """Bytes of an event that has not come to its end."""
+        return len(self._rest)
+
     def take_rest(self) -> bytes:
         """What came after the last event."""
         rest = bytes(self._rest)

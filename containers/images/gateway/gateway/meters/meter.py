@@ -1,5 +1,6 @@
 """A meter sees the pieces of an answer before they are passed on."""
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,13 @@ from gateway.meters.usage import Usage
 BYTES_OF_A_TOKEN = 4
 """Of English text, on an average (OpenAI, "What are tokens and how to count them?")."""
 
-LEAST_CHARACTERS, MOST_CHARACTERS = 2, 8
-"""Of a token, on an average, in whatever language. Some servers send single characters."""
+_BEGIN, _END = re.compile(r"\s\w"), re.compile(r"\w\s")
+"""Of a word. A token may be as long as a word, and a run of blanks, dashes or anything else one token, but none of the
+vocabularies in use has one in which a word ends and the next one begins."""
+_SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff])(?!\1)")
+"""Of what is written without blanks (Chinese, Japanese, Thai) or in syllables (Korean). A run of one counts once."""
+SIGNS_OF_A_TOKEN = 2
+"""At the most, on an average."""
 
 
 def read_model(document: dict[str, Any]) -> str:
@@ -27,6 +33,8 @@ def read_model(document: dict[str, Any]) -> str:
 class Meter(ABC):
     usage: Usage | None = None
     """What the provider has said, once it has."""
+    unfinished = 0
+    """Bytes at the end of what was returned last that are no whole event."""
     model: str = ""
     """The model that has answered, as far as the provider has said it."""
 
@@ -56,20 +64,30 @@ class EventMeter(Meter):
 
     pieces = 0
     size = 0
-    _events = 0
-    _characters = 0
+    _begun = 0
+    _ended = 0
+    _signs = 0
+    """Words that have begun and that have ended within an event, and signs that are no letters."""
+    _events_of_signs = 0
     _is_old = False
     """Whether something was written after the usage was told."""
 
-    def __init__(self, *, hides: bool = False) -> None:
-        """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it."""
+    def __init__(self, *, hides: bool = False, has_length: bool = True) -> None:
+        """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it.
+
+        Where nobody can say how long the answer may be (`has_length`), what is reserved bounds it, input and output.
+        """
         self._cutter = Cutter()
         self._hides = hides
+        self._has_length = has_length
 
     def see(self, piece: bytes) -> bytes:
         events = self._cutter.cut(piece)
         kept = [event for event in events if not self._is_hidden(event)]
-        return b"".join(kept) if self._hides else piece
+        if self._hides:
+            return b"".join(kept)
+        self.unfinished = self._cutter.kept
+        return piece
 
     def finish(self) -> bytes:
         rest = self._cutter.take_rest()
@@ -84,21 +102,21 @@ class EventMeter(Meter):
         if not document:
             return False
         self.model = read_model(document) or self.model
-        before = self._characters
+        before = self._signs
         is_only_usage = self.read(document)
-        self._events += self._characters > before
+        self._events_of_signs += self._signs > before
         return is_only_usage and self._hides
 
     def written(self) -> int:
-        """Most providers send an event for each token, and some one for several, which have few characters then."""
-        return max(min(self._events, self._characters // LEAST_CHARACTERS), self._characters // MOST_CHARACTERS)
+        """Words, and events with other signs: most providers send one for each token, and some one for each sign."""
+        return max(self._begun, self._ended, min(self._events_of_signs, self._signs // SIGNS_OF_A_TOKEN))
 
     def estimate(self, bound: Usage) -> Usage:
         if self._cutter.is_lost:
             return super().estimate(bound)
         told = self.usage or Usage()
         output = max(told.output, self.pieces, -(-self.size // BYTES_OF_A_TOKEN))
-        if self.written() <= bound.output:  # what comes in small pieces is not more than was asked for
+        if not self._has_length or self.written() <= bound.output:  # small pieces are not more than was asked for
             output = max(told.output, min(output, bound.output))
         return Usage(told.input or bound.input, output, told.cached, told.money, is_estimated=True, extra=told.extra)
 
@@ -114,5 +132,10 @@ class EventMeter(Meter):
         if isinstance(text, str) and text:
             self._is_old = True
             self.pieces += 1
-            self._characters += len(text)
-            self.size += len(text) if text.isascii() else len(text.encode(errors="replace"))
+            self._begun += len(_BEGIN.findall(text))
+            self._ended += len(_END.findall(text))
+            if text.isascii():
+                self.size += len(text)
+            else:
+                self._signs += len(_SIGN.findall(text))
+                self.size += len(text.encode(errors="replace"))

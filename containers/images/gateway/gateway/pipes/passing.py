@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
-from typing import Protocol
+from typing import NoReturn, Protocol
 from urllib.parse import quote
 
 import aiohttp
@@ -20,6 +20,8 @@ REST_SILENCE = 0.2
 """Seconds for the next piece of an answer whose reader has gone."""
 REST_WITHIN = 1.0
 """Seconds after which only what is there already is read: the upstream has not noticed, and goes on writing."""
+LAST_WITHIN = 5.0
+"""Seconds for the agent to take the last that it is told of an answer that ends before its time."""
 AT_ONCE = 0.01
 REST_LONGEST = 10.0
 
@@ -35,6 +37,8 @@ class Rest(Enum):
 
 
 class Meter(Protocol):
+    unfinished: int
+
     def see(self, piece: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
 
@@ -48,7 +52,7 @@ class BrokenError(Exception):
 
 
 class ExceededError(BrokenError):
-    """The answer is longer than was asked for, and than the budget allows."""
+    """The answer is longer than was asked for, and than the budget allows. The agent has been told."""
 
 
 class Echo:
@@ -79,25 +83,25 @@ async def pass_on(
     meter: Meter,
     pay: Pay,
     hides: bool = False,
-    may_go_on: Callable[[], bool] = lambda: True,
+    end: Callable[[], bytes] = lambda: b"",
 ) -> web.StreamResponse:
-    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces. After each piece
-    `may_go_on` is asked.
+    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces. `end` says for each
+    piece what is to be the last behind it; nothing while the answer may go on.
 
     Raises RefusedError before anything is passed, and BrokenError after.
     """
-    response = _begin(request, answer, secret, hides=hides)
-    echo = Echo(secret)
+    response, echo = _begin(request, answer, secret, hides=hides), Echo(secret)
     try:
         await response.prepare(request)
         async for piece in answer.content.iter_any():
             # The piece that completes the credential is not sent, so that the agent never has the whole of it.
             if echo.is_in(piece):
                 raise BrokenError
-            if passed := meter.see(piece):
+            passed = meter.see(piece)
+            if last := end():
+                await _end_with(response, passed[: max(0, len(passed) - meter.unfinished)] + last)
+            if passed:
                 await response.write(passed)
-            if not may_go_on():
-                raise ExceededError
             if wait := pay(len(piece)):
                 await asyncio.sleep(wait)
         if rest := meter.finish():
@@ -106,6 +110,14 @@ async def pass_on(
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
     return response
+
+
+async def _end_with(response: web.StreamResponse, last: bytes) -> NoReturn:
+    """Raises ExceededError, also where the agent does not take what is the last."""
+    with suppress(aiohttp.ClientError, OSError, TimeoutError):
+        async with asyncio.timeout(LAST_WITHIN):
+            await response.write(last)
+    raise ExceededError
 
 
 def _begin(request: web.BaseRequest, answer: aiohttp.ClientResponse, secret: str, *, hides: bool) -> web.StreamResponse:

@@ -51,6 +51,11 @@ class Asked:
     body: bytes = b""
     """What is sent, once it is written."""
 
+    @property
+    def has_length(self) -> bool:
+        """Whether such a call says how long its answer may be."""
+        return self.call in _LENGTHS
+
     def forget(self) -> None:
         """The provider has it: a long answer need not keep a large request in memory."""
         self.document, self.body = {}, b""

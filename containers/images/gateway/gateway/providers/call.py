@@ -16,7 +16,7 @@ from gateway.pipes.upstream import NotAskedError, ask
 from gateway.providers.asked import Asked, ask_for_usage, keep_to_price, shorten, write
 from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
-from gateway.providers.longer import may_go_on
+from gateway.providers.longer import Longer, note_refusal
 from gateway.providers.reading import read_call
 from gateway.providers.wish import Wish
 from gateway.rules.credentials import read_credential
@@ -75,8 +75,7 @@ class ProviderCalls:
                 is_cached=asked.is_cached,
             )  # fmt: skip
         except RefusedError as error:
-            if error.why is Why.QUOTA:
-                self._truth.note_budget(wish.entry.project, error.headers["X-Berth-Budget"])
+            note_refusal(self._truth, wish.entry, error)
             raise
         bill = Bill(reservation)
         try:
@@ -115,6 +114,7 @@ class ProviderCalls:
                 bill.is_free()
                 return (await pass_redacted(answer, secret=wish.provider.key))[1]
             meter = choose_meter(asked, answer.headers)
+            longer = Longer(self._ledger, self._truth, wish.entry, wish.provider.kind, asked, bill)
             try:
                 response = await pass_on(
                     wish.request,
@@ -123,7 +123,7 @@ class ProviderCalls:
                     meter=meter,
                     pay=partial(self._rates.pay, wish.entry),
                     hides=asked.hides_usage,
-                    may_go_on=partial(may_go_on, self._ledger, wish.entry, asked, bill, meter),
+                    end=partial(longer.end, meter),
                 )
             except ExceededError:
                 bill.is_broken(meter)

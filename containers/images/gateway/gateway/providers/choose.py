@@ -18,7 +18,9 @@ def choose_meter(asked: Asked, headers: Mapping[str, str]) -> Meter:
     if kind == "text/event-stream":
         if asked.call is Call.MESSAGES:
             return MessagesMeter()
-        return ChatMeter(hides=asked.hides_usage) if asked.call is Call.CHAT else ResponsesMeter()
+        if asked.call is Call.CHAT:
+            return ChatMeter(hides=asked.hides_usage)
+        return ResponsesMeter(has_length=asked.has_length)
     if kind.endswith("json"):
         return DocumentMeter(read_anthropic_usage if asked.call is Call.MESSAGES else read_openai_usage)
     return BlindMeter()

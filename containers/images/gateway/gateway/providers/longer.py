@@ -1,21 +1,51 @@
 """Answers that are longer than they may be: some providers do not obey that."""
 
+from dataclasses import dataclass
+
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import Entry
+from gateway.entries.entry import Entry, Kind
 from gateway.meters.meter import Meter
 from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError, Why, shape_in_stream
+from gateway.truth import Truth
 
 LEAST_MORE = 256
 """Tokens by which more is reserved at the least."""
 
 
-def may_go_on(ledger: Ledger, entry: Entry, asked: Asked, bill: Bill, meter: Meter) -> bool:
-    """Whether the budget has room for what has come of the answer, which is reserved then."""
-    while entry.budget.is_set and meter.written() > bill.reservation.output:
-        by = max(LEAST_MORE, bill.reservation.output)
-        longer = ledger.extend(bill.reservation, entry, by=by, others=asked.others)
-        if longer is None:
-            return False
-        bill.is_longer(longer)
-    return True
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """Watches the length of one answer."""
+
+    ledger: Ledger
+    truth: Truth
+    entry: Entry
+    kind: Kind
+    asked: Asked
+    bill: Bill
+
+    def end(self, meter: Meter) -> bytes:
+        """The last that the agent is told where the budget has no room for what has come, which is reserved otherwise.
+
+        Empty while the answer may go on. How much comes of a sound that is written down nobody asks for: what is
+        reserved bounds it.
+        """
+        if not (self.asked.has_length and self.entry.budget.is_set):
+            return b""
+        try:
+            while meter.written() > self.bill.reservation.output:
+                by = max(LEAST_MORE, self.bill.reservation.output)
+                longer = self.ledger.extend(self.bill.reservation, self.entry, by=by, others=self.asked.others)
+                self.bill.is_longer(longer)
+        except RefusedError as error:
+            note_refusal(self.truth, self.entry, error)
+            kind = Kind.ANTHROPIC if self.asked.call is Call.MESSAGES else self.kind
+            return shape_in_stream(error, kind, is_response=self.asked.call is Call.RESPONSES)
+        return b""
+
+
+def note_refusal(truth: Truth, entry: Entry, error: RefusedError) -> None:
+    if error.why is Why.QUOTA:
+        truth.note_budget(entry.project, error.headers["X-Berth-Budget"], resets=error.headers["X-Berth-Resets"])

@@ -72,6 +72,22 @@ def shape_for_provider(error: RefusedError, kind: Kind) -> Refusal:
     return _refusal(status, document, error)
 
 
+def shape_in_stream(error: RefusedError, kind: Kind, *, is_response: bool) -> bytes:
+    """As the last event of a stream that has begun. What else headers tell stands beside the words.
+
+    `is_response`: it is a stream of OpenAI's responses, whose errors have their facts outside, too.
+    """
+    document = json.loads(shape_for_provider(error, kind).body)
+    facts = document["error"]
+    if is_response:
+        facts_outside = {name: facts.get(name) for name in ("code", "message", "param")}
+        document = {"type": "error", "sequence_number": 0} | facts_outside | document
+    told = {name.removeprefix("X-Berth-").lower(): value for name, value in error.headers.items()}
+    document["error"] = facts | ({"berth": told} if told else {})
+    name = b"event: error\n" if "type" in document else b""
+    return name + b"data: " + json.dumps(document).encode() + b"\n\n"
+
+
 def shape_for_telegram(error: RefusedError) -> Refusal:
     document: dict[str, object] = {"ok": False, "error_code": error.why.status, "description": error.words}
     if error.why is Why.RATE and error.retry_after is not None:

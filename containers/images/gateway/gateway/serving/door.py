@@ -13,7 +13,7 @@ from aiohttp import web
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
 from gateway.entries.table import Table
 from gateway.pipes.connection import address_of
-from gateway.pipes.passing import BrokenError
+from gateway.pipes.passing import LAST_WITHIN, BrokenError, ExceededError
 from gateway.providers.call import ProviderCalls
 from gateway.providers.wish import read_wish
 from gateway.rules.credentials import read_credential
@@ -66,6 +66,8 @@ class Door:
             if wait := self._pace.wait_for(address_of(request.transport)):
                 await asyncio.sleep(wait)
             return await self._choose(request)(request)
+        except ExceededError:
+            return _cut(request, within=LAST_WITHIN)
         except (BrokenError, ConnectionError):
             return _cut(request)  # the second one: the agent has gone
         except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
@@ -187,8 +189,11 @@ def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:
     return response
 
 
-def _cut(request: web.BaseRequest) -> web.StreamResponse:
-    """The agent must see that its answer is not complete."""
-    if request.transport is not None:
+def _cut(request: web.BaseRequest, *, within: float = 0.0) -> web.StreamResponse:
+    """The agent must see that its answer is not complete. It has so many seconds to take what was written."""
+    if request.transport is not None and within:
+        request.transport.close()
+        asyncio.get_running_loop().call_later(within, request.transport.abort)
+    elif request.transport is not None:
         request.transport.abort()
     return web.Response(status=502)
