@@ -10,11 +10,11 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from containers.deadlines import Deadline
+from containers.side_work import LONGEST, SideWork
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -25,6 +25,9 @@ CONNECT_TIMEOUT = 3.0
 _MOST_LOOKUPS = 32
 _lookups = threading.BoundedSemaphore(_MOST_LOOKUPS)
 """A look-up cannot be broken off. This many may still be waiting for a name server after their callers have left."""
+
+BEGINS_WITHIN = 2.0
+"""Seconds for the thread of a look-up to begin. One that finds no memory never does."""
 
 
 class _Limits(Deadline):
@@ -68,6 +71,10 @@ def seconds_left() -> float | None:
     return None if _limits.until is None else _limits.until - time.monotonic()
 
 
+@overload
+def _time_left(timeout: float) -> float: ...
+@overload
+def _time_left(timeout: float | None) -> float | None: ...
 def _time_left(timeout: float | None) -> float | None:
     """The seconds that a step with this timeout may take. Raises where the thread's time limit is over."""
     if _limits.until is None:
@@ -165,22 +172,20 @@ def connect_to(family: int, address: Any) -> BoundedSocket:
 
 def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
     """The addresses of a host. A look-up has no timeout of its own, and is left behind where it takes too long."""
-    left = _time_left(None)
-    if not _lookups.acquire(timeout=-1 if left is None else left):
+    left = _time_left(LONGEST)
+    if not _lookups.acquire(timeout=left):
         raise TimeoutError("Too many look-ups of names are under way.")
-    found: Future[list[tuple[Any, ...]]] = Future()
 
-    def look_up() -> None:
+    def look_up() -> list[tuple[Any, ...]]:
         try:
-            found.set_result(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-        except BaseException as error:  # noqa: BLE001 - the caller gets it, in its own thread
-            found.set_exception(error)
+            return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         finally:
             _lookups.release()
 
-    try:
-        threading.Thread(target=look_up, daemon=True, name="look-up").start()
-    except RuntimeError as error:
+    looking = SideWork(look_up)
+    if not (looking.begin() and looking.wait(min(left, BEGINS_WITHIN))) and looking.cancel():
         _lookups.release()
-        raise OSError("No thread can be started to look up a name.") from error
-    return found.result(_time_left(None))
+        raise OSError("No thread can be started to look up a name.")
+    if not looking.wait(_time_left(LONGEST)):
+        raise TimeoutError("No name server has answered in time.")
+    return looking.result()

@@ -31,6 +31,8 @@ logger = logging.getLogger("berth.serve")
 
 # Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
 KILL_AFTER = settings.BERTH_GRACE + 4
+KILLED_WITHIN = 5.0
+"""Seconds for the kernel to end a process that was killed."""
 FILES = 8192
 """Open files of a process of the web server: its connections, and as many again to be safe."""
 

@@ -12,7 +12,7 @@ from types import FrameType
 
 from django.conf import settings
 
-from config.serving.children import KILL_AFTER, has_terminal, run_watcher, run_web, start_child
+from config.serving.children import KILL_AFTER, KILLED_WITHIN, has_terminal, run_watcher, run_web, start_child
 from config.serving.handover import Predecessors, execute_again
 from config.serving.pid_file import PidFile
 from config.serving.systemd import READY, STOPPING, Systemd
@@ -163,7 +163,7 @@ class Supervisor:
         if self._overdue_looks >= OVERDUE_LOOKS:
             logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
             watcher.kill()  # SIGTERM does not reach what is stopped
-            watcher.join()
+            watcher.join(KILLED_WITHIN)  # the next look finds one that the kernel still holds
             self._overdue_looks = 0
 
     def _seconds_to_restart(self) -> float:
@@ -197,4 +197,4 @@ class Supervisor:
             child.join(max(0.0, deadline - time.monotonic()))
             if child.is_alive():
                 child.kill()
-                child.join()
+                child.join(KILLED_WITHIN)

@@ -151,7 +151,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self._turn()
         self.clients.close()
         for pool in (self.threads, self.streams, *self._checks.values()):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
         self.loop.close()
         RESERVE.close()
 

@@ -1,9 +1,9 @@
 """Inspects containers side by side, and lets none for which the engine is stuck hold up the others."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from containers.call_limits import seconds_left, time_limit
@@ -11,10 +11,11 @@ from containers.docker.lookup import Lookup
 from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
-from containers.docker_api.reading import with_my_limits
+from containers.docker_api.reading import longest_wait, with_my_limits
 from containers.engine_lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.identity import is_ours
+from containers.side_work import do_side_by_side
 from containers.vocabulary import Observation
 
 PATIENCE = 1.5
@@ -40,7 +41,7 @@ CONFIRMED_FOR = 3.0
 """Seconds for which a list is believed of a container of which it was found to tell the truth."""
 
 AT_ONCE = 8
-"""Containers of one process that are inspected at a time."""
+"""Containers of one process that are inspected at a time, beside those of which each caller takes one itself."""
 
 
 class Inspections:
@@ -53,7 +54,7 @@ class Inspections:
         self._stuck_until: dict[str, float] = {}
         self._stuck_since: dict[str, float] = {}
         self._confirmed_until: dict[str, float] = {}
-        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._places: dict[int, threading.BoundedSemaphore] = {}
 
     def inspect_all(self, listed: Sequence[Observation]) -> list[Observation]:
         """The containers with every field exact, those that do not answer as silent, and without those that are gone.
@@ -63,11 +64,19 @@ class Inspections:
         now = time.monotonic()
         self._forget(now)
         look = Look(self)
-        if len(listed) < 2:
-            found = [look.inspect(each) for each in listed]
-        else:
-            found = list(self._pool().map(with_my_limits(look.inspect), listed))
+        is_one = len(listed) < 2
+        found = [look.inspect(each) for each in listed] if is_one else self._inspect_side_by_side(look, listed)
         return [each for each in found if each is not None]
+
+    def _inspect_side_by_side(self, look: "Look", listed: Sequence[Observation]) -> list[Observation | None]:
+        # Of this process: a fork does not have the threads that held its parent's places.
+        places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
+        try:
+            return do_side_by_side(
+                with_my_limits(look.inspect), listed, places=places, most=AT_ONCE - 1, within=longest_wait()
+            )
+        except TimeoutError as error:
+            raise EngineUnavailableError("The engine did not answer in time.") from error
 
     def complete(self, listed: Sequence[Observation], *, briefly: Keys, doubted: Keys) -> list[Observation]:
         """What `Engine.observe` says of what is listed."""
@@ -112,10 +121,6 @@ class Inspections:
             self._confirmed_until[listed.container_id] = time.monotonic() + CONFIRMED_FOR
             return listed
         return self._complete(found) if found else None
-
-    def _pool(self) -> ThreadPoolExecutor:
-        """One for each process: threads do not survive a fork."""
-        return self._pools.setdefault(os.getpid(), ThreadPoolExecutor(AT_ONCE, "inspect"))
 
 
 class Look:

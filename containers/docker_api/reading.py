@@ -3,13 +3,17 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from containers.call_limits import seconds_left, time_limit
+from containers.errors import EngineUnavailableError
+from containers.side_work import LONGEST, SideWork
 
 R = TypeVar("R")
+
+MARGIN = 1.0
+"""Seconds for a thread whose time is over to say so itself."""
 
 
 class _Reading(threading.local):
@@ -31,16 +35,25 @@ def with_my_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
     return within_limits
 
 
+def longest_wait() -> float:
+    """Seconds for which this thread may wait for another one that has its limits."""
+    left = seconds_left()
+    return LONGEST if left is None else max(0.0, left) + MARGIN
+
+
 def beside(act: Callable[[], R]) -> Callable[[], R]:
-    """Begins `act` in a thread of its own, with the limits of this one. What it returns waits for the result."""
-    future: Future[R] = Future()
+    """Begins `act` in a thread of its own, with the limits of this one. What it returns waits for the result.
+
+    That raises `EngineUnavailableError` where there is none in time.
+    """
     within_limits = with_my_limits(lambda _: act())
+    work = SideWork(lambda: within_limits(None))
+    work.begin()
 
-    def run() -> None:
+    def finish() -> R:
         try:
-            future.set_result(within_limits(None))
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, who asks for the result
-            future.set_exception(error)
+            return work.result(longest_wait())
+        except TimeoutError as error:
+            raise EngineUnavailableError("The engine did not answer in time.") from error
 
-    threading.Thread(target=run, name="beside", daemon=True).start()
-    return future.result
+    return finish

@@ -4,7 +4,6 @@ Where it cannot be reached, what was done stays done: an event says so, and the 
 """
 
 import logging
-import threading
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
@@ -13,6 +12,7 @@ from containers.errors import EngineError, FirewallMissingError
 from containers.gateway.protocol import WITHIN, GatewayClient
 from containers.gateway.words import Reach
 from containers.get_engine import get_engine
+from containers.side_work import SideWork
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError
 from projects.models import Project
@@ -76,21 +76,23 @@ class Telling:
         """The rows are read here, in the caller's thread; where the gateway is, only without its `place`."""
         self._project = project
         self._word = _read_word(project, place)
-        self._trouble = UNREADABLE if self._word is None else BROKE
         self._within = time_for_it(WITHIN)
-        self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
-        self._thread.start()
+        self._saying = SideWork(self._say)
+        self._saying.begin()
 
     def finish(self) -> bool:
         """Returns whether the gateway knows. Where it does not, an event says so."""
-        self._thread.join(self._within)
-        if self._thread.is_alive():
-            self._trouble = LATE
-        return _note(self._project, self._word, self._trouble)
+        try:
+            trouble = self._saying.result(self._within)
+        except TimeoutError:
+            trouble = LATE
+        except Exception:
+            log.exception("The gateway could not be told of %s.", self._project.container_name)
+            trouble = BROKE
+        return _note(self._project, self._word, trouble)
 
-    def _run(self) -> None:
-        if self._word is not None:
-            self._trouble = _say(self._word, within=self._within)
+    def _say(self) -> str:
+        return UNREADABLE if self._word is None else _say(self._word, within=self._within)
 
 
 def tell(project: Project) -> bool:

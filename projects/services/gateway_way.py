@@ -1,6 +1,5 @@
 """The way to the gateway: opened while a caller does what has to be done before it has a word for the gateway."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -8,6 +7,7 @@ from functools import partial
 from containers.call_limits import seconds_left
 from containers.gateway.protocol import WITHIN
 from containers.get_engine import get_engine
+from containers.side_work import SideWork
 from projects.models import Project
 
 
@@ -24,12 +24,13 @@ def about_to_tell(project: Project) -> Iterator[None]:
         yield
         return
     within = time_for_it(WITHIN)
-    opening = threading.Thread(target=partial(_open, within=within), name="opening", daemon=True)
-    opening.start()
+    opening = SideWork(partial(_open, within=within))
+    opening.begin()
     try:
         yield
     finally:
-        opening.join(within)
+        if not opening.cancel():
+            opening.wait(within)
 
 
 def _open(*, within: float) -> None:

@@ -2,17 +2,17 @@
 
 import secrets
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any, NamedTuple
 
 from django.conf import settings as django_settings
 
 from containers.agent_contract import SecretFile
 from containers.engine_trials import TRIAL_LABEL, TrialRun
-from containers.errors import EngineError, ImageMissingError
+from containers.errors import EngineError, EngineUnavailableError, ImageMissingError
 from containers.get_engine import get_engine
 from containers.identity import helper_labels, installation_id
+from containers.side_work import do_side_by_side
 from containers.trial_servers.words import PORT, PROVIDER, TELEGRAM
 from containers.vocabulary import ContainerSpec
 from projects.errors import UnusableSettingsError
@@ -27,6 +27,9 @@ from projects.services.container_spec import variables_of
 WITHIN_REQUEST = 14.0
 """Seconds for an image to become ready and answer while somebody waits for the page. The servers and its end
 may take 15 more, and a proxy waits for 60."""
+
+ITS_END = 60.0
+"""Seconds more for one that runs beside another: more than its servers and its end take."""
 
 LONGEST = 500.0
 """Seconds that `within` may be: what is left of a trial is removed ten minutes after it began."""
@@ -147,7 +150,12 @@ def _run_all(
         token, key = accepted
         return get_engine().try_image(spec, token=token, key=key, within=within, grace=STOP_WITHIN)
 
-    with ThreadPoolExecutor(len(wanted)) as threads:
-        well, *others = threads.map(run, wanted)
+    try:
+        others = do_side_by_side(
+            run, wanted, places=BoundedSemaphore(len(wanted)), most=len(wanted), within=within + ITS_END
+        )
+    except TimeoutError as error:
+        raise EngineUnavailableError("The trial did not end in time.") from error
+    well = others.pop(0)
     bad_token = others.pop(0) if agent_type.needs_telegram_token else None
     return Runs(well, bad_token, others.pop(0) if agent_type.needs_api_key else None)

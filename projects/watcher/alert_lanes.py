@@ -18,6 +18,7 @@ from django.db.models import F, Min, QuerySet
 from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.moments import over
+from containers.side_work import begin_in_time
 from projects.models import AlertDelivery, DeliveryState
 from projects.rules.alerts import PAUSES, AlertKind, Way, pause_after
 from projects.services.alert_sending import Sent, deliver, record
@@ -29,6 +30,9 @@ BATCH = 200
 
 AT_ONCE, OF_SLOW = 8, 4
 """Messages under way together: to receivers that answer, and to those that did not, or took long, the last time."""
+
+BEGINS_WITHIN = 5.0
+"""Seconds for the thread of a message to begin. One that finds no memory never does, and the next look tries again."""
 
 SLOW = 3.0
 """Seconds from which on an answer took long."""
@@ -138,7 +142,8 @@ def _begin_thread(work: Callable[[], None]) -> None:
         finally:
             connections.close_all()
 
-    threading.Thread(target=run, name="alert", daemon=True).start()
+    if not begin_in_time(run, BEGINS_WITHIN):
+        raise RuntimeError("can't start new thread")
 
 
 def claim(delivery: AlertDelivery) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 
 from django.db import connection
 
+from containers.errors import EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 
@@ -18,6 +19,10 @@ WORTH_THREADS = 2
 
 WITHIN = 1.5
 """Seconds that a round waits for what the engine says of one container."""
+
+NEXT_WITHIN = 10.0
+"""Seconds for one more of those that are asked to answer, each of which has its limit. A thread that has found no
+memory never does."""
 
 Answer = Callable[[], Observation | None]
 """The container, or None where the engine has none. Raises `EngineError`."""
@@ -51,7 +56,10 @@ def _as_answered(
     pending = set(asked)
     while pending:
         left = until - time.monotonic()
-        done, pending = wait(pending, timeout=left if left > 0 else None, return_when=FIRST_COMPLETED)
+        done, pending = wait(pending, timeout=left if left > 0 else NEXT_WITHIN, return_when=FIRST_COMPLETED)
+        if not done and left <= 0:
+            yield from ((asked[future], _never_answered) for future in pending)
+            return
         for future in done:
             yield asked[future], future.result
         for future in list(pending) if time.monotonic() >= until else ():
@@ -59,6 +67,10 @@ def _as_answered(
                 future.cancel()
                 pending.discard(future)
                 yield asked[future], answer
+
+
+def _never_answered() -> Observation | None:
+    raise EngineUnavailableError("The engine did not answer in time.")
 
 
 def inspect(key: str, *, within: float = WITHIN) -> Observation | None:

@@ -31,6 +31,9 @@ WAIT = 1.0
 WITHIN = 0.5
 """Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
 
+ALL_WITHIN = 10.0
+"""Seconds for all that are asked at once. A thread that has found no memory never answers."""
+
 MOST = 200
 """Agents of one step. More at once than that are the next round's, which asks the engine for a list."""
 
@@ -94,7 +97,7 @@ class PromptLooks(LastingThread):
             return
         self._beat.expect(STEP)
         at = clock.now()
-        seen = dict(zip(keys, self._pool.map(_look, keys), strict=True))
+        seen = dict(zip(keys, self._pool.map(_look, keys, timeout=ALL_WITHIN), strict=True))
         rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)
         for project in rows.select_related("owner"):
             self._beat.expect(STEP)

@@ -37,6 +37,9 @@ LONGEST = 45.0
 WITHIN = 4.0
 """Seconds for the engine to answer for one."""
 
+ONE_ANSWER = 15.0
+"""Seconds for all that are asked together. A thread that has found no memory never answers."""
+
 MOST_SILENT = 3
 """So many that do not answer end the reading of this minute."""
 
@@ -129,15 +132,18 @@ class Samples(LastingThread):
     def _read(self, running: list[Running], at: datetime) -> list[Sample]:
         samples: list[Sample] = []
         silent, until, due = 0, time.monotonic() + LONGEST, self._readings.order(running)
-        with ThreadPoolExecutor(AT_ONCE, "samples") as pool:
+        pool = ThreadPoolExecutor(AT_ONCE, "samples")
+        try:
             for begin in range(0, len(due), AT_ONCE):
                 if silent >= MOST_SILENT or time.monotonic() > until or self._stopped.is_set():
                     break
                 some = due[begin : begin + AT_ONCE]
-                for each, (usage, is_silent) in zip(some, pool.map(_ask, some), strict=True):
+                for each, (usage, is_silent) in zip(some, pool.map(_ask, some, timeout=ONE_ANSWER), strict=True):
                     silent += is_silent
                     sample = usage and self._readings.make_sample(each, usage, at=at, now=clock.now())
                     samples += [sample] if sample else []
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
         return samples
 
 

@@ -5,6 +5,9 @@ from abc import ABC, abstractmethod
 
 from projects.watcher.pulse import Beat
 
+ENDS_WITHIN = 30.0
+"""Seconds for an errand that is under way when the watcher ends."""
+
 
 class LastingThread(ABC):
     """One thread from `start` to `stop`, whose loop asks `_stopped`."""
@@ -53,6 +56,6 @@ class Errands(ABC):
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when the one under way has ended."""
+        """Returns when the one under way has ended, or has taken too long."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(ENDS_WITHIN)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import call_limits
+from containers import call_limits, side_work
 from containers.bounded_http import bounded_tls
 from containers.call_limits import AnswerTooLargeError, connect, size_limit, time_limit
 from tests.certificates import make_authority
@@ -140,10 +140,11 @@ def test_every_byte_of_an_answer_is_counted(request: pytest.FixtureRequest, kind
 
 
 def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered = threading.Event()
+    answered, left = threading.Event(), threading.Event()
 
     def look_up(*_: object, **__: object) -> list[object]:
         answered.wait(2 * GUARD)
+        left.set()
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
@@ -153,17 +154,15 @@ def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPat
             connect("localhost", 443)
     finally:
         answered.set()
-        for left_behind in [each for each in threading.enumerate() if each.name == "look-up"]:
-            left_behind.join()
+        left.wait(2 * GUARD)
     assert LIMIT <= time.monotonic() - began < GUARD
 
 
-def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
+@pytest.mark.parametrize("is_given", [False, True], ids=["no thread", "a thread without memory"])
+def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPatch, is_given: bool) -> None:
+    monkeypatch.setattr(call_limits, "BEGINS_WITHIN", 0.01)
     monkeypatch.setattr(call_limits, "_lookups", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(threading.Thread, "start", fail)
+    monkeypatch.setattr(side_work, "begin_thread", lambda _: is_given)
     for _ in range(2):
         with time_limit(GUARD), pytest.raises(OSError, match="No thread"):
             connect("localhost", 443)

@@ -41,7 +41,8 @@ class Child:
     def kill(self) -> None:
         self.killed = True
 
-    def join(self) -> None:
+    def join(self, timeout: float) -> None:
+        assert timeout
         self.alive = False
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
 from projects.models import Actor, Event, Project
 from projects.services import gateway as service
@@ -25,11 +26,16 @@ def hanging(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     """No word to the gateway comes through while this lasts, and nobody waits for long."""
     monkeypatch.setattr(service, "WITHIN", 0.1)
     released = threading.Event()
-    engine.slow("gateway", released)
+
+    def hold() -> None:
+        """As the engine does: until the caller's time is over."""
+        if not released.wait(seconds_left() or 0.0):
+            raise EngineUnavailableError("It has not answered in time.")
+
+    engine.slow("gateway", hold)
     yield
     engine.slow("gateway", None)
     released.set()
-    wait_until(lambda: not any(thread.name == "telling" for thread in threading.enumerate()))
 
 
 def test_a_deploy_goes_on_without_it(hanging: None, deploy: Callable[..., Project]) -> None:

@@ -1,11 +1,15 @@
 """A worker that the kernel gives nothing more says so, ends what it has begun, and makes place for another one."""
 
+import _thread
 import json
 import threading
+from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 
 from config.reserve import RESERVE
+from config.serving import threads as threads_module
 from config.serving import worker as worker_module
 from config.serving.threads import Threads
 from tests.config.serving.looping import Looping, read_all
@@ -28,6 +32,10 @@ def _starved(monkeypatch: pytest.MonkeyPatch) -> None:
 def starve(server: Looping) -> None:
     assert server.worker.alive
     RESERVE.is_spent = True
+
+
+def no_thread(*_: object) -> NoReturn:
+    raise RuntimeError("can't start new thread")
 
 
 def problem_of(answer: bytes) -> tuple[int, str]:
@@ -67,11 +75,8 @@ def test_one_that_stays_like_this_is_replaced(
 def test_a_stream_that_finds_no_thread_is_refused(
     server: Looping, site: Site, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    def start(_self: object) -> None:
-        raise RuntimeError("can't start new thread")
-
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", start)
+        patched.setattr(_thread, "start_new_thread", no_thread)
         answer = server.ask(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
     assert problem_of(answer) == (503, "overloaded")
     assert not any(name.startswith("stream") for name in site.threads)
@@ -90,24 +95,49 @@ def test_memory_that_ends_outside_of_the_application_is_no_bad_request(
 
 
 def test_all_threads_of_requests_are_there_before_the_first_request(server: Looping) -> None:
-    wait_until(lambda: len(server.worker.threads._threads) == server.worker.cfg.threads)
+    assert server.worker.threads.begun == server.worker.cfg.threads
 
 
 def test_a_pool_that_gets_fewer_threads_than_it_wants_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[threading.Thread] = []
-    start = threading.Thread.start
+    started: list[object] = []
+    start = _thread.start_new_thread
 
-    def start_one(self: threading.Thread) -> None:
+    def start_one(act: Callable[[], object], arguments: tuple[()]) -> int:
         if started:
-            raise RuntimeError("can't start new thread")
-        started.append(self)
-        start(self)
+            no_thread()
+        started.append(act)
+        return start(act, arguments)
 
     pool, done = Threads(4, "few"), threading.Event()
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", start_one)
+        patched.setattr(_thread, "start_new_thread", start_one)
         pool.begin()
+    assert pool.begun == 1
     assert pool.take(done.set)
     assert done.wait(30)
-    pool.shutdown()
+    pool.close()
     assert not pool.take(done.set)
+
+
+def test_a_thread_that_dies_before_its_first_step_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does that finds no memory."""
+    monkeypatch.setattr(threads_module, "BEGINS_WITHIN", 0.01)
+    pool = Threads(2, "none")
+    with monkeypatch.context() as patched:
+        patched.setattr(_thread, "start_new_thread", lambda *_: 0)
+        pool.begin()
+        assert not pool.take(pytest.fail)
+    assert pool.begun == 0
+    pool.close()
+
+
+def test_no_thread_is_lost_to_what_it_did(caplog: pytest.LogCaptureFixture) -> None:
+    def run_out() -> None:
+        raise MemoryError
+
+    pool, done = Threads(1, "one"), threading.Event()
+    assert pool.take(run_out)
+    assert pool.take(done.set)
+    assert done.wait(30)
+    assert "What a thread did broke." in caplog.text
+    pool.close()

@@ -107,7 +107,7 @@ def test_the_application_is_told_when_the_request_came(server: Looping, site: Si
     wait_until(lambda: len(site.threads) >= 2)
     before = time.monotonic()
     waiting = server.connect(LAST)
-    wait_until(lambda: server.worker.threads._work_queue.qsize() == 1)
+    wait_until(lambda: server.worker.threads.waiting == 1)
     after = time.monotonic()
     site.hold.set()
     assert status_of(read_all(waiting)) == 200

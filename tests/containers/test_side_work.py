@@ -1,0 +1,134 @@
+"""Work beside a thread is done once, by whoever takes it first, and nobody waits for it without an end."""
+
+import _thread
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from containers.call_limits import time_limit
+from containers.docker_api import reading
+from containers.docker_api.reading import beside
+from containers.errors import EngineUnavailableError
+from containers.side_work import SideWork, do_side_by_side
+from tests.paths import ROOT
+
+GUARD = 30.0
+
+Start = Callable[[Callable[[], object], tuple[()]], int]
+
+
+def no_thread(*_: object) -> int:
+    raise RuntimeError("can't start new thread")
+
+
+def one_that_dies(*_: object) -> int:
+    """As one does that finds no memory for its first step."""
+    return 0
+
+
+NONE_BEGINS = pytest.mark.parametrize("start", [no_thread, one_that_dies])
+
+
+@NONE_BEGINS
+def test_what_no_thread_begins_the_caller_does(monkeypatch: pytest.MonkeyPatch, start: Start) -> None:
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    assert beside(threading.get_ident)() == threading.get_ident()
+    places = threading.BoundedSemaphore(2)
+    doubled = do_side_by_side(lambda each: 2 * each, [1, 2, 3], places=places, most=2, within=GUARD)
+    assert doubled == [2, 4, 6]
+
+
+def test_another_thread_does_it_where_there_is_one() -> None:
+    work = SideWork(threading.get_ident)
+    assert work.begin()
+    assert work.wait(GUARD)
+    assert work.result() != threading.get_ident()
+    assert not work.cancel()
+
+
+def test_what_is_cancelled_nobody_does() -> None:
+    work = SideWork(pytest.fail)
+    assert work.cancel()
+    work.do()
+    assert not work.wait(0.0)
+
+
+def test_its_error_is_the_callers() -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        beside(fail)()
+
+
+def test_a_thread_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MARGIN", 0.0)
+    begun, released = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        released.wait(GUARD)
+
+    began = time.monotonic()
+    try:
+        with time_limit(0.2):
+            finish = beside(hang)
+            assert begun.wait(GUARD)
+            with pytest.raises(EngineUnavailableError):
+                finish()
+    finally:
+        released.set()
+    assert time.monotonic() - began < GUARD
+
+
+def test_several_work_side_by_side_and_no_more_than_there_are_places() -> None:
+    places, met = threading.BoundedSemaphore(1), threading.Barrier(2, timeout=GUARD)
+    threads = set()
+
+    def meet(number: int) -> int:
+        threads.add(threading.get_ident())
+        met.wait()
+        return number
+
+    assert do_side_by_side(meet, [0, 1, 2, 3], places=places, most=3, within=GUARD) == [0, 1, 2, 3]
+    assert len(threads) == 2
+
+
+def test_the_first_error_ends_it() -> None:
+    done = []
+
+    def fail(number: int) -> None:
+        done.append(number)
+        raise ValueError(number)
+
+    with pytest.raises(ValueError, match="0"):
+        do_side_by_side(fail, [0, 1], places=threading.BoundedSemaphore(1), most=0, within=GUARD)
+    assert done == [0]
+
+
+STARVED = """
+import resource, threading, time
+from containers.docker_api.reading import beside
+for each in range(4):  # their stacks are kept for the next ones, so that the kernel has no part in it
+    threading.Thread(target=time.sleep, args=(0.1,)).start()
+while threading.active_count() > 1:
+    time.sleep(0.01)
+time.sleep(0.1)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+print(beside(lambda: "done")())
+"""
+
+
+def test_a_process_without_memory_goes_on() -> None:
+    """Where the kernel gives a thread and no memory for its first step, Python's own `start` would wait for ever."""
+    assert resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY
+    done = subprocess.run(
+        [sys.executable, "-c", STARVED], cwd=ROOT, capture_output=True, text=True, timeout=GUARD, check=False
+    )
+    assert done.stdout == "done\n", done.stderr
