@@ -4,14 +4,17 @@ Nothing is written here, so that a GET has no side effects and never competes wi
 the watcher write observations.
 """
 
+import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
+from containers.call_limits import time_limit
 from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.identity import group_by_key
@@ -24,6 +27,13 @@ from projects.services.container_spec import OWNER_LABEL
 
 ANSWERING = timedelta(milliseconds=500)
 """How long the answer may take to reach the client after the row was looked at."""
+
+WHILE_WATCHED = 1.5
+"""Seconds for the engine to answer a read while a watcher is at work. If it has not told that one for longer than a row
+tells the status, it is busy, and who reads again soon learns more than who waits."""
+
+READ_AGAIN_AFTER = 0.3
+"""Seconds that the engine may take until the rows of those of which it has not told are read once more."""
 
 
 def is_fresh(facts: Facts) -> bool:
@@ -40,23 +50,33 @@ def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project,
     stale = [row.id for row, facts in known if not is_fresh(facts)]
     if not stale:
         return known
-    whole = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").in_bulk(stale)
+    whole, began = _read_whole(stale), time.monotonic()
     refresh(list(whole.values()), busy={str(row.id) for row, facts in known if facts.operation})
     now = clock.now()
+    if time.monotonic() - began > READ_AGAIN_AFTER:  # meanwhile a watcher may have written down more
+        told = {pk: project for pk, project in whole.items() if is_fresh(project.facts(now))}
+        whole = told | _read_whole([row.id for row in rows if row.id not in told])
+        now = clock.now()
     return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
 
 
+def _read_whole(keys: Sequence[UUID]) -> dict[UUID, Project]:
+    return Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type").in_bulk(keys)
+
+
 def refresh(projects: Sequence[Project], *, busy: Collection[str] = ()) -> None:
-    """Updates the objects in memory. Where the engine is silent they stay as they are.
+    """Updates the objects in memory. Where the engine does not answer in time they stay as they are.
 
     `busy` are the keys of others on which an operation is under way.
     """
     now = clock.now()
-    stale = [project for project in projects if not is_fresh(project.facts(now))]
+    known = [(project, project.facts(now)) for project in projects]
+    stale = [project for project, facts in known if not is_fresh(facts)]
     if not stale:
         return
+    is_watched = all(facts.is_watched for _, facts in known)
     try:
-        with get_engine().read_deadline():
+        with get_engine().read_deadline(), time_limit(WHILE_WATCHED) if is_watched else nullcontext():
             held = {each.container_key for each in projects if each.operation_in_flight(now)}
             seen = _observe(stale, busy=held.union(busy))
     except EngineError:

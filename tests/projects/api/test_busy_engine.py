@@ -1,0 +1,71 @@
+"""A list for which a busy engine has no answer tells what a watcher has written down meanwhile, and waits less."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from containers.call_limits import seconds_left
+from containers.errors import EngineUnavailableError
+from containers.vocabulary import Health
+from projects.models import Project, Watch
+from projects.services import observation
+from projects.services.observation import WHILE_WATCHED
+from tests.fakes.engine import MemoryEngine
+
+
+def statuses(api: APIClient) -> dict[str, str]:
+    return {each["name"]: each["status"] for each in api.get("/api/projects").json()}
+
+
+def watch(**heartbeat: float) -> None:
+    now = timezone.now()
+    beat = {"heartbeat_at": now - timedelta(**heartbeat), "lease_until": now + timedelta(seconds=10)}
+    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=beat)
+
+
+@pytest.fixture
+def two(deploy: Any) -> tuple[Project, Project]:
+    """Of the first the row is old, of the second it tells the status."""
+    old, known = deploy(name="old"), deploy(name="known", telegramToken="999:another")
+    Project.objects.filter(pk=old.pk).update(observed_at=timezone.now() - timedelta(minutes=1))
+    return old, known
+
+
+def test_what_was_written_meanwhile_is_told(
+    api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
+
+    def write_down() -> None:
+        Project.objects.filter(pk=two[1].pk).update(health=Health.UNHEALTHY)
+        watch(seconds=0)
+        raise EngineUnavailableError("The engine is busy.")
+
+    watch(seconds=6)
+    engine.slow("observe", write_down)
+    assert statuses(api) == {"old": "running", "known": "degraded"}
+
+
+def test_what_the_engine_has_told_is_not_lost_to_that(
+    api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
+    engine.crash(two[0].container_name, exit_code=1)
+    assert statuses(api) == {"old": "crashed", "known": "running"}
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_it_waits_less_while_a_watcher_is_at_work(
+    api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, is_watched: bool
+) -> None:
+    if is_watched:
+        watch(seconds=6)
+    left: list[float | None] = []
+    engine.slow("observe", lambda: left.append(seconds_left()))
+    statuses(api)
+    assert len(left) == 1
+    assert (left[0] is not None and left[0] <= WHILE_WATCHED) == is_watched
