@@ -42,5 +42,16 @@ class MemoryDisk:
         finally:
             shutil.rmtree(filling)
 
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """For all that is opened from now on. The kernel refuses to change the whole of one in which files are open."""
+        path = str(self.path)
+        subprocess.run(["mount", "--bind", path, path], check=True)
+        try:
+            subprocess.run(["mount", "-o", "remount,bind,ro", path], check=True)
+            yield
+        finally:
+            subprocess.run(["umount", "--lazy", path], check=True)
+
     def close(self) -> None:
         subprocess.run(["umount", "--lazy", str(self.path)], check=True)

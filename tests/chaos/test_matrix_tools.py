@@ -1,13 +1,27 @@
 """The ways in which the tools of `tests.chaos.matrix` break a connection and a name server."""
 
+import json
+import random
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from tests.chaos.database.requests import Answer
+from tests.chaos.matrix import __main__ as matrix
+from tests.chaos.matrix import trial
+from tests.chaos.matrix.breaking_clocks import OtherClock
+from tests.chaos.matrix.faults import STEPS
 from tests.chaos.matrix.names import answer_to
+from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.relay import GARBAGE, Relay
+from tests.chaos.matrix.trial import Outcome
+from tests.chaos.matrix.verbs import VERBS
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
@@ -105,3 +119,53 @@ def test_a_name_server_answers_as_it_is_told(mode: str, finds: list[str] | int |
     else:
         assert [socket.inet_ntoa(answer[-4:])] == finds
         assert answer_to(question.replace(b"chaos", b"other"))[3] & 0xF == 3
+
+
+@pytest.mark.parametrize("by", STEPS, ids=str)
+def test_an_engine_with_another_clock_names_other_moments_in_as_many_bytes(by: timedelta) -> None:
+    clock = OtherClock(by)
+    text = b'{"time":1790000000,"timeNano":1790000000123456789,"StartedAt":"2026-11-23T10:00:00.5Z",'
+    text += b'"Never":"0001-01-01T00:00:00Z"}'
+    told = clock.answer(text)
+    assert len(told) == len(text)
+    said = json.loads(told)
+    assert said["time"] == 1790000000 + by.total_seconds()
+    assert said["timeNano"] == 1790000000123456789 + int(by.total_seconds()) * 10**9
+    assert datetime.fromisoformat(said["StartedAt"]) == datetime(2026, 11, 23, 10, 0, 0, 500_000, UTC) + by
+    assert said["Never"] == "0001-01-01T00:00:00Z"
+    asked = clock.request(b"GET /events?since=1790000000 HTTP/1.1").split(b"since=")[1].split()[0]
+    assert int(asked) == 1790000000 - by.total_seconds()
+
+
+def test_a_cell_that_breaks_fails_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "new_installation", lambda *_: nullcontext(Mock()))
+
+    def break_down(_installation: object, _client: object, name: str, *_: object, **__: object) -> Outcome:
+        if name == "second":
+            raise KeyError("id")
+        return Outcome(name, None, dict.fromkeys(VERBS, 200), 1.0, 2.0, [])
+
+    monkeypatch.setattr(matrix, "take", break_down)
+    record = Record(tmp_path / "record")
+    tried = matrix.run(["first", "second", "third"], record, random.Random(), 30.0, "")
+    assert [outcome.fault for outcome in tried] == ["first", "second"]  # the third gets another installation
+    assert [outcome.wrong for outcome in record.outcomes()] == [[], ["stays broken: KeyError('id')"]]
+
+
+def test_so_does_an_installation_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "new_installation", Mock(side_effect=OSError("no room")))
+    [outcome] = matrix.run(["first", "second"], Record(tmp_path / "record"), random.Random(), 30.0, "")
+    assert outcome.fault == "first"
+    assert outcome.wrong == ["not begun: OSError('no room')"]
+
+
+def test_a_list_that_is_refused_afterwards_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = Answer(status=503, seconds=0.1, headers={"retry-after": "0"}, text='{"code": "database_unavailable"}')
+    lists = [refusal, Answer(status=200, seconds=0.1, headers={}, text="[]")]
+    client, installation = Mock(), Mock()
+    client.send.side_effect = lambda *_: lists.pop(0) if len(lists) > 1 else lists[0]
+    installation.instance.containers.return_value = installation.instance.volumes.return_value = []
+    assert trial._clean_up(installation, client) == []
+    monkeypatch.setattr(trial, "HEALS_WITHIN", 0.0)
+    client.send.side_effect = [refusal, lists[0]]
+    assert trial._clean_up(installation, client) == [f"list afterwards: 503 {refusal.text}"]

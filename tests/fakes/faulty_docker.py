@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.fakes.changed_moments import Clock
 from tests.fakes.listening import accept_each, stop_listening
 from tests.fakes.raw_http import PIECE, as_answer, read_request
 
@@ -24,6 +25,7 @@ class FaultyDocker:
     def __init__(self, path: Path, *, delay: float = 5.0, pause: float = 0.2) -> None:
         self.path, self.delay, self.pause = path, delay, pause
         self.requests: list[str] = []
+        self.clock: Clock | None = None
         self._engine = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
         self._mode, self._only, self._healthy_for = "", "", 0
         self._lock = threading.Lock()
@@ -151,9 +153,9 @@ class FaultyDocker:
             with self._lock:
                 self._streams.add(engine)
             try:
-                engine.sendall(request)
+                engine.sendall(self.clock.request(request) if self.clock else request)
                 while piece := engine.recv(PIECE):
-                    write(piece)
+                    write(clock.answer(piece) if (clock := self.clock) else piece)
             finally:
                 with self._lock:
                     self._streams.discard(engine)

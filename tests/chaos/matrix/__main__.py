@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.chaos.database.requests import Client
 from tests.chaos.matrix.faults import FAULTS, draw, find_kinds
-from tests.chaos.matrix.installation import new_installation
+from tests.chaos.matrix.installation import Installation, new_installation
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.trial import Outcome, take
 from tests.chaos.own_network import enter_own_network
@@ -59,25 +59,45 @@ def main() -> int:
 
 def run(faults: list[str], record: Record, chance: random.Random, within: float, kind: str) -> list[Outcome]:
     """As many as there is an outcome of. After one that stays broken, the others need another installation."""
-    outcomes = []
-    # A Unix socket's path has to be short.
-    with (
-        tempfile.TemporaryDirectory(prefix="bm-") as home,
-        new_installation(Path(home), kind) as installation,
-    ):
-        client = Client(port=installation.service.port, key=installation.service.site.key, cookies={})
-        for name in faults:
-            began = time.monotonic()
-            try:
-                outcome = take(installation, client, name, chance, within=within)
-            except AssertionError as error:
-                outcome = Outcome(name, None, {}, 0.0, time.monotonic() - began, [f"stays broken: {error}"[:LONGEST]])
-            record.add(outcome)
-            outcomes.append(outcome)
-            tell(describe(outcome, time.monotonic() - began))
-            if not outcome.statuses:
-                break
+    outcomes: list[Outcome] = []
+
+    def note(outcome: Outcome, began: float) -> None:
+        record.add(outcome)
+        outcomes.append(outcome)
+        tell(describe(outcome, time.monotonic() - began))
+
+    began = time.monotonic()
+    try:
+        # A Unix socket's path has to be short.
+        with (
+            tempfile.TemporaryDirectory(prefix="bm-") as home,
+            new_installation(Path(home), kind) as installation,
+        ):
+            client = Client(port=installation.service.port, key=installation.service.site.key, cookies={})
+            for name in faults:
+                began = time.monotonic()
+                outcome = try_one(installation, client, name, chance, within)
+                note(outcome, began)
+                if not outcome.statuses:
+                    break
+    except Exception as error:  # noqa: BLE001 - the next ones get another installation
+        if outcomes:
+            tell(f"An installation could not be ended: {error!r}"[:LONGEST])
+        else:
+            note(
+                Outcome(faults[0], None, {}, 0.0, time.monotonic() - began, [f"not begun: {error!r}"[:LONGEST]]), began
+            )
     return outcomes
+
+
+def try_one(installation: Installation, client: Client, name: str, chance: random.Random, within: float) -> Outcome:
+    """One that has no statuses stays broken, whatever the matter is."""
+    began = time.monotonic()
+    try:
+        return take(installation, client, name, chance, within=within)
+    except Exception as error:  # noqa: BLE001 - it fails this cell, and the others are tried
+        said = str(error) if isinstance(error, AssertionError) else repr(error)
+        return Outcome(name, None, {}, 0.0, time.monotonic() - began, [f"stays broken: {said}"[:LONGEST]])
 
 
 def describe(outcome: Outcome, seconds: float) -> str:

@@ -47,6 +47,13 @@ def _measure_memory(pid: int) -> int:
 
 
 @contextmanager
+def service_read_only(installation: Installation) -> Iterator[None]:
+    """Its data directory and temporary files. What it has open it may go on to write."""
+    with installation.service_disk.read_only():
+        yield
+
+
+@contextmanager
 def service_without_inodes(installation: Installation) -> Iterator[None]:
     with installation.service_disk.without_inodes():
         yield

@@ -25,6 +25,7 @@ from tests.chaos.matrix.breaking import (
     stopping,
     telegram_answering,
 )
+from tests.chaos.matrix.breaking_clocks import engine_stepping
 from tests.chaos.matrix.breaking_engine_parts import (
     connections_ended,
     containerd_killed,
@@ -40,11 +41,14 @@ from tests.chaos.matrix.breaking_gateway import (
     gateway_volumes_removed,
     gateway_volumes_removed_and_killed,
 )
+from tests.chaos.matrix.breaking_keys import beside_other_keys
 from tests.chaos.matrix.breaking_leader import beside_another
 from tests.chaos.matrix.breaking_names import names
+from tests.chaos.matrix.breaking_processes import find_group, without_processes
 from tests.chaos.matrix.breaking_redis import redis_killed, redis_stopped
 from tests.chaos.matrix.breaking_resources import (
     engine_without_inodes,
+    service_read_only,
     service_without_inodes,
     without_descriptors,
     without_memory,
@@ -96,12 +100,25 @@ FAULTS: Mapping[str, Fault] = {
     "serve/kill": Fault(serve_killed, mutes=True),
     "web worker/disk full": Fault(service_full),
     "web worker/no inodes": Fault(service_without_inodes),
+    "web worker/read-only": Fault(service_read_only, 10.0),
     **{f"{process}/no descriptors": Fault(without_descriptors(process), 10.0) for process in ("watcher", "serve")},
     **{f"{process}/no memory": Fault(without_memory(process), 10.0) for process in ("watcher", "serve")},
     **{
         f"web worker/no descriptors for {each:.0f} s": Fault(without_descriptors("web worker"), each)
         for each in (4.0, 20.0)
     },
+    **{f"web worker/no memory for {each:.0f} s": Fault(without_memory("web worker"), each) for each in (4.0, 20.0)},
+    **{
+        f"{process}/no processes": Fault(without_processes(process), 10.0, kind="processes")
+        for process in ("web worker", "watcher")
+    },
+    "serve/no processes, watcher killed": Fault(
+        without_processes("serve", killed=("watcher",)), 10.0, kind="processes"
+    ),
+    "serve/no processes, web workers killed": Fault(
+        without_processes("web server", killed=("web worker",)), 10.0, mutes=True, kind="processes"
+    ),
+    "serve/another with other keys": Fault(beside_other_keys, 10.0),
     "database/kill": Fault(database_killed),
     "database/connections ended": Fault(connections_ended, 10.0),
     **{f"database/stop {seconds:.0f} s": Fault(database_stopped, seconds) for seconds in STOPS},
@@ -123,6 +140,7 @@ FAULTS: Mapping[str, Fault] = {
     "engine/containerd stopped": Fault(containerd_stopped, 30.0),
     "engine/shims killed": Fault(shims_killed),
     "engine/socket removed": Fault(socket_removed),
+    **{f"engine/clock {_told(by)}": Fault(engine_stepping(by), 10.0) for by in STEPS},
     **_of_a_server("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),
     "telegram/wrong JSON": Fault(telegram_answering("garbage")),
@@ -155,7 +173,6 @@ FAULTS: Mapping[str, Fault] = {
 
 
 ELSEWHERE = {
-    "web worker/no memory": "not mended: four commands of eight that had begun were not answered in 90 s",
     "mail/wrong answers": "tests/accounts/outbox has seven faults at seven steps of the conversation",
 }
 """Cells that are not tried here, and why."""
@@ -164,6 +181,7 @@ ELSEWHERE = {
 def find_kinds() -> set[str]:
     """The kinds of installations that can be made here."""
     there = {"redis": bool(find_redis()), "gateway": bool(find_gateway_image()), "clock": bool(LIBRARY)}
+    there["processes"] = find_group() is not None
     return {fault.kind for fault in FAULTS.values() if there.get(fault.kind, True)}
 
 

@@ -137,6 +137,7 @@ class Installation:
 
 @contextmanager
 def new_installation(home: Path, kind: str = "") -> Iterator[Installation]:
-    """`kind`: "clock" with libfaketime, "redis" with Redis, "names" with a name server, "gateway" with a gateway."""
+    """`kind`: "clock" with libfaketime, "redis" with Redis, "names" with a name server, "gateway" with a gateway.
+    "processes" is as usual, where the kernel limits the processes of groups."""
     with ExitStack() as started:
         yield Installation(home, started, kind)

@@ -115,7 +115,10 @@ def _clean_up(installation: Installation, client: Client) -> list[str]:
     """Everything still obeys: each project is started, and deleted with all that it had."""
     wrong = []
     until = time.monotonic() + HEALS_WITHIN
-    for project in client.send("GET", "/api/projects").json:
+    listed = insist(partial(client.send, "GET", "/api/projects"), until)
+    if listed.status != 200:
+        wrong.append(f"list afterwards: {listed.status} {listed.text}")
+    for project in listed.json if listed.status == 200 else ():
         started = insist(partial(control, client, project["id"], "start"), until)
         if started.status not in {200, 202}:
             wrong.append(f"start afterwards: {started.status} {started.text}")
@@ -125,7 +128,8 @@ def _clean_up(installation: Installation, client: Client) -> list[str]:
     left: list[object] = []
 
     def is_empty() -> bool:
-        rows = client.send("GET", "/api/projects").json
+        answer = client.send("GET", "/api/projects")
+        rows = answer.json if answer.status == 200 else answer.text
         left[:] = [rows, installation.instance.containers(), installation.instance.volumes()]
         return not any(left)
 

@@ -33,14 +33,14 @@ class WholeService(Server):
         return answer.status == 200 and "gateway" not in answer.json  # which it names where it does not work
 
     def pids(self, process: str) -> set[int]:
-        """The ids of the processes: "serve", "watcher", or "web worker"."""
+        """The ids of the processes: "serve", "watcher", "web server" or "web worker"."""
         assert self._process is not None
         if process == "serve":
             return {self._process.pid}
         name = "watcher" if process == "watcher" else "web server"
         words = [line for line in self.log.read_text().splitlines() if f"Started the {name}, process " in line]
         child = int(words[-1].rpartition("process ")[2].rstrip("."))
-        return {child} if process == "watcher" else children_of(child)
+        return children_of(child) if process == "web worker" else {child}
 
     @contextmanager
     def another_watcher(self) -> Iterator[None]:

@@ -1,0 +1,48 @@
+"""The engine's clock is another one than the service's.
+
+The engine is a static program, which no library gives another clock. So its answers and what it is asked are changed on
+their way: every moment that it names is that of its clock, and so is every moment that it is given.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.installation import Installation
+
+_MOMENT = re.compile(rb"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?=[.Z])")
+_SECONDS = re.compile(rb'("(?:time|Created|created)":)(1\d{9})\b')
+_NANOSECONDS = re.compile(rb'("timeNano":)(1\d{18})\b')
+_ASKED = re.compile(rb"\b((?:since|until)=)(1\d{9})\b")
+
+
+class OtherClock:
+    """One that is ahead `by` so much. What it changes keeps its length: it may be in the middle of an answer."""
+
+    def __init__(self, by: timedelta) -> None:
+        self._by = by
+        self._seconds = int(by.total_seconds())
+
+    def request(self, text: bytes) -> bytes:
+        return _ASKED.sub(lambda found: found[1] + b"%d" % (int(found[2]) - self._seconds), text)
+
+    def answer(self, text: bytes) -> bytes:
+        text = _MOMENT.sub(
+            lambda found: (datetime.fromisoformat(found[0].decode()) + self._by).isoformat().encode(), text
+        )
+        text = _SECONDS.sub(lambda found: found[1] + b"%d" % (int(found[2]) + self._seconds), text)
+        return _NANOSECONDS.sub(lambda found: found[1] + b"%d" % (int(found[2]) + self._seconds * 10**9), text)
+
+
+def engine_stepping(by: timedelta) -> Breaking:
+    @contextmanager
+    def stepped(installation: Installation) -> Iterator[None]:
+        installation.proxy.clock = OtherClock(by)
+        try:
+            yield
+        finally:
+            installation.proxy.clock = None
+
+    return stepped

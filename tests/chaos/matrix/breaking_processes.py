@@ -1,0 +1,59 @@
+"""A process of the service gets no more processes and threads of the kernel."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.installation import Installation
+
+GROUPS = Path("/sys/fs/cgroup")
+
+
+def find_group() -> Path | None:
+    """The kernel's group of this process for limits on processes, below which it may make others. A limit for a user
+    does not hold for root.
+    """
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        group = GROUPS / controllers / path.lstrip("/")
+        is_ours = controllers in {"", "pids"} and os.access(group / "cgroup.procs", os.W_OK)
+        if is_ours and (controllers or "pids" in (group / "cgroup.subtree_control").read_text().split()):
+            return group
+    return None
+
+
+def without_processes(process: str, *, killed: tuple[str, ...] = ()) -> Breaking:
+    """Those that are there go on, but for those that are killed."""
+
+    @contextmanager
+    def limited(installation: Installation) -> Iterator[None]:
+        above = find_group()
+        assert above is not None
+        group = above / f"berth-chaos-{os.getpid()}-{time.monotonic_ns()}"
+        group.mkdir()
+        ending = set().union(*(installation.service.pids(each) for each in killed))
+        try:
+            for pid in ending | installation.service.pids(process):
+                (group / "cgroup.procs").write_text(str(pid))
+            (group / "pids.max").write_text("1")
+            for pid in ending:
+                os.kill(pid, signal.SIGKILL)
+            yield
+        finally:
+            (group / "pids.max").write_text("max")
+            _leave(group, above)
+
+    return limited
+
+
+def _leave(group: Path, above: Path) -> None:
+    """Its processes, and those that they have started meanwhile, go back to where they came from."""
+    while pids := (group / "cgroup.procs").read_text().split():
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                (above / "cgroup.procs").write_text(pid)
+    group.rmdir()
