@@ -18,7 +18,7 @@ from containers.errors import EngineError
 from projects.api.log_stream import EventStream, send_stream
 from projects.api.revalidation import check_project_of
 from projects.credentials.encryption import SecretUnreadableError
-from projects.dashboard.own_projects import find_project
+from projects.dashboard.own_projects import find_project, read_run_number
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
 from projects.models import Project
@@ -75,8 +75,7 @@ def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
 def download_log(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """All of a run's log that there is, as its lines were printed, without credentials."""
     project = find_project(request, project_id)
-    sent = request.GET.get("run", "")
-    number = int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+    number = read_run_number(request)
     try:
         if number is None or number == current_number(project):
             lines = list(read_logs(project=project))

@@ -9,6 +9,9 @@ from accounts.http import SignedInRequest, client_address
 from projects.models import Actor, Project
 from projects.services.observation import refresh
 
+LONG = 10
+"""Digits of a number that is no run's."""
+
 
 def own_projects(request: SignedInRequest) -> Any:
     return (
@@ -33,3 +36,9 @@ def own_project(request: SignedInRequest, project_id: UUID) -> Project:
 
 def actor(request: SignedInRequest) -> Actor:
     return Actor(label=request.user.email, source="dashboard", address=client_address(request))
+
+
+def read_run_number(request: SignedInRequest) -> int | None:
+    """The run that an address asks for, if it names one."""
+    sent = request.GET.get("run", "")
+    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < LONG else None

@@ -40,14 +40,20 @@ class ShownRun(NamedTuple):
     later: int | None
 
 
-def describe_project(
-    project: Project, *, run: int | None = None, event: str = "", has_log: bool = True, span: str = ""
-) -> dict[str, Any]:
-    """The context of its page. Asks the engine for the log, and then for the status.
+def describe_project(project: Project, *, run: int | None = None, event: str = "", span: str = "") -> dict[str, Any]:
+    """The context of its page: what changes while it is looked at, the charts, and the log.
 
     `run` is the number of an ended run whose log is shown instead, and `event` an action whose events are shown alone.
-    A page that follows the log does without it (`has_log`), and fetches the charts by themselves. Raises
-    `UnknownRunError`.
+    Asks the engine for the log, and then for the status. Raises `UnknownRunError`.
+    """
+    page = describe_live(project, run=run, event=event, has_log=True)
+    reason = page["snapshot"].reason
+    hides_success = page["snapshot"].status.traits.reason_level != "info" and reason is not None
+    return page | describe_charts(project, read_span(span)) | {"tail": _read_tail(page), "hides_success": hides_success}
+
+
+def describe_live(project: Project, *, run: int | None, event: str, has_log: bool) -> dict[str, Any]:
+    """What may change on the page while somebody looks at it. One that follows the log does without it here.
 
     Reading the log may take seconds. The snapshot is taken after that, so that it is as of the moment of the answer.
     """
@@ -55,12 +61,8 @@ def describe_project(
     log, silence = _read_log(project, shown) if has_log else ([], "")
     refresh([project])
     snapshot = take_snapshot(project)
-    traits, reason = snapshot.status.traits, snapshot.reason
-    tail: list[LogLine] = []
-    if reason and traits.condition == Condition.ENDED and (shown.ended or not log):
-        tail = read_lines(reason["log_tail"])  # no line stands twice on the page
-    charts = describe_charts(project, read_span(span)) if has_log else {}
-    return charts | {
+    traits = snapshot.status.traits
+    return {
         **_describe_deploy(snapshot),
         "snapshot": snapshot,
         "is_unknown": traits.condition == Condition.UNKNOWN,
@@ -68,16 +70,22 @@ def describe_project(
         "disk": _describe_disk(project),
         "model": project.settings.get("model") or project.agent_type.default_model_of(project.provider),
         **describe_usage(project),
-        "tail": tail,
         "next_step": _first_sentence(traits.next_step),
-        "hides_success": traits.reason_level != "info" and reason is not None,
-        "has_log": has_log,
         "buttons": [_make_button(action, snapshot) for action in Action],
         "run": shown,
         "log": log,
         "silence": silence,
         "events": read_events(project, event),
     }
+
+
+def _read_tail(page: dict[str, Any]) -> list[LogLine]:
+    """The last lines of an agent that ended, unless they stand in the log of the page: no line stands twice."""
+    snapshot: Snapshot = page["snapshot"]
+    has_ended = snapshot.status.traits.condition == Condition.ENDED
+    if not (snapshot.reason and has_ended and (page["run"].ended or not page["log"])):
+        return []
+    return read_lines(snapshot.reason["log_tail"])
 
 
 def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:

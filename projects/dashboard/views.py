@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.http import SignedInRequest
 from accounts.qr_code import draw_qr_code
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm
-from projects.dashboard.own_projects import actor, find_project, own_project
+from projects.dashboard.own_projects import actor, find_project, own_project, read_run_number
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.dashboard.steps import describe_steps
@@ -27,9 +27,6 @@ from projects.services.operations import command_deadline
 from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
-LONG = 10
-"""Digits of a number that is no run's."""
-
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}
 
 
@@ -37,15 +34,9 @@ DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "
 @require_safe
 def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     project = find_project(request, project_id)
-    number = request.GET.get("run", "")
+    event, span = request.GET.get("event", ""), request.GET.get("span", "")
     try:
-        page = describe_project(
-            project,
-            run=int(number) if number.isdecimal() and len(number) < LONG else None,
-            event=request.GET.get("event", ""),
-            has_log="live" not in request.GET,
-            span=request.GET.get("span", ""),
-        )
+        page = describe_project(project, run=read_run_number(request), event=event, span=span)
     except UnknownRunError as error:
         raise Http404(str(error)) from None
     return render(request, "projects/show.html", page)

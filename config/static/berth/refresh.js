@@ -1,15 +1,19 @@
-// Keeps the parts of a page that are marked data-live up to date while the page is visible: fetches the page again,
-// and replaces the parts that differ. Focus, selection and scroll positions stay. Without it the page does not change.
+// Keeps the parts of a page that are marked data-live up to date while the page is visible: asks what differs from what
+// it was told before, and puts that in its place. Focus, selection and scroll positions stay. Without it the page does
+// not change.
 "use strict";
 
 const EVERY = 4000; // milliseconds
 const { address } = document.currentScript.dataset;
 const stale = document.querySelector("[data-stale]");
+const seen = new Map();
 
 function exchange(part, fresh) {
   const selection = getSelection();
   const reading = !selection.isCollapsed && part.contains(selection.anchorNode);
-  if (!fresh || reading || fresh.innerHTML === part.innerHTML) return;
+  if (reading) return;
+  seen.set(part.id, fresh.dataset.mark);
+  if (fresh.innerHTML === part.innerHTML) return;
   const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
   const scrolled = [...part.querySelectorAll(".log")].map(log => log.scrollTop);
   part.replaceChildren(...fresh.childNodes);
@@ -18,12 +22,18 @@ function exchange(part, fresh) {
 }
 
 async function refresh() {
-  const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(20000) });
+  const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
+  const answer = await fetch(address + marks, { cache: "no-store", signal: AbortSignal.timeout(20000) });
   if (answer.status === 404) location.assign("/"); // deleted
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
+  if (answer.status === 204) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   const status = document.getElementById("status")?.textContent;
-  for (const part of document.querySelectorAll("[data-live]")) exchange(part, fresh.getElementById(part.id));
+  for (const part of fresh.querySelectorAll("[data-mark]")) {
+    const shown = document.getElementById(part.id);
+    if (shown && "live" in shown.dataset) exchange(shown, part);
+    else seen.set(part.id, part.dataset.mark);
+  }
   // What was done before says nothing of a status that came after it.
   if (document.getElementById("status")?.textContent !== status)
     for (const message of document.querySelectorAll(".messages .success")) message.remove();

@@ -18,7 +18,7 @@ from projects.models import LongRequest, Project
 from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import events_of, hang_up
-from tests.projects.dashboard.pages import path_of, text_of
+from tests.projects.dashboard.pages import path_of
 
 pytestmark = pytest.mark.one_database
 LATER, LATEST = "2026-01-01T00:00:00.000000002Z", "2026-01-01T00:00:00.000000003Z"
@@ -169,17 +169,3 @@ def test_the_file_holds_what_was_printed_without_credentials(
     assert dashboard.get(path_of(project, "/log.txt?run=7")).status_code == 404
     engine.unavailable = True
     assert dashboard.get(path_of(project, "/log.txt")).status_code == 503
-
-
-def test_a_page_that_follows_is_refreshed_without_its_log(
-    dashboard: Client, project: Project, engine: MemoryEngine
-) -> None:
-    engine.log(project.container_name, "printed once")
-    whole = dashboard.get(path_of(project))
-    assert f'data-address="{path_of(project)}/log"' in whole.content.decode()
-    engine.calls.clear()
-    part = dashboard.get(path_of(project, "?live=1"))
-    assert "printed once" in text_of(whole)
-    assert "printed once" not in text_of(part)
-    assert 'id="log"' not in part.content.decode()
-    assert "logs" not in str(engine.calls)

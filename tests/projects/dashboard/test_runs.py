@@ -52,7 +52,7 @@ def test_an_earlier_run_shows_its_log_and_how_it_ended(show: Any, project: Proje
     assert "printed in run 3" not in text
     assert "?run=2#log-title" in text
     assert "Earlier run" not in text
-    assert f'data-address="/projects/{project.pk}?live=1&amp;run=1"' in text
+    assert f'data-address="/projects/{project.pk}/changes?&amp;run=1"' in text
     assert "Current run" in show("?run=2")
 
 

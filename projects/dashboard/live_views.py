@@ -1,0 +1,56 @@
+"""What has changed of a project's page since its reader's browser last asked."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_safe
+
+from accounts.http import SignedInRequest
+from projects.dashboard.own_projects import find_project, read_run_number
+from projects.dashboard.project_page import describe_live
+from projects.dashboard.project_rows import make_digest
+from projects.errors import UnknownRunError
+
+PARTS = {
+    "hello": "projects/hello.html",
+    "pair": "projects/pair_now.html",
+    "status": "projects/now.html",
+    "checked": "projects/checked.html",
+    "reason": "projects/reason.html",
+    "buttons": "projects/buttons.html",
+    "details": "projects/details.html",
+    "usage": "projects/usage_in_short.html",
+    "runs": "projects/run.html",
+    "log": "projects/log.html",
+    "events": "projects/events.html",
+}
+"""The parts of the page that are marked `data-live`, by their ids."""
+
+_AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
+
+
+@login_required
+@require_safe
+def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
+    """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for."""
+    project, has_log = find_project(request, project_id), "log" in request.GET
+    try:
+        page = describe_live(project, run=read_run_number(request), event=request.GET.get("event", ""), has_log=has_log)
+    except UnknownRunError as error:
+        raise Http404(str(error)) from None
+    seen = set(request.GET.getlist("seen"))
+    parts = [_make_part(name, page) for name in PARTS if name != "log" or has_log]
+    changed = [part for part in parts if part["mark"] not in seen]
+    return render(request, "projects/parts.html", {"parts": changed}) if changed else HttpResponse(status=204)
+
+
+def _make_part(name: str, page: dict[str, Any]) -> dict[str, str]:
+    """Its mark leaves out how long ago something was, in words: times.js keeps to that by itself."""
+    text = render_to_string(PARTS[name], page)
+    ageless = _AGES.sub(r"\1", text)
+    return {"name": name, "text": text, "mark": f"{name}.{make_digest(ageless)}"}

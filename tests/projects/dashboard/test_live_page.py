@@ -1,0 +1,103 @@
+"""The page of a project, kept up to date: what changed since its browser last asked, and nothing else."""
+
+import re
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from projects.dashboard.live_views import PARTS
+from projects.models import Event, Project
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.many import watch_well
+from tests.projects.dashboard.pages import path_of, text_of
+
+SMALL = 3 * 1024
+"""Bytes of an answer, headers included, where nothing is new."""
+
+
+def parts_of(answer: Any) -> dict[str, str]:
+    """The marks of the parts in the answer, by their ids."""
+    return dict(re.findall(r'<div id="(\w+)" data-mark="([\w.]+)">', answer.content.decode()))
+
+
+def size_of(answer: Any) -> int:
+    return len(answer.content) + sum(len(f"{name}: {value}\r\n") for name, value in answer.headers.items())
+
+
+@pytest.fixture
+def changes(dashboard: Client, project: Project) -> Any:
+    return lambda *seen, **asked: dashboard.get(path_of(project, "/changes"), {"seen": seen, **asked})
+
+
+def test_every_live_part_of_the_page_is_kept_up_to_date(
+    dashboard: Client, project: Project, changes: Any, engine: MemoryEngine
+) -> None:
+    Project.objects.update(bot_username="harbour_bot")
+    page = dashboard.get(path_of(project)).content.decode()
+    live = set(re.findall(r'<\w+ [^>]*id="(\w+)"[^>]* data-live>', page)) | set(
+        re.findall(r'<div id="(\w+)" data-live>', page)
+    )
+    assert live == set(PARTS)
+    assert set(parts_of(changes(log=1))) == set(PARTS)
+    engine.calls.clear()
+    assert set(parts_of(changes())) == set(PARTS) - {"log"}
+    assert "logs" not in str(engine.calls)  # a page that follows its log is not sent it again
+
+
+def test_what_a_page_shows_already_is_not_sent_again(changes: Any, project: Project) -> None:
+    watch_well()
+    seen = parts_of(changes())
+    nothing = changes(*seen.values())
+    assert (nothing.status_code, nothing.content) == (204, b"")
+    assert size_of(nothing) <= SMALL
+    Event.objects.update(at=timezone.now() - timedelta(hours=2))
+    old = parts_of(changes(*seen.values()))
+    assert set(old) == {"events"}
+    Project.objects.update(provider="mistral")
+    assert set(parts_of(changes(*(seen | old).values()))) == {"details"}
+
+
+def test_with_time_alone_an_answer_is_small(changes: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moment of the last look is new, and everything is a while longer ago."""
+    watch_well()
+    seen = parts_of(changes())
+    later = timezone.now() + timedelta(minutes=3)
+    monkeypatch.setattr("accounts.clock.now", lambda: later)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: later)
+    watch_well()
+    answer = changes(*seen.values())
+    assert set(parts_of(answer)) == {"checked"}
+    assert size_of(answer) <= SMALL
+
+
+def test_the_words_beside_the_link_follow_the_pairing(changes: Any, project: Project) -> None:
+    Project.objects.update(bot_username="harbour_bot")
+    awaiting = changes()
+    assert "It answers nobody yet." in text_of(awaiting)
+    Project.objects.update(agent_paired=1)
+    paired = changes(*parts_of(awaiting).values())
+    assert "It answers nobody yet." not in text_of(paired)
+    assert "Open it here" in text_of(paired)
+    assert "hello" in parts_of(paired)
+
+
+def test_an_earlier_run_and_a_kind_of_events_stay_chosen(changes: Any, project: Project) -> None:
+    Event.objects.create(
+        project_id=project.pk, owner_id=project.owner_id, actor="system", source="system", action="crash"
+    )
+    assert changes(run=9).status_code == 404
+    assert text_of(changes(event="crash")).count("Crash") < text_of(changes()).count("Crash") + 1
+    assert "Deployed" not in text_of(changes(event="crash"))
+
+
+def test_nobody_else_is_told(project: Project, bob: User) -> None:
+    path = path_of(project, "/changes")
+    assert browser_of(bob).get(path).status_code == 404
+    assert Client().get(path).status_code == 302
+    assert browser_of(bob).get(f"/projects/{uuid.uuid4()}/changes").status_code == 404
