@@ -84,7 +84,7 @@ def describe_steps(snapshot: Snapshot) -> Steps:
     has_started = bool(project.container_id and project.started_at) and facts.operation != Operation.DEPLOY
     polls = has_started and snapshot.status in {Status.RUNNING, Status.DEGRADED}
     ended = snapshot.status.traits.condition in {Condition.ENDED, Condition.DOWN}
-    polled_at = project.polled_at if polls and _after(project.polled_at, project.started_at) else None
+    polled_at = project.first_polled_at if polls and _after(project.first_polled_at, project.started_at) else None
     reached = 1 + 2 * has_started + polls
     later = State.FAILED if ended else State.NOW
     states = [State.DONE] * reached + [later] * (reached < len(TITLES)) + [State.AHEAD] * (len(TITLES) - reached - 1)

@@ -47,6 +47,8 @@ class BehindGateway(Budgeted, Permitted):
     """Of whom the last answer was a good one: `telegram`, `provider`, both or none, with a blank between."""
     polled_at = models.DateTimeField(null=True, editable=False)
     """When Telegram last answered the bot, to the minute."""
+    first_polled_at = models.DateTimeField(null=True, editable=False)
+    """The same for the first time in this run of its agent, for people to read."""
 
     class Meta:
         abstract = True
@@ -93,4 +95,4 @@ HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="", address
 NEXT_VERSION = {"entry_version": F("entry_version") + 1}
 """To be written together with each change of what the gateway is told."""
 
-NOTHING_SEEN = {"seen_code": "", "seen_well": "", "polled_at": None}
+NOTHING_SEEN = {"seen_code": "", "seen_well": "", "polled_at": None, "first_polled_at": None}

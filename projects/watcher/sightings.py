@@ -89,12 +89,19 @@ def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Ite
         yield "seen_well", judged.well
     if reached_at is not None and reached_at.timestamp() >= since and _is_news(project, reached_at):
         yield "polled_at", reached_at
+        if _is_first(project, reached_at):
+            yield "first_polled_at", reached_at
 
 
 def _is_news(project: Project, reached_at: datetime) -> bool:
+    known = project.polled_at
+    return _is_first(project, reached_at) or not is_recent(known, within=POLL_NOTED_EVERY, now=reached_at)
+
+
+def _is_first(project: Project, reached_at: datetime) -> bool:
+    """Whether no answer is known to what runs now."""
     known, begin = project.polled_at, project.started_at
-    is_first = known is not None and begin is not None and known < begin <= reached_at
-    return known is None or is_first or not is_recent(known, within=POLL_NOTED_EVERY, now=reached_at)
+    return known is None or (begin is not None and known < begin <= reached_at)
 
 
 def _find_reached(sighting: Sighting) -> datetime | None:

@@ -74,6 +74,7 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Project.ended_at": SHOWN,
     "projects.Project.failed_at": SHOWN,
     "projects.Project.finished_at": SHOWN,
+    "projects.Project.first_polled_at": SHOWN,
     "projects.Project.gave_up_at": SHOWN,
     "projects.Project.noticed_at": of_projects.noticed_at,
     "projects.Project.observed_at": of_projects.observed_at,

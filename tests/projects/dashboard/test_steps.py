@@ -58,7 +58,8 @@ def test_the_steps_follow_the_row(
 def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashboard: Client, project: Project) -> None:
     sent, started = timezone.now() - timedelta(seconds=9), timezone.now() - timedelta(seconds=6)
     row = Project.objects.filter(pk=project.pk)
-    row.update(created_at=sent + timedelta(seconds=1), started_at=started, polled_at=started + timedelta(seconds=2))
+    row.update(created_at=sent + timedelta(seconds=1), started_at=started)
+    row.update(first_polled_at=started + timedelta(seconds=2), polled_at=started + timedelta(minutes=2))
     row.update(bot_username="harbour_pilot_bot")
     IdempotencyRecord.objects.create(
         owner=project.owner, key="page x", digest="x", project_id=project.pk, created_at=sent

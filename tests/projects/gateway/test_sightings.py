@@ -1,6 +1,7 @@
 """What the gateway has seen counts: for agents that say nothing, and before what an agent says of itself."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -114,6 +115,14 @@ def test_polls_are_noted_once_a_minute(project: Project, see: Any, gateway: Memo
     see(last_poll=first + 61)
     project.refresh_from_db()
     assert project.polled_at.timestamp() == pytest.approx(first + 61)
+    assert project.first_polled_at is not None
+    assert project.first_polled_at.timestamp() == pytest.approx(first)
+    assert project.started_at is not None
+    project.started_at += timedelta(seconds=90)
+    project.save(update_fields=["started_at"])
+    see(last_poll=first + 95)
+    project.refresh_from_db()
+    assert project.first_polled_at.timestamp() == pytest.approx(first + 95)
 
 
 @pytest.mark.parametrize("moment", [-1e30, 1e30, 0.0, 1e11])
