@@ -2,7 +2,8 @@
 
 import http.client
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,21 +52,37 @@ def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = T
     """The answer to a GET within the caller's `time_limit`. Raises nothing: what cannot be read is no answer."""
     status = None
     try:
-        with size_limit(ANSWER_SIZE), _open_pools(url) as pools:
-            response = pools.request(
-                "GET",
-                url,
-                headers={**_OUR_HEADERS, **(headers or {})},
-                redirect=False,
-                retries=False,
-                preload_content=False,
-                decode_content=False,
-            )
-            with closing(response):
-                status = response.status
-                return Answer(status=status, body=_read_object(response) if reads_body else {})
+        with _get(url, headers or {}) as response:
+            status = response.status
+            return Answer(status=status, body=_read_object(response) if reads_body else {})
     except _FAULTS:
         return Answer(status=status)
+
+
+@sensitive_variables()
+def fetch(url: str) -> bytes:
+    """A file that is at this address, within the caller's `time_limit`; empty where there is none that can be read."""
+    try:
+        with _get(url, {"Accept": "*/*"}) as response:
+            return response.read(ANSWER_SIZE, decode_content=False) if response.status == 200 else b""
+    except _FAULTS:
+        return b""
+
+
+@contextmanager
+def _get(url: str, headers: dict[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
+    with size_limit(ANSWER_SIZE), _open_pools(url) as pools:
+        response = pools.request(
+            "GET",
+            url,
+            headers={**_OUR_HEADERS, **headers},
+            redirect=False,
+            retries=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        with closing(response):
+            yield response
 
 
 def _read_object(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
+from csp.decorators import csp_update
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -38,6 +39,7 @@ def piece(view: Page) -> Page:
     return sensitive_post_parameters()(login_required(methods(wrapped)))
 
 
+@csp_update({"img-src": ["data:"]})  # the picture of the bot, which has no address without its token
 @counts_as("deploys")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,7 +72,8 @@ def show_bot(request: SignedInRequest) -> HttpResponse:
     page: dict[str, Any] = {}
     if form.is_valid() and (token := form.cleaned_data["telegram_token"]):
         try:
-            page = {"check": look_at_token(owner=request.user, telegram_token=token)}
+            looked_at = look_at_token(owner=request.user, telegram_token=token)
+            page = looked_at._asdict() if looked_at else {}
         except REFUSALS as error:
             page = {"fault": str(error)}
     return render(request, "projects/bot_hint.html", page)

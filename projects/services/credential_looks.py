@@ -1,10 +1,12 @@
 """What can be said of a credential while somebody still fills in the form. Nothing is made or stored."""
 
+from typing import NamedTuple
 from uuid import uuid4
 
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
+from projects.credentials.bot_picture import read_bot_picture
 from projects.credentials.verification import (
     CredentialCheck,
     looks_whole,
@@ -21,8 +23,15 @@ from projects.services.admission import check_bot, check_own_bots
 from projects.services.places import COMMANDS
 
 
+class LookedAt(NamedTuple):
+    """`picture` is the bot's, as a `data:` address; empty where there is none to show."""
+
+    check: CredentialCheck
+    picture: str
+
+
 @sensitive_variables("telegram_token")
-def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck | None:
+def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
     """Asks Telegram whose token it is; None for one of which only a part is typed.
 
     Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`.
@@ -33,8 +42,10 @@ def look_at_token(*, owner: User, telegram_token: str) -> CredentialCheck | None
         return None
     with COMMANDS.take(owner.email):
         check = verify_credentials(telegram_token=telegram_token, api_key="")
-    check_bot(owner=owner, check=check, project_id=new)
-    return check
+        check_bot(owner=owner, check=check, project_id=new)
+        is_known = check.bot_known and check.bot_id is not None
+        picture = read_bot_picture(telegram_token=telegram_token, bot_id=check.bot_id) if is_known else ""
+    return LookedAt(check, picture)
 
 
 @sensitive_variables("api_key")

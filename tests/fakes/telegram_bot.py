@@ -78,6 +78,8 @@ class Bot:
     commands: list[Any] = field(default_factory=list)
 
     files: dict[str, File] = field(default_factory=dict)
+    picture: str = ""
+    """The id of the file of its own picture."""
 
     @property
     def id(self) -> int:

@@ -18,6 +18,13 @@ def upload(bot: Bot, content: bytes, size: int | None = None) -> dict[str, Any]:
     return {"file_id": file.file_id, "file_unique_id": f"u{number}", "file_size": file.size}
 
 
+def list_photos(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
+    """Of the bot itself. Of others it may see what this fake has none of."""
+    is_own = str(fields.get("user_id")) == str(bot.id) and bot.picture
+    sizes = [[{"file_id": bot.picture, "file_unique_id": "p", "width": 160, "height": 160}]] if is_own else []
+    return {"total_count": len(sizes), "photos": sizes}
+
+
 def get_file(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
     file = bot.files.get(str(fields.get("file_id")))
     if file is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.fakes.telegram_bot import Bot, Draft, Sent
 from tests.fakes.telegram_errors import ApiError
-from tests.fakes.telegram_files import get_file
+from tests.fakes.telegram_files import get_file, list_photos
 from tests.fakes.telegram_texts import check_text, read_entities
 
 BOT_RIGHTS = {"can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
@@ -27,6 +27,7 @@ def call_method(bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str
         "getwebhookinfo": lambda: _webhook_info(bot),
         "getchat": lambda: _chat(bot, fields) | {"accent_color_id": 0, "max_reaction_count": 11},
         "getfile": lambda: get_file(bot, fields),
+        "getuserprofilephotos": lambda: list_photos(bot, fields),
         "getmycommands": lambda: bot.commands,
     }
     if method in answers:

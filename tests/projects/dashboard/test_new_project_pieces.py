@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from projects.credentials import verification
+from projects.credentials import bot_picture, verification
 from projects.credentials.outside import Answer
 from projects.models import AgentType, Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
@@ -24,6 +24,7 @@ def telegram(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
     settings.BERTH_VERIFY_CREDENTIALS = True
     answers: list[Answer] = []
     monkeypatch.setattr(verification, "ask", lambda *_asked, **_how: answers.pop(0) if answers else Answer())
+    monkeypatch.setattr(bot_picture, "ask", lambda *_asked: Answer())
     return answers
 
 
