@@ -1,5 +1,6 @@
 """A service with a fake Telegram and a fake provider, from an empty folder."""
 
+from base64 import b64decode
 from collections.abc import Iterator
 
 import pytest
@@ -9,23 +10,28 @@ from tests.e2e.service import Service, copy_checkout, make_environment
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.fakes.telegram_files import upload
 from tests.leftovers import remove_leftovers
 
+PICTURE = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
+"""A PNG of one pixel."""
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="package")
 def host() -> str:
     return address_of_host()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def telegram(host: str) -> Iterator[FakeTelegram]:
     with FakeTelegram(host=host) as fake:
         fake.add_bot(CANARY_TELEGRAM_TOKEN, username="harbour_bot")
-        fake.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, username="other_bot")
+        other = fake.add_bot(CANARY_OTHER_TELEGRAM_TOKEN, username="other_bot")
+        other.picture = upload(other, PICTURE)["file_id"]
         yield fake
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def provider(host: str) -> Iterator[FakeProvider]:
     with FakeProvider(host=host) as fake:
         fake.add_key(CANARY_API_KEY)
@@ -33,7 +39,7 @@ def provider(host: str) -> Iterator[FakeProvider]:
         yield fake
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def service(
     telegram: FakeTelegram, provider: FakeProvider, host: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:

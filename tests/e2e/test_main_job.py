@@ -104,20 +104,6 @@ def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(se
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, "apiKey")
 
 
-def test_a_revoked_bot_token_is_a_crash_explained_in_plain_words(
-    service: Service, token: str, telegram: FakeTelegram
-) -> None:
-    project = service.call("GET", "/api/projects", token=token).json[0]["id"]
-    telegram.revoke(CANARY_TELEGRAM_TOKEN)
-    try:
-        restarted = carry_out(service, token, project, "restart")
-        assert restarted["status"] == "crashed"
-        assert restarted["status_reason"]["code"] == "telegram_token"
-    finally:
-        telegram.restore(CANARY_TELEGRAM_TOKEN)
-    assert carry_out(service, token, project, "start")["status"] == "running"
-
-
 def test_agents_outlive_the_service_and_a_second_run_finds_them(
     service: Service, token: str, telegram: FakeTelegram
 ) -> None:
