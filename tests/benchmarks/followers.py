@@ -3,11 +3,10 @@
     python -m tests.benchmarks.followers [--followers 30] [--dashboards 100] [--rounds 5] [--seconds 4]
         [--connections 8]
 
-Reads are measured alone and beside them in turn, in one run. A follower holds one stream of a real agent's log; five
-follow one owner's, who may not have more. A dashboard asks every four seconds what has changed of a list of 50, as its
-page does, and every 60 what the agents use. First it is told what each of the two costs by itself: threads,
-processor time of the service's processes, and where `DATABASE_URL` names an empty PostgreSQL database, connections to
-it. A stream holds none, and has a thread of its own (`BERTH_STREAMS`), none of those that answer requests.
+Reads are measured alone and beside them in turn. A follower holds one stream of a real agent's log; five follow one
+owner's, who may not have more. Half of the dashboards ask every four seconds what has changed of a list of 50, as its
+page does, and every 60 what the agents use; the others what has changed of a project's page. First it is told what each
+costs by itself: threads, processor time, and connections to an empty PostgreSQL database that `DATABASE_URL` names.
 """
 
 import argparse
@@ -77,8 +76,8 @@ def run(server: Server, options: argparse.Namespace) -> None:
     logs = [deploy(server, number) for number in range(owners)]
     print_row("", "connections", "threads", "of a core")
     tell("nobody", server)
-    with following(server, logs, options.followers) as streams:
-        tell(f"{len(streams)} followers", server)
+    with following(server, logs, options.followers):
+        tell(f"{options.followers} followers", server)
     with looking(server, options.dashboards):
         tell(f"{options.dashboards} dashboards", server)
     print_row("read", "alone /s", "beside /s", "÷ alone", "alone p50 ms", "beside p50 ms", "alone p99 ms", "beside p99")
@@ -123,26 +122,30 @@ def following(server: Server, logs: list[tuple[str, str]], number: int) -> Itera
 
 @contextmanager
 def looking(server: Server, number: int) -> Iterator[list[int]]:
-    """So many pages of the list, which begin one after the other. Yields the statuses of their answers."""
+    """So many pages, of the list and of a project by turns. Yields the statuses of their answers."""
     cookie = Path(server.environment["BERTH_DATA_DIR"], "cookie").read_text()
     page = get(HTTPConnection("127.0.0.1", server.port, timeout=60), "/", cookie)[1].decode()
     marks = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page)
     seen = "&".join(f"{name}={value}" for name, value in marks)
-    statuses: list[int] = []
-    is_over = threading.Event()
+    project = f"/projects/{re.search('id=.row-([0-9a-f-]+)', page)[1]}/changes"  # type: ignore[index]  # there are 50
+    parts = get(HTTPConnection("127.0.0.1", server.port, timeout=60), project, cookie)[1].decode()
+    known = "&seen=".join(re.findall(r'data-mark="([\w.]+)"', parts))
+    asked = (f"/projects/changes?{seen}", f"{project}?seen={known}")
+    statuses, is_over = list[int](), threading.Event()
 
-    def look(delay: float) -> None:
+    def look(path: str, delay: float) -> None:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
         curves_at = time.monotonic() + CURVES_EVERY * delay / LOOK_EVERY
         while not is_over.wait(delay):
             delay = LOOK_EVERY
-            statuses.append(get(connection, f"/projects/changes?{seen}", cookie)[0])
-            if time.monotonic() >= curves_at:
+            statuses.append(get(connection, path, cookie)[0])
+            if path is asked[0] and time.monotonic() >= curves_at:
                 curves_at += CURVES_EVERY
                 statuses.append(get(connection, "/projects/curves", cookie)[0])
         connection.close()
 
-    threads = [threading.Thread(target=look, args=[LOOK_EVERY * place / number]) for place in range(number)]
+    begin = [(asked[place % 2], LOOK_EVERY * place / number) for place in range(number)]
+    threads = [threading.Thread(target=look, args=each) for each in begin]
     for thread in threads:
         thread.start()
     try:
