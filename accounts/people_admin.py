@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -27,6 +28,15 @@ class InvitationForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField", "spellcheck": "false"}),
         help_text=f"One on each line, at most {MOST}.",
     )
+    way = forms.ChoiceField(
+        label="How",
+        choices=[("mail", "Send each a mail with a link"), ("links", "Show me the links, to hand over by myself")],
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        if not settings.BERTH_SENDS_MAIL:
+            del self.fields["way"]
 
     def clean_emails(self) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data["emails"].splitlines() if line.strip()]
@@ -75,25 +85,27 @@ class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
 
     @sensitive_variables()
     def invite_view(self, request: HttpRequest) -> HttpResponse:
-        """Shows the links this once. They are stored nowhere."""
+        """Shows the links this once, or has each sent by mail. They are stored nowhere."""
         if not is_staff(request):
             raise PermissionDenied("The admin is for staff.")
-        form = InvitationForm(request.POST or None)
-        made = []
+        form, made, by_mail = InvitationForm(request.POST or None), [], False
         if request.method == "POST" and form.is_valid():
-            staff = staff_user(request)
+            staff, by_mail = staff_user(request), form.cleaned_data.get("way") == "mail"
             try:
                 with transaction.atomic():
                     lock_if_still_signed_in(staff, request.session)
-                    made = invite(form.cleaned_data["emails"], by=staff)
+                    made = invite(form.cleaned_data["emails"], by=staff, by_mail=by_mail)
                     self._log_additions(request, made)
             except InvalidTokenError:
                 return redirect("admin:login")
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": "Invite people"}
-        return TemplateResponse(request, "admin/accounts/user/invite.html", {**frame, "form": form, "made": made})
+        page = {**frame, "form": form, "made": made, "by_mail": by_mail, "sends_mail": settings.BERTH_SENDS_MAIL}
+        return TemplateResponse(request, "admin/accounts/user/invite.html", page)
 
     def _log_additions(self, request: HttpRequest, made: list[Invitation]) -> None:
         """As those of the form for one user."""
         for invitation in made:
-            if invitation.user is not None:
+            if invitation.is_new:
                 self.log_addition(request, invitation.user, [{"added": {}}])
+            elif invitation.user is not None:
+                self.log_change(request, invitation.user, "Invited once more, by mail.")

@@ -1,46 +1,119 @@
-"""Makes accounts for many people at once, each with a link by which they set their password."""
+"""Makes accounts for many people at once, each with a link that sets the password: by mail, or to be handed over."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.template.loader import render_to_string
 from django.views.decorators.debug import sensitive_variables
 
+from accounts import clock
 from accounts.emails import clean_email
-from accounts.models import User
+from accounts.errors import OutboxFullError
+from accounts.models import OutgoingMail, Role, User
+from accounts.services.outbox import Letter, queue_mail
 from accounts.services.set_password_links import make_set_password_link
+from accounts.throttling import counters
+
+KIND = "invitation"
 
 MOST = 100
 """Invitations that one request makes."""
 
+DAY = 86_400
+MAILS_A_DAY = 500
+MAILS_PER_ACCOUNT = 3
+"""Mails that one of the staff has sent in a day, and that one person gets."""
+
+HAS_ACCOUNT = "This email has an account."
+NO_ROOM = "Too many mails wait for the mail server. Invite them later, or by a link."
+ENOUGH = f"You have invited {MAILS_A_DAY} people by mail today. Go on tomorrow, or by links."
+ENOUGH_FOR_ONE = "Who has this email was invited often enough today."
+
 
 class Invitation(NamedTuple):
-    """`link` is empty where there is none; `problem` says why. `user` is whom it made an account for."""
+    """`link` is empty where there is none; `problem` says why, or the mail is on its way. `user` is who is invited:
+    `is_new` where the account was made for it.
+    """
 
     email: str
     link: str = ""
     problem: str = ""
     user: User | None = None
+    is_new: bool = False
+
+
+class _NotInvitedError(Exception):
+    """The message says why. What was done for the address is undone."""
 
 
 @sensitive_variables()
-def invite(emails: Sequence[str], *, by: User) -> list[Invitation]:
-    """One for each address, the first `MOST` of them. Who has an account already gets no link."""
-    return [_invite(email, by) for email in dict.fromkeys(emails[:MOST])]
+def invite(emails: Sequence[str], *, by: User, by_mail: bool = False) -> list[Invitation]:
+    """One for each address, the first `MOST` of them. Who has an account already gets neither link nor mail.
+
+    By mail also those are invited again who have never signed in. A link is made when its mail is sent, and is stored
+    nowhere.
+    """
+    return [_invite(email, by, by_mail=by_mail) for email in dict.fromkeys(emails[:MOST])]
 
 
 @sensitive_variables()
-def _invite(text: str, by: User) -> Invitation:
+def _invite(text: str, by: User, *, by_mail: bool) -> Invitation:
     try:
         email = clean_email(text)
     except ValidationError as error:
         return Invitation(text[:254], problem=str(error.messages[0]))
     try:
         with transaction.atomic():
-            if User.objects.filter(email=email).exists():
-                return Invitation(email, problem="This email has an account.")
-            user = User.objects.create_user(email)
-            return Invitation(email, link=make_set_password_link(user=user, by=by), user=user)
+            return _mail(email, by) if by_mail else _make_link(email, by)
     except IntegrityError:  # somebody made it at the same moment
-        return Invitation(email, problem="This email has an account.")
+        return Invitation(email, problem=HAS_ACCOUNT)
+    except _NotInvitedError as error:
+        return Invitation(email, problem=str(error))
+
+
+def _make_link(email: str, by: User) -> Invitation:
+    if User.objects.filter(email=email).exists():
+        raise _NotInvitedError(HAS_ACCOUNT)
+    user = User.objects.create_user(email)
+    return Invitation(email, link=make_set_password_link(user=user, by=by), user=user, is_new=True)
+
+
+def _mail(email: str, by: User) -> Invitation:
+    known = User.objects.filter(email=email).first()
+    if known is not None and not _has_never_come(known):
+        raise _NotInvitedError(HAS_ACCOUNT)
+    user = known or User.objects.create_user(email)
+    window = counters.current_window(DAY)
+    if not counters.consume(subject=by.pk.hex, scope="invitations", window=window, limit=MAILS_A_DAY):
+        raise _NotInvitedError(ENOUGH)
+    if not counters.consume(subject=user.pk.hex, scope="invited", window=window, limit=MAILS_PER_ACCOUNT):
+        raise _NotInvitedError(ENOUGH_FOR_ONE)
+    try:
+        queue_mail(kind=KIND, user_id=user.pk, facts={"by": str(by.pk)})
+    except OutboxFullError:
+        raise _NotInvitedError(NO_ROOM) from None
+    return Invitation(email, user=user, is_new=known is None)
+
+
+def _has_never_come(user: User) -> bool:
+    """Whether this is an ordinary account that nobody has made theirs. Links to those of staff go by hand only."""
+    return user.is_active and user.role == Role.USER and user.last_login is None and not user.has_usable_password()
+
+
+def render_invitation(mail: OutgoingMail, user: User) -> Letter | None:
+    """Nobody is invited who has come meanwhile, nor in the name of one who is not of the staff any more."""
+    by = User.objects.filter(pk=mail.facts["by"], is_active=True, is_staff=True).first()
+    if by is None or not _has_never_come(user):
+        return None
+    facts = {
+        "by": by.email,
+        "link": make_set_password_link(user=user, by=by),
+        "until": clock.now() + timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT),
+        "public_url": settings.BERTH_PUBLIC_URL,
+    }
+    text = render_to_string("accounts/invitation_mail.txt", facts)
+    return Letter(subject=f"An invitation to {settings.BERTH_PUBLIC_URL}", text=text)

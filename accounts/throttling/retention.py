@@ -36,6 +36,8 @@ WINDOW_SECONDS = {
     "exports": 3600,
     "new-email-mails": 3600,
     "code-alarms": 86_400,
+    "invitations": 86_400,
+    "invited": 86_400,
 }
 """Lengths of the windows of `UsageCounter`, by scope; those of the request limits are `PERIOD`."""
 

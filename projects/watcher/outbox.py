@@ -5,7 +5,7 @@ import logging
 from django.conf import settings
 from django.db import DatabaseError, connections
 
-from accounts.services import code_alarm, email_change, sign_up
+from accounts.services import code_alarm, email_change, invitations, sign_up
 from accounts.services.outbox import Renderer, send_due
 from projects.services import alert_sending, budgets, disk
 from projects.watcher import alert_mail, budget_mail, crash_mail, disk_mail
@@ -25,6 +25,7 @@ END_WITHIN = 5.0
 
 RENDERERS: dict[str, Renderer] = {
     sign_up.KIND: sign_up.render_sign_up_mail,
+    invitations.KIND: invitations.render_invitation,
     code_alarm.KIND: code_alarm.render_code_alarm,
     email_change.ASKED: email_change.render_new_email_mail,
     email_change.CHANGED: email_change.render_changed_email_mail,

@@ -1,14 +1,20 @@
 """Staff see of users how much they have and when they came, keep notes, and invite many at once."""
 
 import re
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.core import mail as django_mail
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import ApiKey, User
-from accounts.services.invitations import MOST
+from accounts.models import ApiKey, OutgoingMail, User
+from accounts.services import invitations, outbox
+from accounts.services.invitations import ENOUGH_FOR_ONE, HAS_ACCOUNT, MAILS_PER_ACCOUNT, MOST
 from tests.factories import ApiKeyFactory
+from tests.mailing import deliver
 
 USERS = "/admin/accounts/user/"
 INVITE = f"{USERS}invite/"
@@ -31,6 +37,76 @@ def test_each_address_gets_a_link_that_works_or_a_reason(office: Client, alice: 
     made = User.objects.get(email="new@example.com")
     assert not made.has_usable_password()
     assert not made.is_staff
+
+
+@pytest.fixture
+def _by_mail(settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = True
+
+
+def send(office: Client, *emails: str) -> str:
+    return office.post(INVITE, {"emails": "\n".join(emails), "way": "mail"}).content.decode()
+
+
+@pytest.mark.usefixtures("_by_mail")
+def test_a_mail_says_who_invites_and_how_long_the_link_holds_and_lets_in_once(
+    office: Client, sam: User, alice: User
+) -> None:
+    page = send(office, "new@example.com", alice.email, "nonsense")
+    assert "new@example.com: the mail is on its way." in page
+    assert f"{alice.email}: This email has an account." in page
+    assert "set-password" not in page
+    assert deliver()
+    [mail] = django_mail.outbox
+    assert mail.to == ["new@example.com"]
+    assert mail.body.startswith(f"{sam.email} invites you to ")
+    until = timezone.now() + timedelta(days=3)
+    assert f"until {until:%Y-%m-%d} at " in mail.body
+    [link] = re.findall(r"https?://[^/]+(/set-password/\S+)", mail.body)
+    assert Client().get(link, follow=True).status_code == 200
+    assert "set-password" not in str(OutgoingMail.objects.values())
+    assert list(LogEntry.objects.values_list("object_repr", "action_flag")) == [("new@example.com", ADDITION)]
+
+
+@pytest.mark.usefixtures("_by_mail")
+def test_who_has_never_come_is_invited_again_a_few_times(office: Client, alice: User, ada: User) -> None:
+    for _ in range(MAILS_PER_ACCOUNT):
+        assert "on its way" in send(office, "new@example.com")
+    assert ENOUGH_FOR_ONE in send(office, "new@example.com")
+    made = User.objects.get(email="new@example.com")
+    for fields in ({"is_active": False}, {"is_staff": True}, {"last_login": timezone.now()}):
+        User.objects.filter(pk=made.pk).update(**{"is_active": True, "is_staff": False, "last_login": None, **fields})
+        assert HAS_ACCOUNT in send(office, "new@example.com")
+    assert OutgoingMail.objects.count() == MAILS_PER_ACCOUNT
+
+
+@pytest.mark.usefixtures("_by_mail")
+@pytest.mark.parametrize(
+    "change", [{"email": "new@example.com", "password": "x"}, {"email": "sam@example.com", "is_staff": False}], ids=str
+)
+def test_nobody_is_invited_who_came_meanwhile_nor_by_one_who_is_no_staff(office: Client, change: Any) -> None:
+    send(office, "new@example.com")
+    User.objects.filter(email=change["email"]).update(**change)
+    assert deliver()
+    assert django_mail.outbox == []
+    assert OutgoingMail.objects.get().state == "not needed"
+
+
+@pytest.mark.usefixtures("_by_mail")
+def test_what_cannot_be_mailed_makes_no_account(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invitations, "MAILS_A_DAY", 1)
+    page = send(office, "one@example.com", "two@example.com")
+    assert f"two@example.com: {invitations.ENOUGH}" in page
+    monkeypatch.setattr(invitations, "MAILS_A_DAY", 9)
+    monkeypatch.setattr(outbox, "MOST_WAITING", 1)
+    assert invitations.NO_ROOM in send(office, "two@example.com")
+    assert not User.objects.filter(email="two@example.com").exists()
+
+
+def test_without_a_mail_server_no_mail_is_offered(office: Client) -> None:
+    assert "BERTH_EMAIL_URL" in office.get(INVITE).content.decode()
+    assert "set-password" in send(office, "new@example.com")
+    assert not OutgoingMail.objects.exists()
 
 
 def test_too_many_at_once_make_none(office: Client) -> None:

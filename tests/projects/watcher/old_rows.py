@@ -110,6 +110,8 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "sign-ups of an address": (usage("sign-ups", 3600), 60 * MINUTE + MARGIN, NOW),
     "failed sign-ins of an account": (login_attempts, 15 * MINUTE + MARGIN, 14 * MINUTE),
     "alarms of a user": (usage("code-alarms", 86_400), DAY + MARGIN, NOW),
+    "invitations by one of the staff": (usage("invitations", 86_400), DAY + MARGIN, NOW),
+    "invitations of a person": (usage("invited", 86_400), DAY + MARGIN, NOW),
     "networks that a user is known in": (known_network, 90 * DAY + MARGIN, 89 * DAY),
     "revoked sessions": (revoked_session, 2 * DAY + MINUTE, DAY),
     "sessions that are listed": (listed_session, MINUTE + MARGIN, -MINUTE),

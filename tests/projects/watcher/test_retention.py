@@ -16,6 +16,7 @@ from django.utils import timezone
 from accounts.models import RevokedSession, UsageCounter, User
 from accounts.services.code_alarm import send_code_alarm
 from accounts.services.email_change import ask_for_email
+from accounts.services.invitations import invite
 from accounts.throttling.retention import WINDOW_SECONDS
 from projects.models import Event, EventCursor, LongRequest
 from projects.services.export import start_export
@@ -189,6 +190,7 @@ def test_every_scope_that_is_counted_is_known(settings: Any, alice: User) -> Non
     client.post("/api/auth/login", {"email": "carol@example.org", "password": "wrong"}, "application/json")
     ask_for_email(user=alice, session=None, email="alice@new.example.com")
     start_export(user=alice)
+    invite(["carol@new.example.com"], by=alice, by_mail=True)
     counted = set(UsageCounter.objects.values_list("scope", flat=True))
     assert counted == set(WINDOW_SECONDS)
     assert not counted & set(django_settings.BERTH_LIMITS)
