@@ -17,7 +17,7 @@ from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
 from projects.services.gateway_place import is_in_trouble
 
-HELD = "held: nothing is mended until an operator decides. The first page of the admin and the log say why."
+HELD = "held: nothing is repaired until an operator decides. The first page of the admin and the log say why."
 
 VERSION_HEADER = "X-Berth-Version"
 
@@ -45,8 +45,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     """Answers 200 if the database takes changes, the engine answers and the watcher is at work, else 503.
 
     The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
-    is mended until an operator decides, where the agents' firewall does not hold, and where the gateway does not work,
-    but not what was found: anybody may ask. The service goes on then, and must get requests.
+    is repaired until an operator decides, where the agents' firewall does not hold, and where the gateway does not
+    work, but not what was found: anybody may ask. The service goes on then, and must get requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     if parts["database"] == OK:

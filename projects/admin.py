@@ -5,14 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff
-from projects.batch_admin import actor_of
 from projects.budget_admin import GrantsBudget
 from projects.catalogue_admin import ShowsCapacity
 from projects.confinement_admin import CONFINING, ConfinesAgents
+from projects.event_admin import EventAdmin
 from projects.growth_admin import ShowsGrowth
 from projects.image_admin import IMAGES, UpdatesImages
 from projects.log_admin import ShowsLog
@@ -21,8 +21,6 @@ from projects.models.snapshot import take_snapshot
 from projects.provider_admin import ProviderAdmin
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.disk import describe_size
-from projects.rules.lifecycle import Action
-from projects.services import clear_memory, control_project, delete_project, lift_suspension, suspend_project
 from projects.services.observation import refresh
 from projects.status_admin import ReasonFilter, ReasonForm, StatusFilter, TellsStatus
 
@@ -124,27 +122,25 @@ class ProjectAdmin(
         )
 
     @admin.action(description="Start")
-    def start(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._control(request, chosen, Action.START)
+    def start(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "start")
 
     @admin.action(description="Stop")
-    def stop(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._control(request, chosen, Action.STOP)
+    def stop(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "stop")
 
     @admin.action(description="Restart")
-    def restart(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._control(request, chosen, Action.RESTART)
+    def restart(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "restart")
 
     @admin.action(description="Suspend: stop, and keep the owner from starting")
-    def suspend(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+    def suspend(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
         because = self.read_reason(request)
-        if because is not None:
-            by = actor_of(request)
-            self._each(request, chosen, lambda project: suspend_project(project=project, actor=by, because=because))
+        return None if because is None else self.act_on_each(request, chosen, "suspend", because=because)
 
     @admin.action(description="Lift the suspension")
-    def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: lift_suspension(project=project, actor=actor_of(request)))
+    def lift(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "lift")
 
     @asks_first(
         verb="Clear the memory of",
@@ -153,8 +149,8 @@ class ProjectAdmin(
         describe=lambda project: f"{project.name}, of {project.owner}",
     )
     @admin.action(description="Clear the agent's memory")
-    def clear_memories(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(request, chosen, lambda project: clear_memory(project=project, actor=actor_of(request)))
+    def clear_memories(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "clear_memories")
 
     @asks_first(
         verb="Delete",
@@ -163,23 +159,10 @@ class ProjectAdmin(
         describe=lambda project: f"{project.name}, of {project.owner}",
     )
     @admin.action(description="Delete, with container and state")
-    def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._each(
-            request, chosen, lambda project: delete_project(project=project, actor=actor_of(request), by_staff=True)
-        )
-
-    def _control(self, request: HttpRequest, chosen: QuerySet[Project], action: Action) -> None:
-        actor = actor_of(request)
-        self._each(request, chosen, lambda project: control_project(project=project, action=action, actor=actor))
+    def delete_projects(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "delete_projects")
 
 
 admin.site.register(Quarantined, QuarantinedAdmin)
 admin.site.register(Provider, ProviderAdmin)
-
-
-@admin.register(Event)
-class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    list_display = ("at", "actor", "source", "address", "project_id", "action", "outcome", "detail")
-    list_filter = ("action", "outcome")
-    search_fields = ("project_id", "actor")
-    date_hierarchy = "at"
+admin.site.register(Event, EventAdmin)

@@ -1,28 +1,39 @@
-"""Actions of the admin on many projects, one after the other."""
+"""Actions of the admin on projects. On one it acts at once; many get a page that goes through them.
 
-import time
-from collections.abc import Callable
+The page asks for each next step by a small request. What was done stands in the database, so that a reload, a second
+tab or a later visit shows it and goes on with what is left. Without scripts a button goes on for as long as it may.
+"""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
+from django.views.decorators.http import require_http_methods
 
 from accounts.admin_permissions import staff_user
+from accounts.dashboard.still_signed_in import is_still_in
 from accounts.http import client_address
-from containers.errors import EngineError
-from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import ProjectError
-from projects.models import Actor, Project
+from projects.models import Actor, Batch, Project
+from projects.models.batch import NOT_DONE, OPEN, ItemState
 from projects.models.event import BY_STAFF
+from projects.services import batches
+from projects.services.batches import AT_ONCE, MOST
 
-BATCH_SECONDS = 30.0
-"""How long an action goes on to a next project. The last one may take 26 seconds more, and a proxy waits for 60."""
+STEP_SECONDS = 1.0
+"""For how long a step goes on to a next project. The last one may take as long as any command."""
 
-BATCH_SIZE = 100
-"""How many projects an action reaches at most, however fast it is: as many as a page lists."""
+BATCH_SECONDS = 20.0
+"""The same without scripts. A proxy waits for 60."""
 
-NAMES_SHOWN = 50
+_LEVELS = {ItemState.DONE: messages.SUCCESS, ItemState.NOTED: messages.WARNING}
+_COMMANDS = {"stop": batches.stop, "resume": batches.resume, "again": batches.try_again}
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -30,28 +41,83 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    def _each(self, request: HttpRequest, chosen: QuerySet[Project], act: Callable[[Project], object]) -> None:
-        """Acts on one project after the other while there is time. Messages say what was refused and what is left."""
-        projects = list(chosen)
-        until = time.monotonic() + BATCH_SECONDS
-        reached = done = 0
-        for project in projects[:BATCH_SIZE]:
-            if time.monotonic() >= until:
-                break
-            reached += 1
-            try:
-                act(project)
-                done += 1
-            except (ProjectError, EngineError, SecretUnreadableError) as error:
-                self.message_user(request, format_html("{}: {}", project.name, error), messages.ERROR)
-        if done:
-            self.message_user(request, f"Done: {done} of {len(projects)}.", messages.SUCCESS)
-        if reached < len(projects):
-            self.message_user(request, _describe_unreached(projects, reached), messages.WARNING)
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.batch_view))
+        return [path("batch/<uuid:batch_id>/", view, name="projects_project_batch"), *super().get_urls()]
+
+    def act_on_each(
+        self, request: HttpRequest, chosen: QuerySet[Project], action: str, *, because: str = ""
+    ) -> HttpResponse | None:
+        """Carries out an action of `services.staff_actions`: on one project now, on many by the page of a batch."""
+        found = list(chosen.values_list("pk", "name")[: MOST + 1])
+        if not found:
+            self.message_user(request, "What you selected is gone already.", messages.WARNING)
+            return None
+        if len(found) == 1:
+            [(project_id, name)] = found
+            state, sentence = batches.act_on(project_id, action, actor_of(request), because=because)
+            level = _LEVELS.get(state, messages.ERROR)
+            self.message_user(request, format_html("{}: {}", name, sentence), level)
+            return None
+        if len(found) > MOST:
+            left = f"These are the first {MOST}. Select the others again afterwards."
+            self.message_user(request, left, messages.WARNING)
+        batch = batches.begin_batch(by=staff_user(request), action=action, chosen=found[:MOST], because=because)
+        return redirect("admin:projects_project_batch", batch.pk)
+
+    def batch_view(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
+        """The page, and what its buttons and its steps ask for. It is its maker's alone."""
+        batch = get_object_or_404(Batch, pk=batch_id, by=staff_user(request))
+        batches.end_what_was_lost(batch)
+        if request.method != "POST":
+            return TemplateResponse(request, "admin/projects/project/batch.html", self._page(request, batch))
+        command = _COMMANDS.get(request.POST.get("do", ""))
+        if command is not None:
+            command(batch)
+        elif request.headers.get("HX-Request"):
+            return self._step(request, batch)
+        else:
+            self._go_on(request, batch, BATCH_SECONDS)
+        return redirect(request.path)
+
+    def _step(self, request: HttpRequest, batch: Batch) -> HttpResponse:
+        """What has ended since the lane last asked, and the lane anew, as long as there is something to be done."""
+        has_begun = self._go_on(request, batch, STEP_SECONDS)
+        batch.refresh_from_db()
+        told = describe(batch, after=_read_number(request, "seen"))
+        lane = min(max(_read_number(request, "lane"), 1), AT_ONCE)
+        page = {**told, "lane": lane, "pause": 0 if has_begun else 2, "is_part": True}
+        return TemplateResponse(request, "admin/projects/project/batch_part.html", page)
+
+    def _go_on(self, request: HttpRequest, batch: Batch, seconds: float) -> bool:
+        is_let_in = partial(is_still_in, request, staff_user(request))
+        return batches.go_on(batch, actor_of(request), begin_within=seconds, is_let_in=is_let_in)
+
+    def _page(self, request: HttpRequest, batch: Batch) -> dict[str, Any]:
+        told = describe(batch)
+        found = self.get_action(batch.action)
+        label = found[2] if found else batch.action
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": f"{label} ({told['all']})"}
+        return {**frame, **told, "lanes": range(1, AT_ONCE + 1), "pause": 0}
 
 
-def _describe_unreached(projects: list[Project], reached: int) -> str:
-    unreached = projects[reached:]
-    names = ", ".join(project.name for project in unreached[:NAMES_SHOWN])
-    more = f" and {len(unreached) - NAMES_SHOWN} more" if len(unreached) > NAMES_SHOWN else ""
-    return f"Not reached: {len(unreached)} of {len(projects)}. Select them again: {names}{more}."
+def describe(batch: Batch, *, after: int | None = None) -> dict[str, Any]:
+    """How far it is. `items` are all, or only those that have ended since the count of ends was `after`."""
+    items = list(batch.items.all())
+    states = [item.state for item in items]
+    is_waiting = ItemState.WAITING in states and not batch.is_stopped
+    return {
+        "batch": batch,
+        "items": [item for item in items if after is None or (item.ended_as or 0) > after],
+        "all": len(items),
+        "ended": sum(state not in OPEN for state in states),
+        "not_done": sum(state in NOT_DONE for state in states),
+        "left": states.count(ItemState.WAITING),
+        "under_way": [item.name for item in items if item.state == ItemState.BEGUN],
+        "is_over": not is_waiting and ItemState.BEGUN not in states,
+    }
+
+
+def _read_number(request: HttpRequest, name: str) -> int:
+    text = request.POST.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -19,6 +19,7 @@ from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.json_documents import FormJSONDecoder
 from projects.rules.lifecycle import Desired
+from projects.schema_admin import EditsSchema
 from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan
 from projects.services.capacity import measure_capacity
@@ -68,7 +69,7 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 
 
 @admin.register(AgentType)
-class AgentTypeAdmin(CatalogueAdmin):
+class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "egress", "available", "is_default", "used_by")
     formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
 

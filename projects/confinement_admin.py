@@ -2,12 +2,10 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
-from projects.batch_admin import ActsOnEach, actor_of
+from projects.batch_admin import ActsOnEach
 from projects.models import Project
-from projects.rules.permissions import Egress
-from projects.services.permissions import impose_egress
 
 CONFINING = ("confine", "let_out")
 
@@ -18,13 +16,9 @@ class ConfinesAgents(ActsOnEach):
         return f"{project.egress.label}, from its next start on"
 
     @admin.action(description="Let reach the gateway alone, from the next start on")
-    def confine(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._impose(request, chosen, Egress.GATEWAY)
+    def confine(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "confine")
 
     @admin.action(description="Let reach what its type and its owner say")
-    def let_out(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        self._impose(request, chosen, Egress.INTERNET)
-
-    def _impose(self, request: HttpRequest, chosen: QuerySet[Project], egress: Egress) -> None:
-        actor = actor_of(request)
-        self._each(request, chosen, lambda project: impose_egress(project=project, egress=egress, actor=actor))
+    def let_out(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "let_out")

@@ -1,12 +1,11 @@
 """What staff decide of the images of agents, in the admin."""
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
-from projects.batch_admin import ActsOnEach, actor_of
+from projects.batch_admin import ActsOnEach
 from projects.models import Project
-from projects.services.image_update import pin_image, request_update
 
 IMAGES = ("update_images", "pin_images", "release_images")
 
@@ -21,22 +20,13 @@ class UpdatesImages(ActsOnEach):
         return f"{words} {project.image_id or 'That of its type, from the next start on'}".strip()
 
     @admin.action(description="Update the image, with a way back")
-    def update_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        actor = actor_of(request)
-
-        def update(project: Project) -> None:
-            is_wanted = request_update(project=project, actor=actor)
-            result = "gets the newest image; its events say what comes of it" if is_wanted else "has the newest image"
-            self.message_user(request, f"{project.name}: {result}.", messages.INFO)
-
-        self._each(request, chosen, update)
+    def update_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "update_images")
 
     @admin.action(description="Pin the image: keep owners from updating it")
-    def pin_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        actor = actor_of(request)
-        self._each(request, chosen, lambda project: pin_image(project=project, actor=actor, keep=True))
+    def pin_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "pin_images")
 
     @admin.action(description="Release the image: let it be updated again")
-    def release_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
-        actor = actor_of(request)
-        self._each(request, chosen, lambda project: pin_image(project=project, actor=actor, keep=False))
+    def release_images(self, request: HttpRequest, chosen: QuerySet[Project]) -> HttpResponse | None:
+        return self.act_on_each(request, chosen, "release_images")

@@ -20,10 +20,11 @@ Migration = tuple[str, str]
 OF_ONE_MACHINE = {
     *("projects.watch", "projects.enginehost", "projects.gateway", "projects.longrequest"),
     *("projects.sample", "sessions.session", "projects.alertdelivery", "projects.trouble", "accounts.opensession"),
-    "projects.servicetrouble",
+    *("projects.servicetrouble", "projects.batch", "projects.batchitem"),
 }
 """Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, what
-agents used of the machine minute by minute, who has signed in, which alerts wait, and what is in trouble."""
+agents used of the machine minute by minute, who has signed in, which alerts wait, what is in trouble, and how far the
+staff's actions on many projects are."""
 
 
 def copies() -> ModuleType:

@@ -13,9 +13,7 @@ from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action
-from projects.rules.traits import Condition
-from projects.services.bulk import DELETE, act_on_each, carry_out
-from projects.services.observation import refresh
+from projects.services.bulk import DELETE, act_on_each, carry_out_and_tell
 
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
 
@@ -74,25 +72,8 @@ def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) 
     if project is None:
         return Result(project_id, "", GONE, "success" if batch.deletes else "warning", is_gone=True)
     try:
-        return _delete(project, by) if batch.deletes else _control(project, Action(batch.action), by)
+        told = carry_out_and_tell(project, batch.action, by)
     except REFUSALS as error:
         return Result(project_id, project.name, str(error), "error")
-
-
-def _delete(project: Project, by: Actor) -> Result:
-    project_id = project.pk
-    if carry_out(project, DELETE, by):
-        return Result(project_id, project.name, "Deleted.", "success", is_gone=True)
-    return Result(project_id, project.name, "It is gone when the engine has confirmed it.", "warning")
-
-
-DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Restarted."}
-
-
-def _control(project: Project, action: Action, by: Actor) -> Result:
-    refresh([project])
-    ran_already = action == Action.START and project.status.traits.condition == Condition.UP
-    carry_out(project, action, by)
-    if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
-        return Result(project.pk, project.name, "It is being stopped. That may take a while.", "warning")
-    return Result(project.pk, project.name, "It ran already." if ran_already else DONE[action], "success")
+    level = "warning" if told.is_remark else "success"
+    return Result(project_id, project.name, told.sentence, level, is_gone=told.is_gone)

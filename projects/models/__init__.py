@@ -2,6 +2,7 @@
 
 from projects.models.alert import AlertChannel, AlertDelivery, DeliveryState, Trouble
 from projects.models.allowance import Allowance, find_offered_plan, plans_offered_to, plans_with_room, read_room
+from projects.models.batch import Batch, BatchItem
 from projects.models.catalogue import AgentType, Plan
 from projects.models.engine_host import EngineHost
 from projects.models.event import Actor, Event
@@ -27,6 +28,8 @@ __all__ = [
     "AlertChannel",
     "AlertDelivery",
     "Allowance",
+    "Batch",
+    "BatchItem",
     "DeliveryState",
     "EngineHost",
     "Event",

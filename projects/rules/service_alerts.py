@@ -20,7 +20,7 @@ AGAIN_WITHIN = timedelta(hours=1)
 class Part(TextChoices):
     """What may be wrong. The label is what is told once it is well again."""
 
-    HELD = "held", "Berth mends agents again"
+    HELD = "held", "Berth repairs agents again"
     ENGINE = "engine", "The engine answers again"
     WATCHER = "watcher", "The watcher is at work again"
     FIREWALL = "firewall", "The agents' firewall holds again"

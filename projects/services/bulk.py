@@ -8,8 +8,10 @@ from accounts.models import User
 from accounts.throttling.rate_limits import count_again
 from projects.models import Actor, Project
 from projects.rules.lifecycle import Action
+from projects.rules.traits import Condition
 from projects.services.control import control_project
 from projects.services.deletion import delete_project
+from projects.services.observation import refresh
 
 DELETE = "delete"
 
@@ -51,9 +53,34 @@ def act_on_each(
     return Bulk(results, chosen[len(results) :], wait)
 
 
-def carry_out(project: Project, action: str, actor: Actor) -> bool:
+def carry_out(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> bool:
     """A value of `Action`, or `DELETE`. Returns whether the project is gone. Raises what the single command raises."""
     if action == DELETE:
-        return delete_project(project=project, actor=actor)
+        return delete_project(project=project, actor=actor, by_staff=by_staff)
     control_project(project=project, action=Action(action), actor=actor)
     return False
+
+
+class Told(NamedTuple):
+    """What came of a command, in a sentence. A remark is not yet, or not quite, what was asked for."""
+
+    sentence: str
+    is_remark: bool = False
+    is_gone: bool = False
+
+
+_DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Restarted."}
+
+
+def carry_out_and_tell(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> Told:
+    """As `carry_out`, for a page. Whether the agent ran already is looked up first."""
+    if action == DELETE:
+        if carry_out(project, DELETE, actor, by_staff=by_staff):
+            return Told("Deleted.", is_gone=True)
+        return Told("It is gone when the engine has confirmed it.", is_remark=True)
+    refresh([project])
+    ran_already = action == Action.START and project.status.traits.condition == Condition.UP
+    carry_out(project, action, actor)
+    if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
+        return Told("It is being stopped. That may take a while.", is_remark=True)
+    return Told("It ran already." if ran_already else _DONE[Action(action)])

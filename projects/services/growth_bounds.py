@@ -16,6 +16,7 @@ from accounts.throttling.retention import (
     UNSENT_KEPT_FOR,
 )
 from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
+from projects.models.batch import KEPT_FOR as BATCHES_KEPT_FOR
 from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
 from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
@@ -23,6 +24,7 @@ from projects.models.sample import MINUTE, QUARTER
 from projects.models.usage import MOST_MODELS
 from projects.services.alert_placing import KEPT as ALERTS_KEPT
 from projects.services.alert_placing import MOST_WAITING as ALERTS_WAITING
+from projects.services.batches import MOST as MOST_OF_A_BATCH
 from projects.services.runs import KEPT_RUNS
 
 
@@ -75,6 +77,11 @@ BOUNDS: dict[str, Bound] = {
         f"others, which go after {ALERTS_KEPT_FOR.days} days.",
     ),
     "projects_allowance": Bound(sentence="One for each user and plan."),
+    "projects_batch": Bound(
+        since="created_at",
+        sentence=f"One for each action of staff on many projects, gone after {BATCHES_KEPT_FOR.days * 24} hours.",
+    ),
+    "projects_batchitem": Bound(sentence=f"At most {MOST_OF_A_BATCH} for each batch, and gone with it."),
     "projects_enginehost": Bound(sentence=_EACH_INSTANCE),
     "projects_event": Bound(
         since="at",

@@ -26,6 +26,7 @@ from projects.rules.statuses import TRAITS, Status
 from projects.rules.traits import Look
 from projects.rules.urgency import ORDER, find_rank
 from projects.services.capacity import Capacity, measure_capacity
+from projects.services.old_images import OldImages, find_old_images
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20
@@ -95,6 +96,7 @@ class Overview:
     told: Sequence[str]
     kept_by_agents: int
     missing_images: Sequence[AgentType]
+    old_images: Sequence[OldImages]
     users: int
     without_second_factor: int
     staff_without_second_factor: Sequence[User]
@@ -107,6 +109,7 @@ def read_overview() -> Overview:
     broken = sorted((each for each in known if each.is_broken), key=lambda each: ORDER.index(each.status.traits.look))
     users = User.objects.filter(is_active=True)
     without = users.filter(second_factor=None)
+    types = list(AgentType.objects.order_by("slug"))
     return Overview(
         counts=_count(known),
         broken=broken[:MOST_SHOWN],
@@ -119,7 +122,8 @@ def read_overview() -> Overview:
         backed_up_at=Installation.objects.filter(pk=1).values_list("backed_up_at", flat=True).first(),
         told=_find_told(),
         kept_by_agents=sum(each.project.disk_used or 0 for each in known),
-        missing_images=list(AgentType.objects.filter(available=True, image_id="")),
+        missing_images=[each for each in types if each.available and not each.image_id],
+        old_images=find_old_images(types, [each.project for each in known]),
         users=users.count(),
         without_second_factor=without.count(),
         staff_without_second_factor=list(without.filter(is_staff=True)[:MOST_SHOWN]),

@@ -39,11 +39,19 @@ class Places:
     def try_take(self, person: str) -> bool:
         """Takes a place where there is one. It is given back with `give_back`."""
         with self._lock:
-            mine, left = self._held[person], self._total - self._held.total()
-            if mine >= self._each or left <= (self._reserve if mine else 0):
+            if not self._has_left(person):
                 return False
             self._held[person] += 1
             return True
+
+    def has_left(self, person: str) -> bool:
+        """Whether there is one at this moment. Somebody else may take it before this person does."""
+        with self._lock:
+            return self._has_left(person)
+
+    def _has_left(self, person: str) -> bool:
+        mine, left = self._held.get(person, 0), self._total - self._held.total()
+        return mine < self._each and left > (self._reserve if mine else 0)
 
     def give_back(self, person: str) -> None:
         with self._lock:

@@ -48,7 +48,7 @@ def describe_watcher() -> str:
     if heartbeat is None or is_beating(heartbeat):
         return ""
     return (
-        f"The watcher does nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is mended, and every read asks "
+        f"The watcher does nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is repaired, and every read asks "
         "the engine. `serve` starts it again within a minute; if this stays, the log says why."
     )
 

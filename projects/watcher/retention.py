@@ -14,8 +14,9 @@ from accounts import clock
 from accounts.credentials.dashboard_sessions import find_dead_sessions
 from accounts.moments import over
 from accounts.throttling.retention import find_expired
-from projects.models import AlertDelivery, HourlyUsage, IdempotencyRecord, LongRequest, Sample
+from projects.models import AlertDelivery, Batch, BatchItem, HourlyUsage, IdempotencyRecord, LongRequest, Sample
 from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
+from projects.models.batch import KEPT_FOR as BATCHES_KEPT_FOR
 from projects.models.event_bounds import find_surplus_events
 from projects.models.idempotency import KEPT_FOR
 from projects.models.long_request import HELD_FOR
@@ -62,6 +63,8 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
         yield Sample.objects.filter(minutes=minutes, at__lt=now - kept_for)
     yield AlertDelivery.objects.filter(ended_at__lt=now - ALERTS_KEPT_FOR)
     yield AlertDelivery.objects.filter(ended_at=None, created_at__lt=now - ALERTS_KEPT_FOR)
+    yield BatchItem.objects.filter(batch__created_at__lt=now - BATCHES_KEPT_FOR)
+    yield Batch.objects.filter(created_at__lt=now - BATCHES_KEPT_FOR, items=None)
     yield from find_surplus_events(now)
 
 

@@ -59,7 +59,7 @@ def test_readyz_says_where_nothing_is_mended_and_not_what_was_found(client: Clie
     Installation.objects.filter(pk=installation.pk).update(held_because="The engine has 7 containers too many.")
     response = client.get("/readyz")
     assert response.status_code == 200  # a restart would mend nothing
-    assert response.json()["mending"].startswith("held: nothing is mended until an operator decides")
+    assert response.json()["mending"].startswith("held: nothing is repaired until an operator decides")
     assert "7" not in response.content.decode()
     Installation.objects.update(held_because="")
     assert "mending" not in client.get("/readyz").json()

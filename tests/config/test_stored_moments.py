@@ -53,6 +53,8 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.AlertDelivery.created_at": of_alerts.told_at,
     "projects.AlertDelivery.ended_at": SHOWN,
     "projects.AlertDelivery.next_try_at": of_alerts.next_try_at,
+    "projects.Batch.created_at": SHOWN,
+    "projects.BatchItem.begun_at": of_projects.batch_item_begun_at,
     "projects.EngineHost.ask_again_at": of_projects.ask_again_at,
     "projects.Event.at": of_projects.event_at,
     "projects.Gateway.found_at": of_gateway.found_at,

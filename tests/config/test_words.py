@@ -28,6 +28,11 @@ REPLACED = re.compile(
 )
 """Invented names that a standard term has replaced."""
 
+PRIVATE = re.compile(r"\b(mend(s|ed|ing)?|rooms)\b", re.IGNORECASE)
+"""Words of ours that nobody else would say so: it repairs, and they are packages."""
+
+FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"] + [ROOT / "UPGRADING.md"]
+
 pytestmark = pytest.mark.one_database
 
 
@@ -47,6 +52,10 @@ def test_there_is_something_to_read() -> None:
 
 def test_no_sentence_for_users_and_operators_leaves_open_who_or_what_is_meant() -> None:
     assert lines_with(VAGUE, DOCUMENTS) == []
+
+
+def test_what_users_and_operators_read_has_no_word_that_only_we_use() -> None:
+    assert lines_with(PRIVATE, FOR_USERS) == []
 
 
 def test_no_name_is_back_that_a_standard_term_has_replaced() -> None:

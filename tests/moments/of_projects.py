@@ -16,6 +16,7 @@ from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, L
 from projects.models.reconciliation import LONGEST_PAUSE
 from projects.rules.image_update import LONGEST_TRIAL, Step, choose_due
 from projects.rules.lifecycle import CRASH_LIMIT, Operation
+from projects.services.batches import begin_batch, end_what_was_lost
 from projects.services.bot_claims import find_unconfirmed
 from projects.services.capacity import learn_host_memory
 from projects.services.places import Places
@@ -162,6 +163,14 @@ def event_at(world: World, at: datetime, shift: timedelta) -> None:
     late = Event(pk=after_a_gap, project_id=uuid4(), owner_id=uuid4(), at=at, actor="a", source="s", action="stop")
     Event.objects.bulk_create([late])
     assert [event.pk for event in cursor.unread(limit=10)] == [after_a_gap]
+
+
+def batch_item_begun_at(world: World, at: datetime, shift: timedelta) -> None:
+    """What was begun long ago, or in the future, is under way no more."""
+    batch = begin_batch(by=world.owner, action="stop", chosen=[(world.id, "x")])
+    batch.items.update(state="begun", begun_at=at)
+    end_what_was_lost(batch)
+    assert batch.items.get().state == "lost"
 
 
 def _beat(at: datetime) -> None:

@@ -1,16 +1,10 @@
 """Projects and the catalogue in the admin."""
 
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from django.test import Client
 
 from accounts.models import User
-from projects.batch_admin import BATCH_SECONDS
 from projects.models import Event, Project
-from projects.services.operations import ANSWER_WITHIN
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
@@ -56,7 +50,7 @@ def test_a_projects_page_shows_no_credential_not_even_encrypted(admin: Client, p
 def test_staff_start_stop_and_restart_through_the_same_services(
     admin: Client, project: Project, engine: MemoryEngine
 ) -> None:
-    assert "Done: 1 of 1." in act(admin, "stop", project)
+    assert f"{project.name}: Stopped." in act(admin, "stop", project)
     assert engine.containers[project.container_name].state == "exited"
     act(admin, "start", project)
     assert engine.containers[project.container_name].state == "running"
@@ -134,56 +128,3 @@ def test_events_are_append_only(admin: Client, project: Project) -> None:
     with pytest.raises(TypeError):
         event.delete()
     assert admin.get("/admin/projects/event/").status_code == 200
-
-
-# -- many at once -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def fleet(deploy: Callable[..., Project]) -> list[Project]:
-    """Four projects, as the list of the admin has them: the newest first."""
-    tokens = [f"{number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}" for number in range(1, 5)]
-    return [deploy(name=f"Ship {number}", telegramToken=token) for number, token in enumerate(tokens)][::-1]
-
-
-def act_on_all(admin: Client, action: str, **form: str) -> str:
-    keys = [str(pk) for pk in Project.objects.values_list("pk", flat=True)]
-    data = {"action": action, "_selected_action": keys, **form}
-    return admin.post("/admin/projects/project/", data, follow=True).content.decode()
-
-
-def test_an_action_ends_with_its_time_and_says_what_it_has_not_reached(
-    admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = [0.0]
-    monkeypatch.setattr("projects.batch_admin.time", SimpleNamespace(monotonic=lambda: sum(seconds)))
-    engine.slow("stop", lambda: seconds.append(20))
-    page = act_on_all(admin, "stop")
-    assert "Done: 2 of 4." in page
-    assert "Not reached: 2 of 4. Select them again: Ship 1, Ship 0." in page
-    states = [engine.containers[project.container_name].state for project in fleet]
-    assert states == ["exited", "exited", "running", "running"]
-
-
-def test_what_was_not_reached_can_be_run_again(
-    admin: Client, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("projects.batch_admin.BATCH_SIZE", 3)
-    page = act_on_all(admin, "delete_projects", confirm="4 projects")
-    assert "Not reached: 1 of 4. Select them again: Ship 0." in page
-    page = act_on_all(admin, "delete_projects", confirm="Ship 0")
-    assert "Done: 1 of 1." in page
-    assert "Not reached" not in page
-    assert not Project.objects.exists()
-
-
-def test_a_long_list_of_what_was_not_reached_is_cut_short(
-    admin: Client, fleet: list[Project], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("projects.batch_admin.BATCH_SIZE", 1)
-    monkeypatch.setattr("projects.batch_admin.NAMES_SHOWN", 2)
-    assert "Not reached: 3 of 4. Select them again: Ship 2, Ship 1 and 1 more." in act_on_all(admin, "stop")
-
-
-def test_an_action_and_the_command_that_it_ends_with_fit_into_one_request(settings: Any) -> None:
-    assert BATCH_SECONDS + ANSWER_WITHIN < 60

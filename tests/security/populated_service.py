@@ -1,5 +1,5 @@
 """A service that holds one of everything: people, an API key, a project whose agent runs, events, an agent in
-quarantine, a mail that waits.
+quarantine, a mail that waits, a batch that has not begun.
 """
 
 import copy
@@ -16,7 +16,8 @@ from django.utils import timezone
 from accounts.models import ApiKey, Notice, OpenSession, OutgoingMail, UsageCounter, User
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
-from projects.models import ModelPrice, Project, Provider, Quarantined, Spending
+from projects.models import Batch, ModelPrice, Project, Provider, Quarantined, Spending
+from projects.services.batches import begin_batch
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory
@@ -62,10 +63,12 @@ class PopulatedService:
         ModelPrice.objects.create(model="gpt", input=1, output=2)
         project = deploy_project(api_of(alice))
         Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))
+        admin = make_person("ada")
+        begin_batch(by=admin, action="confine", chosen=[(project.pk, project.name)])
         return cls(
             alice=alice,
             staff=make_person("sam"),
-            admin=make_person("ada"),
+            admin=admin,
             project=project,
             key=ApiKeyFactory.create(user=alice),
             engine=engine,
@@ -77,6 +80,7 @@ class PopulatedService:
         return {
             "project_id": self.project.pk, "id": self.project.pk, "key_id": self.key.pk, "pk": self.key.pk,
             "user_id": self.alice.pk, "app_label": "projects",
+            "batch_id": Batch.objects.get().pk,
             "session_id": OpenSession.objects.get(program="a program").pk,
         }  # fmt: skip
 

@@ -67,11 +67,11 @@ def test_staff_update_many_with_a_result_for_each_and_pin_one(
     assert "Pinned." in text(admin, f"/admin/projects/project/{outdated.pk}/change/")
     assert image_of(engine, outdated) == OLD
     act(admin, "release_images", outdated)
-    assert f"{outdated.name}: gets the newest image" in act(admin, "update_images", outdated)
+    assert f"{outdated.name}: It gets the newest image" in act(admin, "update_images", outdated)
     for _ in range(2):
         reconcile()
     assert told(outdated) == ["pinned", "failed", "released", "recorded", "started", "done"]
-    assert f"{outdated.name}: has the newest image" in act(admin, "update_images", outdated)
+    assert f"{outdated.name}: It has the newest image" in act(admin, "update_images", outdated)
     assert "0 run the old image." in text(admin, TYPE)
 
 

@@ -1,0 +1,70 @@
+"""What staff do to many projects at once: each is one item, which one request claims, carries out and ends."""
+
+import uuid
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+KEPT_FOR = timedelta(days=1)
+
+LOST_AFTER = timedelta(minutes=2)
+"""How long one item may take. Commands are answered within 30 seconds; what takes longer died with its process."""
+
+
+class ItemState(models.TextChoices):
+    WAITING = "waiting", "Waits"
+    BEGUN = "begun", "Under way"
+    DONE = "done", "Done"
+    NOTED = "noted", "Done, with a remark"
+    REFUSED = "refused", "Not done"
+    LOST = "lost", "Nobody knows"
+
+
+OPEN = (ItemState.WAITING, ItemState.BEGUN)
+NOT_DONE = (ItemState.REFUSED, ItemState.LOST)
+
+
+class Batch(models.Model):
+    """An action of the admin on many projects, by one of the staff, who alone sees it and goes on with it.
+
+    `ends` counts how often an item has ended, so that a page asks for what has ended since it last asked.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", editable=False)
+    action = models.CharField(max_length=30, editable=False)
+    because = models.CharField(max_length=200, blank=True, default="", editable=False)
+    is_stopped = models.BooleanField(default=False, editable=False)
+    ends = models.PositiveIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "batches"
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.by_id}"
+
+
+class BatchItem(models.Model):
+    """One project of a batch, as it was called when it was chosen: it may be gone by now, and so is no foreign key.
+
+    `ended_as` is what `Batch.ends` counted with its end.
+    """
+
+    batch = models.ForeignKey(Batch, models.CASCADE, related_name="items", editable=False)
+    number = models.PositiveIntegerField(editable=False)
+    project_id = models.UUIDField(editable=False)
+    name = models.CharField(max_length=64, editable=False)
+    state = models.CharField(max_length=8, choices=ItemState, default=ItemState.WAITING, editable=False)
+    sentence = models.TextField(blank=True, default="", editable=False)
+    begun_at = models.DateTimeField(null=True, editable=False)
+    ended_as = models.PositiveIntegerField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["batch", "number"], name="batch_item_number")]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.state}"

@@ -1,0 +1,95 @@
+"""Who goes on with an action on many projects, how many are under way at a time, and what is left of old ones."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from projects import batch_admin
+from projects.models import Batch, BatchItem, Event, Project
+from projects.models.batch import KEPT_FOR, LOST_AFTER, ItemState
+from projects.services import batches
+from projects.services.places import Places
+from projects.watcher.retention import prune
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.projects.batches.pages import begin, states, step, text_of
+
+pytestmark = pytest.mark.one_database
+
+
+def test_few_are_under_way_at_a_time_and_one_whose_process_died_is_not_done_again(
+    admin: Client, three: list[Project]
+) -> None:
+    page = begin(admin, "stop", three)
+    began = BatchItem.objects.filter(number__lte=batches.AT_ONCE)
+    began.update(state=ItemState.BEGUN, begun_at=timezone.now())
+    waits = step(admin, page)
+    assert "0 of 3 gone through. Under way: Ship 2, Ship 1." in text_of(waits)
+    assert 'hx-trigger="load delay:2s' in waits.content.decode()
+    assert not Event.objects.filter(action="stop").exists()
+
+    began.update(begun_at=timezone.now() - LOST_AFTER)
+    step(admin, page)
+    assert states() == [ItemState.LOST, ItemState.LOST, ItemState.DONE]
+    assert f"Ship 1 Nobody knows: {batches.LOST}" in text_of(admin.get(page))
+    assert Event.objects.filter(action="stop").count() == 1
+
+
+def test_where_there_is_no_place_for_a_command_it_waits(
+    admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin(admin, "restart", three)
+    monkeypatch.setattr(batches, "COMMANDS", Places(total=1, each=1, reserve=0))
+    with batches.COMMANDS.take("sam@example.com"):
+        assert "0 of 3 gone through." in text_of(step(admin, page))
+    admin.post(page)
+    assert states() == [ItemState.DONE] * 3
+
+
+def test_a_slow_end_counts_unless_it_was_begun_anew(sam: User) -> None:
+    batch = batches.begin_batch(by=sam, action="stop", chosen=[(uuid4(), "Ship")])
+    item = batches._claim_next(batch)
+    assert item is not None
+    batches._end(item, ItemState.LOST, batches.LOST)
+    batches._end(item, ItemState.DONE, "Stopped.")
+    batches._end(item, ItemState.LOST, batches.LOST)
+    assert states() == [ItemState.DONE]
+    BatchItem.objects.update(state=ItemState.REFUSED)
+    batches.try_again(batch)
+    batches._end(item, ItemState.DONE, "Stopped.")
+    assert states() == [ItemState.WAITING]
+
+
+def test_no_other_sees_it_or_goes_on_with_it(admin: Client, ada: User, three: list[Project]) -> None:
+    page = begin(admin, "stop", three)
+    for send in (Client.get, Client.post):
+        assert send(browser_of(ada), page).status_code == 404
+    assert states() == [ItemState.WAITING] * 3
+
+
+def test_a_session_that_ends_meanwhile_commands_no_other(
+    admin: Client, three: list[Project], engine: MemoryEngine
+) -> None:
+    page = begin(admin, "stop", three)
+    engine.slow("stop", lambda: Session.objects.all().delete())
+    admin.post(page)
+    assert Event.objects.filter(action="stop").count() == 1
+
+
+def test_more_than_a_batch_takes_are_left_and_old_batches_go(
+    admin: Client, sam: User, three: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_admin, "MOST", 2)
+    page = begin(admin, "stop", three)
+    assert "These are the first 2. Select the others again afterwards." in text_of(admin.get(page))
+    assert BatchItem.objects.count() == 2
+    Batch.objects.update(created_at=timezone.now() - KEPT_FOR - timedelta(minutes=1))
+    young = batches.begin_batch(by=sam, action="stop", chosen=[(three[0].pk, "Ship")])
+    list(prune())
+    assert list(Batch.objects.all()) == [young]
+    assert BatchItem.objects.count() == 1

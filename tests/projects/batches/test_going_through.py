@@ -1,0 +1,119 @@
+"""Actions of the admin on many projects: a page goes through them step by step, and says what came of each."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from projects import batch_admin
+from projects.models import Event, Project
+from projects.models.batch import ItemState
+from projects.services import batches, staff_actions
+from projects.services.operations import ANSWER_WITHIN
+from tests.fakes.engine import MemoryEngine
+from tests.projects.batches.pages import begin, choose, states, step, text_of
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.mark.usefixtures("_one_a_step")
+def test_the_page_goes_through_them_and_says_what_came_of_each(
+    admin: Client, three: list[Project], engine: MemoryEngine
+) -> None:
+    page = begin(admin, "stop", three)
+    assert "0 of 3 gone through. Stop here" in text_of(admin.get(page))
+    assert not Event.objects.filter(action="stop").exists()
+    first = step(admin, page)
+    assert "1 of 3 gone through. Ship 2 Done: Stopped." in text_of(first)
+    assert 'id="lane-1"' in first.content.decode()
+    assert 'name="seen" value="1"' in first.content.decode()
+    second = text_of(step(admin, page, seen=1))
+    assert "2 of 3 gone through. Ship 1 Done: Stopped." in second
+    assert "Ship 2" not in second
+    last = text_of(step(admin, page, seen=1))  # an answer that was lost on its way is told once more
+    assert "3 of 3 gone through. Nothing is left." in last
+    assert "Ship 1 Done: Stopped. Ship 0 Done: Stopped." in last
+    assert {each.state for each in engine.containers.values()} == {"exited"}
+
+
+@pytest.mark.usefixtures("_one_a_step")
+def test_a_reload_shows_what_was_done_and_does_none_of_it_again(admin: Client, three: list[Project]) -> None:
+    page = begin(admin, "restart", three[:2])
+    step(admin, page)
+    assert "1 of 2 gone through. Stop here" in text_of(admin.get(page))
+    step(admin, page)
+    for _ in range(2):
+        again = step(admin, page)
+        assert "hx-trigger" not in again.content.decode()
+        assert "Nothing is left." in text_of(admin.get(page))
+    assert Event.objects.filter(action="restart").count() == 2
+
+
+def test_without_scripts_a_button_goes_on_as_long_as_a_request_may(
+    admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin(admin, "stop", three)
+    monkeypatch.setattr(batch_admin, "BATCH_SECONDS", 0)
+    assert admin.post(page).headers["Location"] == page
+    assert "1 of 3 gone through." in text_of(admin.get(page))
+    monkeypatch.undo()
+    admin.post(page)
+    assert "3 of 3 gone through. Nothing is left." in text_of(admin.get(page))
+    assert batch_admin.BATCH_SECONDS + ANSWER_WITHIN < 60
+
+
+def test_what_one_refuses_keeps_none_of_the_others_and_is_tried_again_by_a_button(
+    admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project.objects.filter(pk=three[0].pk).update(suspended_at=timezone.now())
+    broken = {**staff_actions._ACTS, "start": lambda *_: 1 / 0}
+    page = begin(admin, "restart", three)
+    admin.post(page)
+    told = text_of(admin.get(page))
+    assert "3 of 3 gone through, 1 not done. Nothing is left. Try again what was not done" in told
+    assert "Ship 2 Not done: “Ship 2” is suspended." in told
+    Project.objects.update(suspended_at=None)
+    assert admin.post(page, {"do": "again"}).headers["Location"] == page
+    assert "2 of 3 gone through. Stop here" in text_of(admin.get(page))
+    admin.post(page)
+    assert "Ship 2 Done: Restarted." in text_of(admin.get(page))
+    assert Event.objects.filter(action="restart", outcome="done").count() == 3
+
+    monkeypatch.setattr(staff_actions, "_ACTS", broken)
+    Project.objects.filter(pk=three[1].pk).delete()
+    page = begin(admin, "start", [three[0], three[2]])
+    Project.objects.filter(pk=three[2].pk).delete()
+    admin.post(page)
+    told = text_of(admin.get(page))
+    assert f"Ship 2 Not done: {batches.BROKEN}" in told
+    assert "Ship 0 Done, with a remark: It is gone." in told
+
+
+@pytest.mark.usefixtures("_one_a_step")
+def test_it_is_stopped_and_gone_on_with(admin: Client, three: list[Project]) -> None:
+    page = begin(admin, "stop", three)
+    step(admin, page)
+    admin.post(page, {"do": "stop"})
+    assert "1 of 3 gone through. Stopped: 2 not begun. Go on" in text_of(admin.get(page))
+    assert "Stopped: 2 not begun." in text_of(step(admin, page))
+    assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
+    admin.post(page, {"do": "resume"})
+    step(admin, page)
+    assert states() == [ItemState.DONE, ItemState.DONE, ItemState.WAITING]
+
+
+def test_many_are_deleted_once_that_is_confirmed(admin: Client, three: list[Project], engine: MemoryEngine) -> None:
+    assert choose(admin, "delete_projects", three).status_code == 200
+    page = begin(admin, "delete_projects", three, confirm="3 projects")
+    assert Project.objects.count() == 3
+    admin.post(page)
+    assert text_of(admin.get(page)).count("Done: Deleted.") == 3
+    assert not engine.containers
+
+
+def test_a_reason_goes_to_each_owner(admin: Client, three: list[Project]) -> None:
+    admin.post(begin(admin, "suspend", three[:2], reason="It sends spam"))
+    assert Project.objects.filter(suspended_because="It sends spam").count() == 2
+    page = begin(admin, "lift", three)
+    admin.post(page)
+    told = text_of(admin.get(page))
+    assert (told.count("Done: Lifted, and started."), told.count("It was not suspended.")) == (2, 1)
