@@ -1,4 +1,4 @@
-"""An agent ends while the disk of a private engine is full, and the engine's list goes on to call it well.
+"""The disk of a private engine is full while an agent ends, which no list shows, or while its image is updated.
 
 Needs root, `unshare` and `dockerd`. The usual engine is not touched.
 """
@@ -7,20 +7,25 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects.models import Event
+from containers.errors import EngineUnavailableError
+from projects.models import AgentType, Event, Project
 from projects.watcher import second_looks
+from projects.watcher.reconcile import reconcile
 from projects.watcher.watcher import Watcher
 from tests.busybox import pack_root
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.private_engine import PrivateEngine
 from tests.chaos.stub import APPLETS, SCRIPT, STUB_PROJECT
 from tests.deploying import create_project
+from tests.projects.images.updating import told
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -30,6 +35,10 @@ pytestmark = [
     pytest.mark.one_database,
     pytest.mark.skipif(os.geteuid() != 0, reason="Only root may make a network and mount a disk."),
 ]
+
+SPOILS = "#!/bin/sh\nrm /data/large\necho spoiled >/data/note\nexit 40\n"
+"""Another image, which takes away what its agent keeps, and ends."""
+LEAVE_2_MB = "dd if=/dev/zero of=filling bs=1k count=$(($(df -k . | awk 'END { print $4 }') - 2048))"
 
 HEALTH_CHECK = 'HEALTHCHECK --interval=1s CMD ["/bin/test", "-e", "/agent"]'
 """A list says enough only of a container that is healthy."""
@@ -60,10 +69,11 @@ def docker_instance(private: PrivateEngine) -> Iterator[DockerInstance]:
         made.close()
 
 
-def do_on_its_disk(engine: PrivateEngine, script: str) -> None:
-    """The disk is mounted for the engine alone."""
+def do_on_its_disk(engine: PrivateEngine, script: str) -> str:
+    """What the script prints. The disk is mounted for the engine alone."""
     enter = ["nsenter", f"--mount=/proc/{engine.pid}/ns/mnt", "sh", "-c"]
-    subprocess.run([*enter, f"cd {engine.home}/data && {script}"], check=False, capture_output=True)
+    done = subprocess.run([*enter, f"cd {engine.home}/data && {script}"], check=False, capture_output=True, text=True)
+    return done.stdout
 
 
 def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls_it_well(
@@ -93,3 +103,54 @@ def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls
     wait_until(lambda: Event.objects.filter(project_id=project.pk, action="crash").exists(), within=60)
     wait_until(lambda: docker_instance.client.inspect_container(container)["State"]["Running"], within=60)
     wait_until(lambda: api.get(f"/api/projects/{project.pk}").json()["status"] == "running", within=60)
+
+
+def test_an_update_while_the_disk_gets_full_is_undone_and_what_the_agent_keeps_comes_back_whole(
+    private: PrivateEngine,
+    docker_instance: DockerInstance,
+    real_engine: Callable[[str], None],
+    api: APIClient,
+) -> None:
+    """First it is full in the middle of the copy, then in the middle of the way back, until there is room again."""
+    real_engine(private.url)
+    project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "555:another-bot"})
+    container = docker_instance.name_of(str(project.pk))
+    old, volumes = Project.objects.get(pk=project.pk).image_id, f"volumes/{container}"
+    do_on_its_disk(private, f"cd {volumes}-data/_data && echo precious >note && dd if=/dev/zero of=large bs=1M count=8")
+    repository, tag = docker_instance.image.split(":")[0], f"spoils-{docker_instance.name}"
+    root = pack_root({"agent": SPOILS}, applets=("sh", "rm", "echo"))
+    docker_instance.client.import_image_from_data(root, repository=repository, tag=tag, changes=['CMD ["/agent"]'])
+    AgentType.objects.filter(pk="stub").update(image=f"{repository}:{tag}")
+
+    def look_until(outcome: str, *, times: int = 20) -> None:
+        for _ in range(times):
+            Project.objects.update(reconcile_again_at=timezone.now())  # it pauses after failures
+            with suppress(EngineUnavailableError):  # where all projects fail, which is the one that there is
+                reconcile()
+            if told(project)[-1] == outcome:
+                return
+        raise AssertionError(told(project))
+
+    def is_as_before() -> bool:
+        kept = do_on_its_disk(private, f"cat {volumes}-data/_data/note; wc -c <{volumes}-data/_data/large; ls volumes")
+        facts = docker_instance.client.inspect_container(container)
+        return (facts["Image"], facts["State"]["Running"], kept.split()[:2], "-former" in kept) == (
+            old, True, ["precious", str(8 << 20)], False,
+        )  # fmt: skip
+
+    do_on_its_disk(private, LEAVE_2_MB)
+    assert api.post(f"/api/projects/{project.pk}/update").status_code == 202
+    look_until("undone")
+    assert "no space left" in Event.objects.get(project_id=project.pk, outcome="given up").detail.lower()
+    assert is_as_before()
+    do_on_its_disk(private, "rm filling")
+    assert api.post(f"/api/projects/{project.pk}/update").status_code == 202
+    look_until("started")
+    wait_until(lambda: not docker_instance.client.inspect_container(container)["State"]["Running"], within=60)
+    do_on_its_disk(private, LEAVE_2_MB)
+    with pytest.raises(AssertionError, match="given up"):
+        look_until("undone", times=3)
+    assert "-former" in do_on_its_disk(private, "ls volumes")
+    do_on_its_disk(private, "rm filling")
+    look_until("undone")
+    assert is_as_before()
