@@ -1,6 +1,7 @@
 """Hostile messages to an agent: it lives, says no credential, and takes no more memory than before.
 
-A part of them always. All: HOSTILE_MESSAGES=1000 pytest tests/agents/test_hostile_messages.py, in a minute or two.
+A part of them always. All: HOSTILE_MESSAGES=1000 pytest tests/agents/test_hostile_messages.py, in a minute or two; of a
+machine with a load of 16 it took five, on 2026-11-23, and all held.
 """
 
 import json

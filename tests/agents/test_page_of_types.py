@@ -1,0 +1,159 @@
+"""`docs/agent-types.md`: each figure is the program's own, or one that was measured, and each command is one.
+
+What the page says to write and to run is followed in `tests/projects/test_own_type.py`.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+from containers.docker_api.image_build import IMAGES, find_contexts
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+
+PAGE = (ROOT / "docs" / "agent-types.md").read_text()
+WORDS = {4: "four", 5: "five", 8: "eight", 10: "ten"}
+MIB = 1 << 20
+
+
+def prose() -> str:
+    """Without blocks of code and without what is quoted and holds a figure, in one line."""
+    text = re.sub(r"^```.*?^```", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    quoted = re.sub(r"`([^`\n]*)`", lambda found: "`…`" if re.search("[0-9]", found[1]) else found[0], text)
+    return re.sub(r"\s+", " ", quoted)
+
+
+def of_the_assistant() -> list[str]:
+    from assistant import attachments, brain, config, limits, memory, previews, reading, reminders, repeating, turns
+    from assistant.tools import mcp, outside, toolbox
+
+    usual = limits.read_limits({})
+    return [
+        f"is edited at most every {'three' if previews.EDIT_SECONDS == 3 else '?'} seconds",
+        (
+            f"up to {memory.MOST_MESSAGES} messages or {memory.MOST_CHARACTERS:,} characters. From "
+            f"{memory.FULL_MESSAGES} messages or {memory.FULL_CHARACTERS:,} characters on"
+        ),
+        f"text files as text ({reading.LONGEST_TEXT:,} characters of one)",
+        f"All of one message has up to {attachments.MOST_BYTES // MIB} MB",
+        f"those of {WORDS[reading.MOST_AT_ONCE]} messages are there at once",
+        f"text files by their first {reading.LONGEST_KEPT:,} characters",
+        f"every month (up to the {repeating.LAST_OF_A_MONTH}th)",
+        f"up to {reminders.MOST_OF_A_CHAT} of a chat",
+        f"takes up to {WORDS[usual.answer_steps]} steps of one answer (`answer_steps`)",
+        f"tools of up to {WORDS[config.MOST_SERVERS]} servers",
+        f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outside.MOST_BYTES == MIB else '?'} at the most",
+        f"is left alone for {'a minute' if mcp.DOWN_SECONDS == 60 else '?'}",
+        (
+            f"of one chat {WORDS[usual.messages_per_minute]} messages a minute are answered (`messages_per_minute`), "
+            f"of up to {usual.longest_message:,} characters"
+        ),
+        f"with {WORDS[turns.MOST_WAITING]} that may wait",
+        f"After {WORDS[usual.answer_seconds // 60]} minutes (`answer_seconds`)",
+        *([] if brain.RETRIES else ["?"]),  # “asked again”
+    ]
+
+
+def of_the_others() -> list[str]:
+    from gateway.entries.entry import Limits
+    from gateway.meters.usage import OF_A_SECOND
+    from gateway.providers.bounds import OF_A_PAGE, PAGE
+    from gateway.providers.reading import SECOND
+    from gateway.servers.call import LARGEST
+
+    from berth_agent.relay import living
+    from containers.agent_contract import ExitCode
+    from projects.management.commands.test_type import WITHIN
+    from projects.rules.type_trial import STOP_WITHIN
+    from projects.services.type_trial import WITHIN_REQUEST
+
+    return [
+        (
+            f"exit code {ExitCode.STOPPED.value} within {STOP_WITHIN} seconds of SIGTERM; "
+            f"{ExitCode.TELEGRAM_TOKEN.value} where Telegram rejects the token"
+        ),
+        "its exit code is 1 where the image breaks a promise",
+        f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",
+        f"it waits up to {living.ANSWER_SECONDS} seconds before it tells the child",
+        f"takes longer than those {living.ANSWER_SECONDS} seconds",
+        f"a body of {LARGEST >> 10} KiB",
+        (
+            f"for a PDF {OF_A_PAGE:,} tokens for each {PAGE // 1000} kB, up to {Limits().unseen_tokens:,}, "
+            f"and for a sound {OF_A_SECOND} for each {SECOND} bytes"
+        ),
+        "too large (413)",
+        f"exit code {ExitCode.STOPPED.value}; it remembers",
+        f"is delivered, then exit code {ExitCode.STOPPED.value}",
+        f"at the start and later | {ExitCode.TELEGRAM_TOKEN.value} |",
+        f"somebody else polls | {ExitCode.TELEGRAM_CONFLICT.value} |",
+        f"at the start and later | {ExitCode.PROVIDER_KEY.value}; `degraded`",
+        f"no such model | {ExitCode.PROVIDER_CREDIT.value}; {ExitCode.PROVIDER_MODEL.value} |",
+        f"the provider is not asked; answered; {ExitCode.PROVIDER_KEY.value} |",
+        "429 of Telegram with `retry_after`; 502 |",
+        "429, 500, 502 and 529 of the provider |",
+        *(f"{program} {version} (MIT)" for program, version in pinned()),
+    ]
+
+
+def pinned() -> list[tuple[str, str]]:
+    lines = [(IMAGES / kind / "requirements.in").read_text() for kind in ("nanobot", "hermes")]
+    return [found for text in lines for found in re.findall(r"^((?:nanobot|hermes)[a-z-]+)==([0-9.]+)", text, re.M)]
+
+
+MEASURED = [
+    "a root of 2 MB with busybox",  # its size is asserted where it is made
+    "in the image with mode 777",
+    "some 50 milliseconds sooner",
+    "| 130 MB, built by `make run` | 128 MB |",
+    "| 335 MB, `manage.py build_images nanobot` | 256 MB |",
+    "| 309 MB, `manage.py build_images hermes` | 256 MB |",
+    "have 100 lines each",
+    "It idles at 29 MiB, as the engine counts (41 MB resident, files of libraries included)",
+]
+"""What is true of a day and a machine, and stands in `tests/benchmarks/README.md` with these."""
+
+
+@pytest.fixture(scope="module")
+def left() -> str:
+    """The prose without each sentence that is the program's own."""
+    text = prose()
+    for sentence in [*of_the_assistant(), *of_the_others(), *MEASURED]:
+        assert sentence in text, sentence
+        text = text.replace(sentence, "…")
+    return text
+
+
+def test_each_figure_is_the_programs_own_or_measured(left: str) -> None:
+    others = re.sub(r"## \d\. |chapter \d", "", left)
+    assert [others[max(0, at.start() - 60) : at.end() + 30] for at in re.finditer(r"(?<![\w.])\d[\d.,]*", others)] == []
+
+
+def test_what_was_measured_stands_with_the_benchmarks() -> None:
+    measured = re.sub(r"\s+", " ", (ROOT / "tests" / "benchmarks" / "README.md").read_text())
+    for kind, size in (("assistant", "130 MB"), ("nanobot", "335 MB"), ("hermes", "309 MB")):
+        assert f"| {kind} | {size} |" in measured
+    assert "| 29 MiB |" in measured
+    for kind in ("nanobot", "hermes"):
+        lines = sum(len(file.read_text().splitlines()) for file in (IMAGES / kind / f"{kind}_adapter").glob("*.py"))
+        assert 80 <= lines <= 130, f"{kind}: {lines}"
+
+
+def test_each_command_is_one_with_these_options() -> None:
+    said = re.findall(r"`((?:python )?manage\.py [^`\n]+)`", PAGE) + re.findall(r"^(python manage\.py .+)$", PAGE, re.M)
+    assert len(said) >= 5
+    types = {context.type for context in find_contexts()} | {"agent-base", "stub"}
+    for command in said:
+        name, *words = shlex.split(command.partition("manage.py ")[2])
+        parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
+        options = vars(parser.parse_args(words))
+        named = options.get("types") or [options.get("slug") or options.get("type")]
+        assert set(named) <= types, command
+    others = re.findall(r"`(?:pytest|python -m) ([^ `]+)[^`\n]*`", PAGE)
+    assert others
+    for place in others:
+        assert (ROOT / place).exists() or Path(ROOT / f"{place.replace('.', '/')}.py").exists(), place
