@@ -119,7 +119,7 @@ class Gateway:
     def _answers(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port), 1).close()
-            return bool(self.ask("ping")["ok"])
+            return bool(self.ask("ping")["ready"])
         except OSError:
             assert self._process is not None
             assert self._process.poll() is None, self.lines

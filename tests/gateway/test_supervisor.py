@@ -60,6 +60,19 @@ def test_one_that_comes_before_there_is_a_child_is_not_lost_and_meets_no_other_p
     assert result(start(SIGNALLED_BEFORE)) == 128 + signal.SIGTERM
 
 
+def test_what_agents_come_to_is_closed_once_and_before_the_last_child_is_told_to_end() -> None:
+    """While it is open, agents wait for a child that is to follow."""
+    process = start(CALM.replace("signal.pause())", "signal.pause()), end=lambda: print('closed', flush=True)"))
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.kill(int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()), signal.SIGKILL)
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.readline() == "closed\n"
+    assert process.stdout.read() == ""
+    assert result(process) == 128 + signal.SIGTERM
+
+
 def test_a_child_that_is_stopped_for_a_while_has_not_ended() -> None:
     process = start(CALM)
     assert process.stdout is not None

@@ -14,7 +14,7 @@ from gateway.serving.supervisor import MOST
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.conftest import new_agent
-from tests.gateway.long.handover import hand_over
+from tests.gateway.long.handover import hand_over, is_ready
 from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
@@ -31,14 +31,6 @@ def successor(gateway_image: Path, own_gateway: Gateway, tmp_path: Path) -> Iter
     successor.port = own_gateway.port
     yield successor
     successor.kill()
-
-
-def is_ready(gateway: Gateway) -> bool | None:
-    """None while it does not answer at all."""
-    try:
-        return bool(gateway.ask("ping")["ready"])
-    except (OSError, ValueError):
-        return None
 
 
 def test_a_successor_waits_until_its_predecessor_has_ended_and_knows_what_that_was_told_last(
@@ -104,9 +96,9 @@ def test_one_that_is_killed_is_at_work_again_in_the_same_container(
     agent = new_agent(own_gateway.start(), telegram, provider)
     first, parent = child_of(own_gateway), own_gateway.pid
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: child_of(own_gateway) not in (0, first), within=PATIENCE)
+    wait_until(lambda: child_of(own_gateway) != first, within=PATIENCE)
+    assert agent.bot("getMe").status == 200, "Who comes meanwhile waits, and is not refused."
     wait_until(lambda: is_ready(own_gateway), within=PATIENCE)
-    assert agent.bot("getMe").status == 200
     assert own_gateway.pid == parent
     last = child_of(own_gateway)
     assert own_gateway.stop() == 0

@@ -111,9 +111,9 @@ def _replace(places: Places, number: int, chance: random.Random) -> int:
     former, new, kills = places.at_work, places.make(number), 0
     steps: list[Callable[[], object]] = [
         new.begin,
-        lambda: wait_until(lambda: _is_ready(new) is not None, within=PATIENCE),
+        lambda: wait_until(lambda: is_ready(new) is not None, within=PATIENCE),
         former.end,
-        lambda: wait_until(lambda: _is_ready(new), within=PATIENCE),
+        lambda: wait_until(lambda: is_ready(new), within=PATIENCE),
     ]
     for at, step in enumerate(steps):
         step()
@@ -121,12 +121,12 @@ def _replace(places: Places, number: int, chance: random.Random) -> int:
             end(new if at > 1 or chance.random() < 0.5 else former, chance)
             kills += 1
         time.sleep(chance.uniform(0, 0.1))  # wherever that hits it
-    wait_until(lambda: _is_ready(new), within=PATIENCE)
+    wait_until(lambda: is_ready(new), within=PATIENCE)
     places.at_work, places.all = new, [new]
     return kills
 
 
-def _is_ready(gateway: Gateway) -> bool | None:
+def is_ready(gateway: Gateway) -> bool | None:
     """None while it does not answer at all."""
     try:
         return bool(gateway.ask("ping")["ready"])
@@ -168,5 +168,5 @@ def _watch(places: Places, is_over: threading.Event) -> None:
     while not is_over.wait(0.01):
         former, new = places.all[0], places.all[-1]
         # Asked again at the end: the former one may have ended while the new one was asked.
-        if former is not new and _is_ready(former) and _is_ready(new) and _is_ready(former):
+        if former is not new and is_ready(former) and is_ready(new) and is_ready(former):
             places.faults.append("two were at work at a time")

@@ -5,11 +5,19 @@ GATEWAY_SUPERVISED=1, which the image sets, has it come back by itself where it 
 
 import os
 import sys
+from contextlib import suppress
+from functools import partial
 
-from gateway.serving.run import main
-from gateway.serving.supervisor import supervise
+from gateway.config import read_config
+from gateway.serving.listening import listen
 
 if __name__ == "__main__":
+    listening = None
+    with suppress(ValueError):  # which `main` says
+        listening = listen(read_config())
+    from gateway.serving.run import main
+    from gateway.serving.supervisor import supervise
+
     if os.environ.get("GATEWAY_SUPERVISED"):
-        sys.exit(supervise(main))
-    main()
+        sys.exit(supervise(partial(main, listening), end=listening.close if listening else None))
+    main(listening)

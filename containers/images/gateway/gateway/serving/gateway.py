@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from gateway.rules.who import Grace
 from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
+from gateway.serving.listening import QUEUE
 from gateway.serving.turn import LOOK_EVERY, taken_turn
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
@@ -40,8 +42,11 @@ ADDRESS_WITHIN = 60.0
 
 
 @asynccontextmanager
-async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> AsyncIterator[int]:
+async def open_gateway(
+    config: Config, now: Callable[[], float] = time.time, *, listening: socket.socket | None = None
+) -> AsyncIterator[int]:
     """Serves while the context is open, and yields the port. `now` is the clock by which days and months end.
+    `listening` is at the port already.
 
     Where another gateway is at work with the same state it waits until that one has ended.
 
@@ -53,7 +58,8 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
         try:
             ledger = Ledger(disk, now)
             await ledger.open()
-            async with _at_work(config, Table(Store(config.state / "entries", keys)), ledger, now, reception) as port:
+            table = Table(Store(config.state / "entries", keys))
+            async with _at_work(config, table, ledger, now, reception, listening) as port:
                 yield port
             ledger.close()
         finally:
@@ -62,8 +68,9 @@ async def open_gateway(config: Config, now: Callable[[], float] = time.time) -> 
 
 @asynccontextmanager
 async def _at_work(
-    config: Config, table: Table, ledger: Ledger, now: Callable[[], float], reception: Reception
-) -> AsyncIterator[int]:
+    config: Config, table: Table, ledger: Ledger, now: Callable[[], float], reception: Reception,
+    listening: socket.socket | None,
+) -> AsyncIterator[int]:  # fmt: skip
     async with open_client() as client, open_client(PublicResolver()) as careful:
         truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
@@ -74,7 +81,7 @@ async def _at_work(
         servers = ServerCalls(careful, rates)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, servers, tunnels, pace)
         table.tell(Fence(door, polls, truth, tunnels).change)
-        async with _serve(config, door, polls) as port:
+        async with _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))
             yield port
             reception.close()
@@ -102,7 +109,7 @@ class Fence:
 
 
 @asynccontextmanager
-async def _serve(config: Config, door: Door, polls: Polls) -> AsyncIterator[int]:
+async def _serve(config: Config, door: Door, polls: Polls, listening: socket.socket | None) -> AsyncIterator[int]:
     server = GuardedServer(
         door,
         most=config.connections,
@@ -116,23 +123,25 @@ async def _serve(config: Config, door: Door, polls: Polls) -> AsyncIterator[int]
         max_line_size=8190,
         max_field_size=8190,
     )
-    listening = await _listen(server, config)
+    serving = await _listen(server, config, listening)
     try:
-        yield listening.sockets[0].getsockname()[1]
+        yield serving.sockets[0].getsockname()[1]
     finally:
-        listening.close()
+        serving.close()
         server.pre_shutdown()  # before its poll ends, so that nobody polls again on the same connection
         polls.end_all()
         await server.shutdown(LAST_WORDS_WITHIN)
 
 
-async def _listen(server: GuardedServer, config: Config) -> asyncio.Server:
+async def _listen(server: GuardedServer, config: Config, listening: socket.socket | None) -> asyncio.Server:
     """Its address comes with its network, which a successor joins when its predecessor has left it."""
     loop = asyncio.get_running_loop()
+    if listening is not None:
+        return await loop.create_server(server, sock=listening, backlog=QUEUE)
     until = loop.time() + ADDRESS_WITHIN
     while True:
         try:
-            return await loop.create_server(server, config.host, config.port, backlog=1024, reuse_address=True)
+            return await loop.create_server(server, config.host, config.port, backlog=QUEUE, reuse_address=True)
         except OSError as error:
             if error.errno != errno.EADDRNOTAVAIL or loop.time() >= until:
                 raise

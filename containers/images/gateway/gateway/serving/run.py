@@ -4,6 +4,7 @@ import asyncio
 import logging
 import resource
 import signal
+import socket
 import sys
 
 import uvloop
@@ -16,13 +17,14 @@ MISCONFIGURED = 40
 logger = logging.getLogger("gateway")
 
 
-def main() -> None:
+def main(listening: socket.socket | None = None) -> None:
+    """`listening` is at its port already."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     # The library quotes whole requests in its complaints about broken ones.
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     raise_file_limit()
     try:
-        uvloop.run(serve(read_config()))
+        uvloop.run(serve(read_config(), listening))
     except asyncio.CancelledError:
         logger.info("stopped before it was at work")
     except (OSError, ValueError) as error:
@@ -36,7 +38,7 @@ def raise_file_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-async def serve(config: Config) -> None:
+async def serve(config: Config, listening: socket.socket | None = None) -> None:
     """Runs until SIGTERM. Raises OSError and ValueError where it cannot start, and CancelledError where it is ended
     before it is at work."""
     is_over, opening = asyncio.Event(), asyncio.current_task()
@@ -49,7 +51,7 @@ async def serve(config: Config) -> None:
     is_at_work = False
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, end)
-    async with open_gateway(config) as port:
+    async with open_gateway(config, listening=listening) as port:
         is_at_work = True
         logger.info("listening on port %s", port)
         await is_over.wait()

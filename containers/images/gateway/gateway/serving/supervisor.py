@@ -23,9 +23,12 @@ AWAITED = (*ENDING, signal.SIGCHLD)
 logger = logging.getLogger("gateway")
 
 
-def supervise(run: Callable[[], None]) -> int:
-    """Returns with what the container is to end: what the child has returned, or 128 and the signal that killed it."""
-    supervisor = _Supervisor()
+def supervise(run: Callable[[], None], *, end: Callable[[], object] | None = None) -> int:
+    """Returns with what the container is to end: what the child has returned, or 128 and the signal that killed it.
+
+    `end` is called when no other child is to follow, before the last one is told to end.
+    """
+    supervisor = _Supervisor(end)
     gc.freeze()  # what is there is shared with the children
     killed: deque[float] = deque(maxlen=MOST)
     while True:
@@ -42,8 +45,9 @@ def supervise(run: Callable[[], None]) -> int:
 class _Supervisor:
     """It handles no signal, it waits for them: none is lost, whenever it comes, and none meets a child that is gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: Callable[[], object] | None) -> None:
         self.is_over = False
+        self._end = end
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
 
@@ -57,6 +61,8 @@ class _Supervisor:
         while True:
             came = signal.sigwait(AWAITED)
             if came in ENDING:
+                if self._end and not self.is_over:
+                    self._end()
                 self.is_over = True
                 os.kill(child, came)  # it is not reaped yet, so that the number is its own
                 continue

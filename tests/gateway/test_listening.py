@@ -1,0 +1,58 @@
+"""Who comes while the gateway starts, or waits for its turn and its address, waits and is not refused."""
+
+import fcntl
+import socket
+from functools import partial
+from pathlib import Path
+
+import pytest
+from gateway.config import Config
+from gateway.serving.listening import listen
+
+from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
+from tests.gateway.agents import Agent
+from tests.gateway.long.handover import is_ready
+from tests.gateway.process import PATIENCE, Gateway
+from tests.ports import reserve_port
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+
+
+def test_an_address_may_come_later_with_its_network() -> None:
+    listening = listen(Config(host="198.51.100.7", port=reserve_port()))  # of nobody (RFC 5737)
+    assert listening is not None
+    with listening:
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "no address", ""])
+def test_what_cannot_be_listened_to_now_is_left_to_the_gateway_itself(host: str) -> None:
+    port = reserve_port()
+    with socket.create_server(("127.0.0.1", port)):
+        assert listen(Config(host=host, port=port)) is None
+
+
+def test_who_comes_before_it_is_at_work_is_answered_then(
+    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
+) -> None:
+    """As an agent whose gateway has just been started anew."""
+    agent = Agent(own_gateway, telegram, provider, number=1)
+    state = Path(own_gateway.env["GATEWAY_STATE"])
+    state.mkdir()
+    with (state / "turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        own_gateway.begin()
+        connection = wait_until(partial(connect, agent), within=PATIENCE)
+        wait_until(lambda: is_ready(own_gateway) is False, within=PATIENCE)
+    with connection:
+        connection.sendall(f"GET /tg/bot1:{agent.virtual_token}/getMe HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 "), "Its entry may be on its way."
+
+
+def connect(agent: Agent) -> socket.socket | None:
+    try:
+        return socket.create_connection(("127.0.0.1", agent.gateway.port), PATIENCE, (agent.address, 0))
+    except ConnectionRefusedError:
+        return None
