@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,28 @@ def test_a_month_counts_over_its_days(tmp_path: Path) -> None:
             await spend(ledger, 11, day_tokens=50, month_tokens=100)
 
     run(tmp_path, clock, test)
+
+
+def test_what_was_spent_in_any_hour_is_known_again_by_its_day_and_month(tmp_path: Path) -> None:
+    clock, hours = Clock(2026, 11, 29), [0, 1, 23, 24, 47, 48, 50, 71, 72]
+
+    def totals(ledger: Ledger) -> list[int]:
+        begin = hour_of(moment_of((2026, 11, 29)).timestamp())
+        return [ledger._totals.of("p", period, begin + hour).tokens for hour in hours for period in Period]
+
+    async def spend_all(ledger: Ledger) -> list[int]:
+        begin = clock.now
+        for number, hour in enumerate(hours):
+            clock.now = begin + timedelta(hours=hour)
+            await spend(ledger, 1 << number)
+        return totals(ledger)
+
+    async def look(ledger: Ledger) -> list[int]:
+        return totals(ledger)
+
+    before = run(tmp_path, clock, spend_all)
+    assert len(set(before)) > 4
+    assert run(tmp_path, clock, look) == before
 
 
 def test_what_was_reserved_at_the_loss_of_the_process_counts_in_full(tmp_path: Path) -> None:

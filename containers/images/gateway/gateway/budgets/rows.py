@@ -28,6 +28,13 @@ _READ = """
 """
 
 
+_SPENT = """
+    SELECT project, hour / 24 * 24, CAST(total(input + output) AS INTEGER), CAST(total(money) AS INTEGER)
+    FROM usage GROUP BY project, hour / 24
+"""
+"""By days, which is a tenth of the time that it takes to read all hours and models: agents wait for it."""
+
+
 _CHANGE_ADVANCE = """
     INSERT INTO advances (project, hour, tokens, money) VALUES (?, ?, ?, ?)
     ON CONFLICT (project, hour) DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money
@@ -118,8 +125,8 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 def recover(this_hour: int) -> Work:
     """Counts in full what was in flight or advanced when the process ended, and forgets old hours.
 
-    Returns the store, the models of each project, and project, hour, tokens and money of the rows that days and months
-    may still count.
+    Returns the store, the models of each project, and project, first hour, tokens and money of each day that days and
+    months may still count.
     """
 
     def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, str]], list[tuple[str, int, int, int]]]:
@@ -135,11 +142,7 @@ def recover(this_hour: int) -> Work:
         connection.execute("DELETE FROM advances")
         forget(this_hour)(connection)
         models = connection.execute("SELECT DISTINCT project, model FROM usage WHERE model <> ''").fetchall()
-        return (
-            _store(connection),
-            models,
-            connection.execute("SELECT project, hour, input + output, money FROM usage").fetchall(),
-        )
+        return _store(connection), models, connection.execute(_SPENT).fetchall()
 
     return work
 
