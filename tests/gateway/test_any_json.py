@@ -16,6 +16,7 @@ from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import MOST, Usage, cost_of
 from gateway.providers.asked import LONGEST_NAME, ask_for_usage, shorten, write
 from gateway.providers.reading import read_call
+from gateway.providers.slices import do_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 
@@ -66,7 +67,7 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call) -> None:
         for entry in ENTRIES:
             where = f"{what} in {place}"
             try:
-                asked = read_call(call, entry, "application/json", body)
+                asked = do_at_once(read_call(call, entry, "application/json", body))
                 if entry.budget.is_set:
                     shorten(asked, asked.output, Kind.OPENAI)
                 ask_for_usage(asked)
@@ -87,7 +88,7 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call) -> None:
 def test_a_number_that_is_none_or_has_no_end_is_refused_or_replaced(text: str, name: str) -> None:
     body = f'{{"model":"m","messages":[],"stream":true,"{name}":{text}}}'.encode()
     try:
-        asked = read_call(Call.CHAT, ENTRIES[0], "application/json", body)
+        asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
         ask_for_usage(asked)
         write(asked)
     except RefusedError:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from gateway.entries.entry import Limits
 from gateway.providers.bounds import OF_TOOLS, bound_input
+from gateway.providers.slices import do_at_once
 
 pytestmark = pytest.mark.one_database
 
@@ -22,7 +23,7 @@ FORGED: list[Any] = [
 
 
 def bound(document: dict[str, Any]) -> int:
-    return bound_input(document, len(json.dumps(document)), LIMITS).tokens
+    return do_at_once(bound_input(document, len(json.dumps(document)), LIMITS)).tokens
 
 
 @pytest.mark.parametrize("forged", FORGED)

@@ -13,6 +13,7 @@ from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
 from gateway.providers.longer import Longer
 from gateway.providers.reading import read_call
+from gateway.providers.slices import do_at_once
 from gateway.rules.paths import Call
 from gateway.truth import Truth
 
@@ -27,7 +28,7 @@ def bound(size: int) -> int:
     parts = {"model": b"gpt-4o-transcribe", "file": bytes(size)}
     head = '--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
     body = b"".join((head % name).encode() + value + b"\r\n" for name, value in parts.items()) + b"--x--\r\n"
-    return read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body).input
+    return do_at_once(read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body)).input
 
 
 @pytest.mark.parametrize("kilobits", [6, 16, 32, 128])

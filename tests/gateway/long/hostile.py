@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ from tests.gateway.long.scenes import Figures
 from tests.ports import reserve_port
 
 HEAVY = b'{"model":"m","messages":[],"a":[' + b"{}," * 49_000 + b"{}]}"
+PARTS = b'{"model":"m","messages":[{"content":[' + b'{"type":"image"},' * 49_000 + b"{}]}]}"
+LARGE = b'{"model":"m","messages":[{"content":"' + b"a" * (27 << 20) + b'"}]}'
 AT_A_TIME = 4
 
 
@@ -53,6 +55,18 @@ def _guess(who: Attacker) -> None:
 
 def _send_heavy(who: Attacker) -> None:
     who.keep_asking(f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n", HEAVY)
+
+
+def _send_parts(who: Attacker) -> None:
+    who.keep_asking(f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n", PARTS)
+
+
+def _send_large(who: Attacker) -> None:
+    who.keep_asking(f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n", LARGE)
+
+
+def _upload(who: Attacker) -> None:
+    who.keep_asking(f"POST /tg/bot1:{who.token}/sendDocument HTTP/1.1\r\nHost: a\r\n", LARGE)
 
 
 def _connect(who: Attacker) -> None:
@@ -93,13 +107,17 @@ def _dawdle(who: Attacker) -> None:
 
 
 DEEDS: dict[str, Callable[[Attacker], None]] = {
-    "flood": _flood, "guesses": _guess, "heavy": _send_heavy, "connections": _connect, "endless": _send_endlessly,
+    "flood": _flood, "guesses": _guess, "heavy": _send_heavy, "parts": _send_parts, "large": _send_large,
+    "uploads": _upload, "connections": _connect, "endless": _send_endlessly,
     "extensions": _extend, "slow bodies": _dawdle,
 }  # fmt: skip
 
 
-def slow_others(alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int) -> Figures:
-    """Ratios of the median times of Bob's streams, in pairs: beside each of Alice's deeds, and without.
+def slow_others(
+    alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int, deeds: Iterable[str] = DEEDS
+) -> Figures:
+    """Ratios of the times of Bob's streams, in pairs: beside each of Alice's deeds, and without. Medians, and of the
+    tenth that took longest.
 
     The gateway has a processor of its own, and Alice an upstream that nobody is: what is measured is the gateway.
     """
@@ -112,14 +130,17 @@ def slow_others(alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds
     first, *others = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(alice.gateway.pid, {first})
     os.sched_setaffinity(0, others or {first})
-    for name in DEEDS:
-        alone, beside, taken = [], [], []
+    for name in deeds:
+        alone, beside, taken = list[float](), list[float](), list[float]()
         for _ in range(rounds):
-            alone.append(_stream(bob))
+            alone += _stream(bob)
             with doing(name, alice):
                 taken.append(_taken(alice.gateway.pid))
-                beside.append(_stream(bob))
+                beside += _stream(bob)
         figures[name] = statistics.median(beside) / statistics.median(alone)
+        figures[f"{name}, the slowest tenth"] = (
+            statistics.quantiles(beside, n=10)[-1] / statistics.quantiles(alone, n=10)[-1]
+        )
         figures[f"{name}, of the processor"] = statistics.median(taken)
     return figures
 
@@ -149,11 +170,14 @@ def doing(name: str, agent: Agent) -> Iterator[None]:
         process.wait()
 
 
-def _stream(agent: Agent) -> float:
-    """Seconds of a few streams, one after the other."""
+def _stream(agent: Agent) -> list[float]:
+    """Seconds of each of a few streams, one after the other."""
+    return [_stream_once(agent) for _ in range(10)]
+
+
+def _stream_once(agent: Agent) -> float:
     began = time.monotonic()
-    for _ in range(10):
-        assert agent.chat("hello", stream=True).status == 200
+    assert agent.chat("hello", stream=True).status == 200
     return time.monotonic() - began
 
 

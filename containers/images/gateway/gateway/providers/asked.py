@@ -5,16 +5,22 @@ JSON object the last one counts, here and there.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import orjson
+
 from gateway.entries.entry import Kind, Limits
 from gateway.providers.bounds import bound_input
+from gateway.providers.slices import Slices
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
 MOST_VALUES = 100_000
 """Commas and brackets of a document. Reading more would keep everybody waiting."""
+COUNTED_AT_A_TIME = 1024 * 1024
+"""Bytes."""
 MOST_CHOICES = 128
 LONGEST_ANSWER = 2**24
 """Tokens. No model writes so many; who asks for more is not reserved more."""
@@ -61,12 +67,16 @@ class Asked:
         self.document, self.body = {}, b""
 
 
-def read_json(body: bytes) -> dict[str, Any]:
+def read_json(body: bytes) -> Slices[dict[str, Any]]:
     """Raises RefusedError for what is no JSON object, or takes too long to read."""
-    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
-        raise RefusedError(Why.TOO_LARGE, "The request has too many values.")
+    values = 0
+    for begin in range(0, len(body), COUNTED_AT_A_TIME):
+        values += sum(body.count(each, begin, begin + COUNTED_AT_A_TIME) for each in (b",", b"[", b"{"))
+        if values > MOST_VALUES:
+            raise RefusedError(Why.TOO_LARGE, "The request has too many values.")
+        yield
     try:
-        document = json.loads(body, parse_constant=_refuse_constant)
+        document = json.loads(body, parse_constant=_refuse_constant, parse_float=_read_float)
     except (ValueError, RecursionError):
         raise RefusedError(Why.BAD, "The request is no valid JSON.") from None
     if not isinstance(document, dict):
@@ -74,7 +84,7 @@ def read_json(body: bytes) -> dict[str, Any]:
     return document
 
 
-def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) -> Asked:
+def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) -> Slices[Asked]:
     """Raises RefusedError."""
     model = read_name(document.get("model"))
     if document.get("background"):
@@ -84,7 +94,7 @@ def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) 
         raise RefusedError(Why.BAD, "stream must be true or false.")
     choices = _choices(call, document)
     length = _length(call, document, limits)
-    tokens, is_cached = bound_input(document, size, limits)
+    tokens, is_cached = yield from bound_input(document, size, limits)
     return Asked(call, document, model, tokens, choices * length, choices, stream, is_cached=is_cached)
 
 
@@ -133,9 +143,17 @@ def ask_for_usage(asked: Asked) -> None:
 def write(asked: Asked) -> None:
     """Raises RefusedError."""
     try:
-        asked.body = json.dumps(asked.document, allow_nan=False, separators=(",", ":")).encode()
+        asked.body = orjson.dumps(asked.document)
+    except orjson.JSONEncodeError:
+        asked.body = _write_slowly(asked.document)
+
+
+def _write_slowly(document: dict[str, Any]) -> bytes:
+    """What has very large numbers, many levels or half of a surrogate pair."""
+    try:
+        return json.dumps(document, separators=(",", ":")).encode()
     except (ValueError, RecursionError):
-        raise RefusedError(Why.BAD, "The request holds a number that JSON does not know.") from None
+        raise RefusedError(Why.BAD, "The request cannot be written as JSON.") from None
 
 
 def _choices(call: Call, document: dict[str, Any]) -> int:
@@ -167,6 +185,14 @@ def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
         else:
             lengths.append(min(value, LONGEST_ANSWER))
     return max(lengths, default=limits.answer_tokens)
+
+
+def _read_float(text: str) -> float:
+    """Raises ValueError for one that is too large to be written again."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:

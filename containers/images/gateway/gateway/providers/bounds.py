@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
+from gateway.providers.slices import Slices
 
 _MEDIA = frozenset({
     "image", "image_url", "input_image", "audio", "input_audio", "document", "file", "input_file", "video_url",
@@ -20,6 +21,11 @@ _UNSEEN = ("previous_response_id", "conversation", "container", "mcp_servers", "
 _SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])")
 """In names of models that search the internet, and read what they find (OpenRouter, OpenAI). A date may follow, and how
 OpenRouter is to choose (`:floor`)."""
+_TELLING = frozenset({"type", "cache_control", "file_id", "file_url"})
+"""Names without one of which an object says nothing of what its call costs."""
+_HOLDERS = (dict, list)
+AT_A_TIME = 1000
+"""Objects that are looked at before others have their turn: some milliseconds."""
 OF_TOOLS = 1000
 """Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
 PIECE = 100_000
@@ -38,16 +44,12 @@ class Bound(NamedTuple):
     """Whether the provider may be asked to keep some of the input, which makes that dearer."""
 
 
-def bound_input(document: dict[str, Any], size: int, limits: Limits) -> Bound:
+def bound_input(document: dict[str, Any], size: int, limits: Limits) -> Slices[Bound]:
     """What the input of a call has at the most. `size` is that of the request in bytes."""
-    media, is_cached, is_unseen = 0, False, _is_unseen(document)
-    for each in _objects(document):
-        media += _is_one_of(each.get("type"), _MEDIA)
-        is_unseen = is_unseen or _leads_elsewhere(each)
-        is_cached = is_cached or "cache_control" in each
-    encoded = [length for part in _parts(document) for length in _encoded(part)]
+    media, is_cached, leads_elsewhere = yield from _look_at_objects(document)
+    is_unseen = leads_elsewhere or (yield from _is_unseen(document))
+    encoded, files = yield from _look_at_parts(document)
     media += sum(length // PIECE for length in encoded)
-    files = [length for part in _parts(document) if (length := _pdf(part))]
     added = (
         (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
     )
@@ -60,7 +62,7 @@ def _pages(files: list[int], limits: Limits) -> int:
     return min(limits.unseen_tokens, OF_A_PAGE * sum(1 + length * 3 // 4 // PAGE for length in files))
 
 
-def _is_unseen(document: dict[str, Any]) -> bool:
+def _is_unseen(document: dict[str, Any]) -> Slices[bool]:
     """Whether the provider adds what stands elsewhere."""
     models = document.get("models")
     names = [document.get("model"), *(models if isinstance(models, list) else ())]
@@ -68,7 +70,7 @@ def _is_unseen(document: dict[str, Any]) -> bool:
         any(document.get(name) for name in _UNSEEN)
         or isinstance(document.get("prompt"), dict)
         or any(isinstance(name, str) and _SEARCHING.search(name) for name in names)
-        or _has_own_tools(document.get("tools"))
+        or (yield from _has_own_tools(document.get("tools")))
     )
 
 
@@ -76,12 +78,19 @@ def _has_tools(document: dict[str, Any]) -> bool:
     return bool(document.get("tools") or document.get("functions"))
 
 
-def _has_own_tools(tools: object) -> bool:
+def _has_own_tools(tools: object) -> Slices[bool]:
     """Whether the provider adds what tools find that it runs itself."""
-    return isinstance(tools, list) and any(
-        isinstance(tool, dict) and tool.get("type") is not None and not _is_one_of(tool["type"], _AGENTS_TOOLS)
-        for tool in tools
-    )
+    if not isinstance(tools, list):
+        return False
+    for begin in range(0, len(tools), AT_A_TIME):
+        if any(map(_is_own_tool, tools[begin : begin + AT_A_TIME])):
+            return True
+        yield
+    return False
+
+
+def _is_own_tool(tool: object) -> bool:
+    return isinstance(tool, dict) and tool.get("type") is not None and not _is_one_of(tool["type"], _AGENTS_TOOLS)
 
 
 def _leads_elsewhere(each: dict[str, Any]) -> bool:
@@ -94,15 +103,38 @@ def _is_one_of(value: object, known: frozenset[str]) -> bool:
     return isinstance(value, str) and value in known
 
 
-def _objects(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]:
+    """Of all objects in the document: how many are media, and whether one is to be kept, and one leads elsewhere."""
+    media, is_cached, leads_elsewhere, seen = 0, False, False, 0
     left: list[Any] = [document]
     while left:
-        each = left.pop()
-        if isinstance(each, dict):
-            yield each
-            left.extend(value for value in each.values() if isinstance(value, dict | list))
-        else:
-            left.extend(value for value in each if isinstance(value, dict | list))
+        taken = left[-AT_A_TIME:]
+        del left[-AT_A_TIME:]
+        for each in taken:
+            is_object = isinstance(each, dict)
+            if is_object and not _TELLING.isdisjoint(each):
+                media += _is_one_of(each.get("type"), _MEDIA)
+                leads_elsewhere = leads_elsewhere or _leads_elsewhere(each)
+                is_cached = is_cached or "cache_control" in each
+            values = each.values() if is_object else each
+            left += [value for value in values if value and isinstance(value, _HOLDERS)]
+        seen += len(taken)
+        if seen >= AT_A_TIME:
+            seen = 0
+            yield
+    return media, is_cached, leads_elsewhere
+
+
+def _look_at_parts(document: dict[str, Any]) -> Slices[tuple[list[int], list[int]]]:
+    """The lengths of what is encoded in the parts of messages: of pictures and sounds, and of PDFs."""
+    encoded, files = list[int](), list[int]()
+    for number, part in enumerate(_parts(document), 1):
+        if number % AT_A_TIME == 0:
+            yield
+        if part:
+            encoded += _encoded(part)
+            files += [length] if (length := _pdf(part)) else []
+    return encoded, files
 
 
 def _parts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
 from gateway.providers.longer import Longer, note_refusal
 from gateway.providers.reading import read_call
+from gateway.providers.slices import Turns, do, do_at_once
 from gateway.providers.wish import Wish
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call
@@ -30,7 +31,8 @@ LARGEST = 28 * 1024 * 1024
 """Bytes: a file of 20 MB, the largest that Telegram gives a bot, has 26.7 MB in base64."""
 LARGEST_SOUND = 26 * 1024 * 1024
 """Bytes: OpenAI takes sounds of 25 MB."""
-LOOK_EVERY = 0.02
+LIGHT = 32 * 1024
+"""Bytes of a request that is read at once: two milliseconds at the worst."""
 LEAST_ANSWER = 16
 """Tokens. An answer that would have to be shorter is not asked for."""
 
@@ -42,6 +44,7 @@ class ProviderCalls:
         self._truth = truth
         self._rates = rates
         self._memory = Memory()
+        self._turns = Turns()
         self._is_over = False
 
     async def bring_to_end(self, *, within: float) -> None:
@@ -49,7 +52,7 @@ class ProviderCalls:
         self._is_over = True
         until = asyncio.get_running_loop().time() + within
         while self._rates.is_any_open and asyncio.get_running_loop().time() < until:
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(0.02)
 
     async def answer(self, wish: Wish) -> web.StreamResponse:
         """Raises RefusedError before, and BrokenError after the answer has begun."""
@@ -61,11 +64,17 @@ class ProviderCalls:
             most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
             size = length_of(wish.request, most)
             async with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
-                body = await self._read(wish, most)
-                with self._rates.reading(wish.entry):
-                    asked = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
-                del body
+                asked = await self._understand(wish, await self._read(wish, most))
                 return await self._reserve(wish, asked, lease)
+
+    async def _understand(self, wish: Wish, body: bytes) -> Asked:
+        """A light request is read at once."""
+        work = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
+        if len(body) <= LIGHT:
+            with self._rates.reading(wish.entry):
+                return do_at_once(work)
+        async with self._turns.taken(wish.entry.project):
+            return await do(work, partial(self._rates.reading, wish.entry))
 
     async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
         least = min(asked.output, LEAST_ANSWER * asked.choices)

@@ -3,21 +3,24 @@
 from gateway.entries.entry import Entry
 from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_json, read_name
+from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
+MOST_OTHERS = 100
+"""Models that may answer in the place of the first one. OpenRouter takes a few."""
 SECOND = 750
 """Bytes that a second has at the least: 6 kbit/s, the least for which Opus is made (RFC 6716). Of pure silence more
 may fit in."""
 
 
-def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Asked:
+def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slices[Asked]:
     """Raises RefusedError."""
     if call is Call.TRANSCRIPTION:
         return _read_form(entry, content_type, body)
-    document = read_json(body)
-    asked = read_asked(call, document, len(body), entry.limits)
+    document = yield from read_json(body)
+    asked = yield from read_asked(call, document, len(body), entry.limits)
     _check_model(entry, asked.model)
     asked.others = tuple(_read_others(document.get("models")))
     for other in asked.others:
@@ -29,8 +32,8 @@ def _read_others(others: object) -> list[str]:
     """Models of which OpenRouter takes one where the first one is busy."""
     if others is None:
         return []
-    if not isinstance(others, list):
-        raise RefusedError(Why.BAD, "models must be a list of names.")
+    if not isinstance(others, list) or len(others) > MOST_OTHERS:
+        raise RefusedError(Why.BAD, f"models must be a list of up to {MOST_OTHERS} names.")
     return [read_name(other) for other in others]
 
 

@@ -1,0 +1,120 @@
+"""A request that takes long to read is read in slices, and of each project one waits for its turn."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Entry
+from gateway.providers.asked import MOST_VALUES, write
+from gateway.providers.reading import read_call
+from gateway.providers.slices import Turns, do, do_at_once
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError
+
+pytestmark = pytest.mark.one_database
+
+ENTRY = Entry("p")
+EACH = MOST_VALUES // 4
+SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
+    "objects": (20, {"a": [{"type": "text"}] * EACH}),
+    "empty parts": (20, {"messages": [{"content": [{}] * EACH}]}),
+    "parts": (40, {"messages": [{"content": [{"type": "image_url"}] * EACH}]}),
+    "tools": (40, {"tools": [{"type": "function"}] * EACH}),
+    "lists": (10, {"a": [[[1]]] * (MOST_VALUES // 6)}),
+    "levels": (1, {"a": json.loads("[" * 900 + "]" * 900)}),
+    "a text": (4, {"a": "a" * (4 << 20)}),
+}
+"""With how many slices there are at the least."""
+
+
+def run(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> None:
+    least, fields = SHAPES[shape]
+    body = json.dumps({"model": "m", "messages": []} | fields).encode()
+    slices = 0
+
+    @contextmanager
+    def counted() -> Iterator[None]:
+        nonlocal slices
+        slices += 1
+        yield
+
+    async def scene() -> None:
+        turns = count()
+
+        async def others() -> None:
+            while True:
+                next(turns)
+                await asyncio.sleep(0)
+
+        beside = asyncio.ensure_future(others())
+        await do(read_call(Call.CHAT, ENTRY, "application/json", body), counted)
+        beside.cancel()
+        assert next(turns) >= slices - 1
+
+    run(scene)
+    assert least <= slices <= 3 * least + 20
+
+
+def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_another() -> None:
+    async def scene() -> None:
+        turns, order = Turns(), []
+
+        async def take(project: str) -> None:
+            async with turns.taken(project):
+                order.append(project)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(take(project) for project in ["a"] * 5 + ["b", "c"]))
+        assert order == ["a", "b", "c", "a", "a", "a", "a"]
+        assert not turns._of_project
+
+    run(scene)
+
+
+def test_a_turn_that_is_given_up_or_fails_is_the_next_ones() -> None:
+    async def scene() -> None:
+        turns = Turns()
+
+        async def fail() -> None:
+            async with turns.taken("a"):
+                await do(read_call(Call.CHAT, ENTRY, "application/json", b"["), uncounted)
+
+        with pytest.raises(RefusedError):
+            await fail()
+        async with turns.taken("a"):
+            waiting = [asyncio.ensure_future(fail()) for _ in range(2)]
+            await asyncio.sleep(0)
+            for each in waiting:
+                each.cancel()
+            await asyncio.wait(waiting)
+        async with turns.taken("a"):
+            pass
+
+    run(scene)
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "9" * 30, "[" * 600 + "]" * 600, '"é\\u0000"', "1.0", "-0.0", "1e300"])
+def test_what_is_written_is_what_was_read(text: str) -> None:
+    body = f'{{"model":"m","messages":[],"a":{text}}}'.encode()
+    asked = do_at_once(read_call(Call.CHAT, ENTRY, "application/json", body))
+    write(asked)
+    assert json.loads(asked.body) == json.loads(body)
+
+
+def test_a_number_without_end_is_refused_as_it_is_read() -> None:
+    with pytest.raises(RefusedError):
+        do_at_once(read_call(Call.CHAT, ENTRY, "application/json", b'{"model":"m","a":1e999}'))
