@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
-from gateway.meters.events import Cutter, read_event
+from gateway.meters.events import Cutter, read_event, read_only_event
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
 from gateway.meters.plain import KEPT, DocumentMeter
@@ -81,6 +81,8 @@ DATA = [
     b'event: e\ndata: {"a": 1}', b'data: {"a":\ndata: 1}', b'data: {"a":\r\ndata: 1}\r\nid: 7',
     b"data: [1]", b"data: [DONE]", b'data: {"a": NaN}', b'data: {"a": 1', b"data: {",
     b'data: {"a": "\xff"}', b'data: {"a": "\xed\xa0\x80"}',
+    b'event: e\ndata: {"a": "\\n"}', b'event: e\n\ndata: {"a": 1}', b'data: {"a": 1, "a": 2}',
+    b'data: {"a": -0, "b": 1e3}',
     b"{}", b"", b": {}", b' data: {"a": 1}', b'data: {"a": "\x01"}', b"data: {" + b'"a":{' * 5000,
 ]  # fmt: skip
 
@@ -93,7 +95,9 @@ def test_an_event_is_read_as_its_format_says(event: bytes, end: bytes) -> None:
         expected = json.loads(data)
     except (ValueError, RecursionError):
         expected = {}
-    assert repr(read_event(event + end)) == repr(expected if isinstance(expected, dict) else {})
+    expected = expected if isinstance(expected, dict) else {}
+    assert repr(read_event(event + end)) == repr(expected)
+    assert repr(read_only_event(event + end)) in ("None", repr(expected))
 
 
 @pytest.mark.parametrize("case", CASES)

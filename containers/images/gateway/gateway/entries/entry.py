@@ -89,9 +89,7 @@ class Budget:
 
     @property
     def is_set(self) -> bool:
-        return any(
-            limit is not None for limit in (self.day_tokens, self.month_tokens, self.day_money, self.month_money)
-        )
+        return self.is_of_money or self.day_tokens is not None or self.month_tokens is not None
 
 
 @dataclass(frozen=True, slots=True)

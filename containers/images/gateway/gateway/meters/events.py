@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any
 
+import orjson
+
 LARGEST = 1024 * 1024
 """Bytes of an event. An image can be large; what is larger is passed on and not read."""
 
@@ -50,6 +52,21 @@ class Cutter:
         rest = bytes(self._rest)
         self._rest.clear()
         return rest
+
+
+def read_only_event(piece: bytes) -> dict[str, Any] | None:
+    """The JSON object of a piece that is one event with one line of data, as nearly every piece is. None for any other,
+    which is read the long way."""
+    begin = piece.find(b"\n") + 1 if piece.startswith(b"event: ") else 0
+    if not (piece.startswith(b"data: {", begin) and piece.endswith(b"}\n\n")):
+        return None
+    if piece.count(b"\n", begin) > 2 or b"\r" in piece:
+        return None
+    try:
+        document: dict[str, Any] = orjson.loads(piece[begin + 6 : -2])
+    except orjson.JSONDecodeError:
+        return None
+    return document
 
 
 def read_event(event: bytes) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
-from gateway.meters.events import Cutter, read_event
+from gateway.meters.events import Cutter, read_event, read_only_event
 from gateway.meters.usage import Usage
 
 BYTES_OF_A_TOKEN = 4
@@ -82,6 +82,8 @@ class EventMeter(Meter):
         self._has_length = has_length
 
     def see(self, piece: bytes) -> bytes:
+        if not self._cutter.kept and (document := read_only_event(piece)) is not None:
+            return b"" if self._note(document) and self._hides else piece
         events = self._cutter.cut(piece)
         kept = [event for event in events if not self._is_hidden(event)]
         if self._hides:
@@ -99,13 +101,15 @@ class EventMeter(Meter):
 
     def _is_hidden(self, event: bytes) -> bool:
         document = read_event(event)
-        if not document:
-            return False
+        return bool(document) and self._note(document) and self._hides
+
+    def _note(self, document: dict[str, Any]) -> bool:
+        """Returns whether it tells the usage and nothing else."""
         self.model = read_model(document) or self.model
         before = self._signs
         is_only_usage = self.read(document)
         self._events_of_signs += self._signs > before
-        return is_only_usage and self._hides
+        return is_only_usage
 
     def written(self) -> int:
         """Words, and events with other signs: most providers send one for each token, and some one for each sign."""

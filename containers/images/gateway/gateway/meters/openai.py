@@ -6,7 +6,7 @@ from typing import Any
 from gateway.meters.meter import EventMeter
 from gateway.meters.usage import MILLION, OF_A_SECOND, NoCountError, Usage, count_in, extra_of
 
-_TEXTS = ("content", "reasoning", "reasoning_content", "refusal")
+_TEXTS = frozenset({"content", "reasoning", "reasoning_content", "refusal"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
@@ -65,8 +65,8 @@ class ChatMeter(EventMeter):
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
             return
-        texts = [delta[name] for name in _TEXTS if isinstance(delta.get(name), str)]
-        for text in dict.fromkeys(texts):  # some send what is thought by both of its names
+        texts = [text for name, text in delta.items() if name in _TEXTS and isinstance(text, str)]
+        for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some send what is thought by both of its names
             self.note_text(text)
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
