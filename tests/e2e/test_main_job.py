@@ -16,7 +16,9 @@ from tests.e2e.service import Service
 from tests.e2e.settling import GENEROUS, carry_out, settle, sign_in, status_of
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.gateway.long.kills import kill_in_mid_talk
 from tests.leftovers import remove_from_engine
+from tests.try_out import Trial
 from tests.waiting import wait_until
 from tests.without_gateway import WITHOUT_GATEWAY
 
@@ -89,8 +91,7 @@ def test_a_user_deploys_an_agent_and_it_answers(
     assert provider.asked()[-1].model == "small-2"
 
     # What it has used is counted.
-    detail = wait_until(lambda: used(service, token, project), within=GENEROUS, every=0.5)
-    assert detail["usage"]["today"]["tokens"] > 0
+    assert wait_until(lambda: used(service, token, project), within=GENEROUS, every=0.5)["usage"]["today"]["tokens"]
 
 
 def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(service: Service, token: str) -> None:
@@ -105,9 +106,9 @@ def test_a_provider_that_refuses_the_key_at_deploy_time_is_a_400_on_the_field(se
 
 
 def test_agents_outlive_the_service_and_a_second_run_finds_them(
-    service: Service, token: str, telegram: FakeTelegram
+    service: Service, token: str, telegram: FakeTelegram, provider: FakeProvider
 ) -> None:
-    service.interrupt()
+    kill_in_mid_talk(Trial(service, telegram, provider, CANARY_TELEGRAM_TOKEN))
     with pytest.raises(OSError, match="refused"):
         service.call("GET", "/healthz")
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Still there?")

@@ -28,8 +28,8 @@ class Sale:
 
 
 class StreamingProvider(FakeServer):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        super().__init__(host)
         self.sales: list[Sale] = []
         self.words = 10
         """Words of an answer that nobody limits."""

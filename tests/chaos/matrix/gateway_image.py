@@ -34,12 +34,16 @@ def read_gateway_image() -> bytes:
 def bring_gateway_image(packed: bytes, client: Any) -> None:
     """`client` is of the engine that is to have it."""
     client.load_image(packed)
-    if not LIBRARY:
-        return
+    if LIBRARY:
+        give_clock(client, GATEWAY.image)
+
+
+def give_clock(client: Any, image: str) -> None:
+    """Has `image` be the gateway's with a clock that can be set."""
     settings = faked_clock(Path("/data") / CLOCK) | {"LD_PRELOAD": _LIBRARY}
     container = client.create_container(GATEWAY.image)["Id"]
     client.put_archive(container, "/", _pack(LIBRARY[0]))
-    repository, _, tag = GATEWAY.image.partition(":")
+    repository, _, tag = image.partition(":")
     changes = [f"ENV {name}={value}" for name, value in settings.items()]
     client.commit(container, repository=repository, tag=tag, changes=changes)
     client.remove_container(container)

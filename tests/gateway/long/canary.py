@@ -1,4 +1,7 @@
-"""Everything that an engine has of an agent of each shipped type, byte by byte: no real credential is in it.
+"""Everything that an engine has of an agent of each type, byte by byte: no real credential is in it.
+
+The types are those that ship, the one of `docs/agent-types.md` (`stub`), and one that has its token in its environment
+(`own`).
 
 python -m pytest tests/gateway/long/canary.py
 
@@ -6,17 +9,18 @@ It reads whole images and containers, some hundred megabytes each.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
 from containers.docker_api.image_build import find_contexts
-from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
 from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root
+from tests.busybox import pack_root
 from tests.containers.inside import run_inside
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.gateway.test_on_engine import SEARCH, chat
+from tests.projects.test_page_of_types import block
 
 pytestmark = [
     pytest.mark.docker,
@@ -24,7 +28,11 @@ pytestmark = [
     pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
 ]
 MARK = b"CANARY"
-TYPES = sorted(context.type for context in find_contexts())
+SHIPPED = sorted(context.type for context in find_contexts())
+FROM_FILE = "$(cat /run/secrets/telegram_bot_token)"
+SCRIPTS = {"stub": block("sh"), "own": block("sh").replace(FROM_FILE, "$TOKEN")}
+APPLETS = ("sh", "cat", "echo", "env", "find", "grep", "sed", "sleep", "test", "tr", "wget")
+GREETING = "Ahoy"
 
 
 def holds(pieces: Iterable[bytes], mark: bytes) -> bool:
@@ -36,16 +44,45 @@ def holds(pieces: Iterable[bytes], mark: bytes) -> bool:
     return found
 
 
-@pytest.mark.parametrize("type_", TYPES)
-def test_no_real_credential_is_in_anything_that_the_engine_has(harbour: Harbour, type_: str) -> None:
+@pytest.fixture
+def image_of(harbour: Harbour) -> Iterator[Callable[[str], str]]:
+    made: list[str] = []
+
+    def find(type_: str) -> str:
+        if type_ not in SCRIPTS:
+            return f"berth/{type_}:latest"
+        repository = f"berth-test/{type_}-{harbour.instance}"
+        root = pack_root({"agent": SCRIPTS[type_]}, applets=APPLETS)
+        changes = ['CMD ["/agent"]', "ENV PATH=/bin", "LABEL berth.agent.contract=1"]
+        harbour.client.import_image_from_data(root, repository=repository, changes=changes)
+        made.append(f"{repository}:latest")
+        return made[-1]
+
+    yield find
+    for image in made:
+        harbour.client.remove_image(image, force=True)
+
+
+def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
+    """One that polls."""
     agent = harbour.new_agent()
-    server = ServerEntry(base="https://tools.example.org/mcp", header="x-api-key", value="CANARYofCANARYservers")
-    agent.servers = ServersEntry(virtual=new_virtual_pass(), servers=(server,))
     harbour.tell(agent)
-    given = {"AGENT_SETTINGS": json.dumps({"mcp": list(agent.servers.ways(harbour.address.url).values())})}
-    harbour.deploy(agent, image=f"berth/{type_}:latest", more=given)
+    changes = {}
+    if type_ in SCRIPTS:
+        token = {"TOKEN": agent.virtual_token} if type_ == "own" else {}
+        changes = {"environment": {"TELEGRAM_API_BASE": f"{harbour.address.url}/tg", "GREETING": GREETING} | token}
+    harbour.deploy(agent, image=image, **changes)
     harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    assert chat(harbour, agent, "Anything to hide?") == "You said: Anything to hide?"
+    return agent
+
+
+@pytest.mark.parametrize("type_", [*SHIPPED, *SCRIPTS])
+def test_no_real_credential_is_in_anything_that_the_engine_has(
+    harbour: Harbour, image_of: Callable[[str], str], type_: str
+) -> None:
+    agent = deploy(harbour, type_, image_of(type_))
+    answer = GREETING if type_ in SCRIPTS else "You said: Anything to hide?"
+    assert chat(harbour, agent, "Anything to hide?") == answer
     found = harbour.client.inspect_container(agent.name)
     assert MARK not in json.dumps(found).encode()
     assert MARK not in harbour.client.logs(agent.name)

@@ -9,18 +9,15 @@ the gateway was killed with the answer on its way. Five to twenty-five minutes.
 """
 
 import argparse
-import http.client
 import os
 import random
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +25,9 @@ from typing import Any
 from containers.docker_api.image_build import GATEWAY
 from tests.chaos.own_network import enter_own_network
 from tests.chaos.private_engine import PrivateEngine
-from tests.e2e.on_engine import gateways_of
 from tests.engines import USUAL, connect
 from tests.gateway.long.beside import going_on
+from tests.gateway.long.kills import Kill, kill_engine, kill_part_or_all, kill_service
 from tests.gateway.long.people import PATIENCE, Owner, Talk
 from tests.try_out import Trial, running_trial
 from tests.waiting import wait_until
@@ -38,10 +35,6 @@ from tests.waiting import wait_until
 SERVE = (".venv/bin/python", "manage.py", "serve")
 """What `make run` ends in: what it prepares is there."""
 IMAGES = ("berth/gateway", "berth/assistant", "berth/agent-base", "berth-base")
-
-Kill = Callable[[], tuple[float, float]]
-"""Kills, and waits until all is at work again. Returns how many seconds the start of what was killed has taken, and for
-how many nobody was answered."""
 
 
 def main() -> None:
@@ -60,7 +53,7 @@ def main() -> None:
         trial.service.command = SERVE
         kills: dict[str, Kill] = {
             "service": partial(kill_service, trial),
-            "gateway": partial(kill_gateway, trial, random.Random(options.seed)),
+            "gateway": partial(kill_part_or_all, trial, random.Random(options.seed)),
             "engine": partial(kill_engine, private, trial),
         }
         show(kill_in_traffic(trial, kills[options.what], options))
@@ -94,70 +87,6 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
         "answers again after, median": statistics.median(back or [0]), "answers again after, at most": max(back or [0]),
         "seconds without the service": options.down, "last key in force": last_key_is_in_force(talk, owner),
     }  # fmt: skip
-
-
-def kill_service(trial: Trial) -> tuple[float, float]:
-    """Agents are answered all the while."""
-    trial.service.kill()
-    began = time.monotonic()
-    trial.service.start()
-    return time.monotonic() - began, 0.0
-
-
-def kill_gateway(trial: Trial, chance: random.Random) -> tuple[float, float]:
-    """The process at work, which its supervisor follows by another one, or all of them, which the engine does."""
-    polls = trial.telegram.polls(trial.bot_token).count
-    (gateway,) = gateways_of(trial.service)
-    supervisor = trial.service.engine.inspect_container(gateway)["State"]["Pid"]
-    (at_work,) = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-    is_whole = chance.random() < 0.5
-    killed, killed_at = supervisor if is_whole else int(at_work), time.time()
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: not Path(f"/proc/{killed}").exists(), within=PATIENCE, every=0.002)
-    start = start_of_gateway(trial, killed_at)
-    wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.02)
-    silence = time.time() - killed_at
-    if is_whole:
-        time.sleep(10)  # an engine waits longer and longer for a container that never runs for ten seconds
-    return start, silence
-
-
-def kill_engine(private: PrivateEngine | None, trial: Trial) -> tuple[float, float]:
-    assert private is not None
-    private.end(signal.SIGKILL)
-    killed_at = time.time()
-    private.start()
-    polls = trial.telegram.polls(trial.bot_token).count
-    start = start_of_gateway(trial, killed_at)
-    wait_until(lambda: trial.telegram.polls(trial.bot_token).count > polls, within=PATIENCE, every=0.05)
-    return start, time.time() - killed_at
-
-
-def start_of_gateway(trial: Trial, killed_at: float) -> float:
-    """Seconds until it answers: since its process was killed, or since the engine has started its container again."""
-
-    def answers() -> bool:
-        (gateway,) = gateways_of(trial.service)
-        networks = trial.service.engine.inspect_container(gateway)["NetworkSettings"]["Networks"]
-        address = next(each["IPAddress"] for name, each in networks.items() if name.endswith("-gateway"))
-        return bool(address) and ask_gateway(address)
-
-    wait_until(answers, within=PATIENCE, every=0.01)
-    answered_at = time.time()
-    (gateway,) = gateways_of(trial.service)
-    started = trial.service.engine.inspect_container(gateway)["State"]["StartedAt"]
-    return answered_at - max(killed_at, datetime.fromisoformat(f"{started[:26].rstrip('Z')}+00:00").timestamp())
-
-
-def ask_gateway(address: str) -> bool:
-    connection = http.client.HTTPConnection(address, 8080, timeout=1)
-    try:
-        connection.request("GET", "/")
-        return bool(connection.getresponse().status)
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:

@@ -1,0 +1,104 @@
+"""Budgets over the end of a day and of a month, in the gateway's real container, whose clock is moved.
+
+python -m pytest tests/gateway/long/clock.py
+"""
+
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from gateway.periods import Period, end_of, hour_of
+
+from containers.programs import is_root
+from tests.chaos.clock import LIBRARY, set_clock
+from tests.chaos.matrix.gateway_image import CLOCK, give_clock
+from tests.engines import address_of_host
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.agents import Agent
+from tests.gateway.long.scenes import stream_over_an_end
+from tests.gateway.on_engine import PATIENCE, Harbour
+from tests.gateway.process import Gateway
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
+    pytest.mark.skipif(not LIBRARY, reason="takes libfaketime"),
+]
+BEFORE = timedelta(seconds=5)
+"""What the clock shows is so much before the end."""
+
+
+class InContainer:
+    """What scenes ask of a gateway, by the way that the service takes."""
+
+    def __init__(self, harbour: Harbour) -> None:
+        self._harbour = harbour
+        self._version = 0
+
+    def ask(self, do: str, **message: Any) -> dict[str, Any]:
+        line = json.dumps({"do": do, **message}).encode() + b"\n"
+        answer: dict[str, Any] = json.loads(self._harbour.engine.gateway().exchange(line, within=PATIENCE))
+        assert answer["ok"], answer
+        return answer
+
+    def apply(self, *entries: dict[str, Any]) -> None:
+        self._version += 1
+        self.ask("apply", version=self._version, entries=list(entries))
+
+    def usage(self, project: str) -> list[dict[str, Any]]:
+        return [row for row in self.ask("usage", since=0)["rows"] if row["project"] == project]
+
+    def set_clock(self, moment: datetime) -> None:
+        found = self._harbour.engine.inspect_gateway()
+        assert found
+        container = self._harbour.client.inspect_container(found.container_id)
+        [state] = [each["Source"] for each in container["Mounts"] if each["Destination"] == "/data"]
+        set_clock(Path(state) / CLOCK, moment - datetime.now(UTC))
+
+
+class FromHere(Agent):
+    """It asks from this machine, so that its entry has no address."""
+
+    host = ""
+
+    def entry(self, *, kind: str = "openai", **changes: Any) -> dict[str, Any]:
+        return super().entry(kind=kind, **changes) | {"address": None}
+
+    @contextmanager
+    def connected(self, timeout: float = PATIENCE, address: str | None = None) -> Iterator[http.client.HTTPConnection]:
+        connection = http.client.HTTPConnection(self.host, 8080, timeout)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def moved(harbour: Harbour) -> Iterator[InContainer]:
+    image = f"berth-test/gateway:{harbour.instance}"
+    give_clock(harbour.client, image)
+    harbour.engine.ensure_gateway(replace(harbour.spec, image=image))
+    try:
+        yield InContainer(harbour)
+    finally:
+        harbour.engine.ensure_gateway(harbour.spec)
+        harbour.client.remove_image(image)
+
+
+@pytest.mark.parametrize("period", Period)
+def test_what_is_sold_over_an_end_counts_on_its_side_and_neither_budget_is_exceeded(
+    harbour: Harbour, moved: InContainer, period: Period
+) -> None:
+    end = end_of(period, hour_of(datetime.now(UTC).timestamp()))
+    with StreamingProvider(address_of_host()) as provider:
+        agent = FromHere(cast("Gateway", moved), harbour.telegram, provider, number=9000 + len(period))
+        agent.host = harbour.address.host
+        moved.set_clock(end - BEFORE)
+        stream_over_an_end(cast("Gateway", moved), provider, agent, period=period)
