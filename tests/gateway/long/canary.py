@@ -19,7 +19,7 @@ from containers.programs import is_root
 from tests.busybox import pack_root
 from tests.containers.inside import run_inside
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
-from tests.gateway.test_on_engine import SEARCH, chat
+from tests.gateway.test_on_engine import SEARCH
 from tests.projects.test_page_of_types import block
 
 pytestmark = [
@@ -27,20 +27,23 @@ pytestmark = [
     pytest.mark.one_database,
     pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
 ]
-MARK = b"CANARY"
+MARKS = (b"CANARYtokenCANARY", b"CANARYkeyCANARY")
+"""Of the token and of the key. The first word alone stands in what others have written."""
 SHIPPED = sorted(context.type for context in find_contexts())
 FROM_FILE = "$(cat /run/secrets/telegram_bot_token)"
 SCRIPTS = {"stub": block("sh"), "own": block("sh").replace(FROM_FILE, "$TOKEN")}
 APPLETS = ("sh", "cat", "echo", "env", "find", "grep", "sed", "sleep", "test", "tr", "wget")
 GREETING = "Ahoy"
+USER = 1
 
 
-def holds(pieces: Iterable[bytes], mark: bytes) -> bool:
-    """Whether the mark is in a stream, also where it begins in one piece and ends in the next."""
+def holds(pieces: Iterable[bytes], *marks: bytes) -> bool:
+    """Whether one of the marks is in a stream, also where it begins in one piece and ends in the next."""
     before, found = b"", False
     for piece in pieces:
-        found = found or mark in before + piece
-        before = piece[-len(mark) :]
+        joined = before + piece
+        found = found or any(mark in joined for mark in marks)
+        before = joined[-max(map(len, marks)) :]
     return found
 
 
@@ -67,11 +70,18 @@ def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
     """One that polls."""
     agent = harbour.new_agent()
     harbour.tell(agent)
-    changes = {}
-    if type_ in SCRIPTS:
-        token = {"TOKEN": agent.virtual_token} if type_ == "own" else {}
-        changes = {"environment": {"TELEGRAM_API_BASE": f"{harbour.address.url}/tg", "GREETING": GREETING} | token}
-    harbour.deploy(agent, image=image, **changes)
+    environment = {
+        "TELEGRAM_API_BASE": f"{harbour.address.url}/tg",
+        "AGENT_API_BASE": f"{harbour.address.url}/llm/v1",
+        "AGENT_PROVIDER": "openai",
+        "AGENT_MODEL": "gpt-5.4-mini",
+        "AGENT_ALLOWED_USERS": str(USER),
+        "GREETING": GREETING,
+    }
+    if type_ == "own":
+        environment["TOKEN"] = agent.virtual_token
+    limits = {"memory": 512 << 20, "nano_cpus": 1_000_000_000, "pids": 128, "stop_timeout": 15}
+    harbour.deploy(agent, image=image, environment=environment, **limits)
     harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
     return agent
 
@@ -82,20 +92,20 @@ def test_no_real_credential_is_in_anything_that_the_engine_has(
 ) -> None:
     agent = deploy(harbour, type_, image_of(type_))
     answer = GREETING if type_ in SCRIPTS else "You said: Anything to hide?"
-    assert chat(harbour, agent, "Anything to hide?") == answer
+    harbour.telegram.say(agent.token, USER, "Anything to hide?")
+    harbour.telegram.wait_for_message(agent.token, containing=answer, timeout=PATIENCE)
     found = harbour.client.inspect_container(agent.name)
-    assert MARK not in json.dumps(found).encode()
-    assert MARK not in harbour.client.logs(agent.name)
-    for volume in (data_volume(agent.name), secrets_volume(agent.name)):
-        assert MARK not in json.dumps(harbour.client.inspect_volume(volume)).encode()
+    volumes = [harbour.client.inspect_volume(name) for name in (data_volume(agent.name), secrets_volume(agent.name))]
+    told = [json.dumps([found, volumes]).encode(), harbour.client.logs(agent.name)]
+    assert not holds(told, *MARKS)
     for path in ("/data", "/run/secrets"):
-        assert not holds(harbour.client.get_archive(agent.name, path)[0], MARK), path
+        assert not holds(harbour.client.get_archive(agent.name, path)[0], *MARKS), path
     assert holds(harbour.client.get_archive(agent.name, "/run/secrets")[0], agent.virtual_key.encode())
-    assert not holds(harbour.client.export(agent.name), MARK)
-    assert not holds(harbour.client.get_image(found["Image"]), MARK)
+    assert not holds(harbour.client.export(agent.name), *MARKS)
+    assert not holds(harbour.client.get_image(found["Image"]), *MARKS)
     # What programs have in memory alone: their environment and their words.
     _, seen = run_inside(harbour.client, agent.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
-    assert (MARK.decode() in seen, "searched" in seen, agent.virtual_key in seen) == (False, True, True)
+    assert ("CANARY" in seen, "searched" in seen, agent.virtual_key in seen) == (False, True, True)
     refuse_after_the_end(harbour, agent)
 
 
