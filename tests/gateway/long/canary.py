@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 
 from containers.docker_api.image_build import find_contexts
+from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
 from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root
 from tests.busybox import pack_root
@@ -27,8 +28,9 @@ pytestmark = [
     pytest.mark.one_database,
     pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
 ]
-MARKS = (b"CANARYtokenCANARY", b"CANARYkeyCANARY")
-"""Of the token and of the key. The first word alone stands in what others have written."""
+OF_SERVERS = "CANARYofCANARYservers"
+MARKS = (b"CANARYtokenCANARY", b"CANARYkeyCANARY", OF_SERVERS.encode())
+"""Of the token, the key and a server of tools. The first word alone stands in what others have written."""
 SHIPPED = sorted(context.type for context in find_contexts())
 FROM_FILE = "$(cat /run/secrets/telegram_bot_token)"
 SCRIPTS = {"stub": block("sh"), "own": block("sh").replace(FROM_FILE, "$TOKEN")}
@@ -69,8 +71,11 @@ def image_of(harbour: Harbour) -> Iterator[Callable[[str], str]]:
 def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
     """One that polls."""
     agent = harbour.new_agent()
+    server = ServerEntry(base="https://tools.example.org/mcp", header="x-api-key", value=OF_SERVERS)
+    agent.servers = ServersEntry(virtual=new_virtual_pass(), servers=(server,))
     harbour.tell(agent)
     environment = {
+        "AGENT_SETTINGS": json.dumps({"mcp": list(agent.servers.ways(harbour.address.url).values())}),
         "TELEGRAM_API_BASE": f"{harbour.address.url}/tg",
         "AGENT_API_BASE": f"{harbour.address.url}/llm/v1",
         "AGENT_PROVIDER": "openai",
