@@ -85,8 +85,10 @@ def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
     }
     if type_ == "own":
         environment["TOKEN"] = agent.virtual_token
-    limits = {"memory": 512 << 20, "nano_cpus": 1_000_000_000, "pids": 128, "stop_timeout": 15}
-    harbour.deploy(agent, image=image, environment=environment, **limits)
+    harbour.deploy(
+        agent, image=image, environment=environment,
+        memory=512 << 20, nano_cpus=1_000_000_000, pids=128, stop_timeout=15,
+    )  # fmt: skip
     harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
     return agent
 
