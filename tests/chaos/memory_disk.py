@@ -43,9 +43,10 @@ class MemoryDisk:
             shutil.rmtree(filling)
 
     @contextmanager
-    def read_only(self) -> Iterator[None]:
-        """For all that is opened from now on. The kernel refuses to change the whole of one in which files are open."""
-        path = str(self.path)
+    def read_only(self, folder: str) -> Iterator[None]:
+        """One of its folders, for all that is opened from now on. The kernel refuses to change the whole of a file
+        system in which files are open."""
+        path = str(self.path / folder)
         subprocess.run(["mount", "--bind", path, path], check=True)
         try:
             subprocess.run(["mount", "-o", "remount,bind,ro", path], check=True)

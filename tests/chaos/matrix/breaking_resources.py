@@ -49,7 +49,7 @@ def _measure_memory(pid: int) -> int:
 @contextmanager
 def service_read_only(installation: Installation) -> Iterator[None]:
     """Its data directory and temporary files. What it has open it may go on to write."""
-    with installation.service_disk.read_only():
+    with installation.service_disk.read_only("var"), installation.service_disk.read_only("tmp"):
         yield
 
 

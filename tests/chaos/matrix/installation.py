@@ -88,6 +88,8 @@ class Installation:
 
     def _serve(self, home: Path) -> WholeService:
         site = Site(self.service_disk.path, self.instance)
+        temporary = self.service_disk.path / "tmp"
+        temporary.mkdir()
         made = site.run("tests.chaos.matrix.offers", self.instance.image)
         assert made.returncode == 0, made.stderr
         direct = f"@127.0.0.1:{self.postgres.port}/"
@@ -103,7 +105,7 @@ class Installation:
             "BERTH_BOOT_FIREWALL": "off",
             "BERTH_THREADS": "32",  # so that every verb of one user finds a place
             "PYTHONUNBUFFERED": "1",
-            "TMPDIR": str(self.service_disk.path),
+            "TMPDIR": str(temporary),
         }
         if self.redis:
             site.environment["BERTH_CACHE_URL"] = f"redis://{self._address('redis')}"
