@@ -71,11 +71,11 @@ class Some:
 
     def __init__(self, *, is_whole: bool, seed: int = 0) -> None:
         self.is_whole = is_whole
-        self._seed = seed
+        self.seed = seed
 
     def __call__(self, cases: Iterable[Case], *, one_in: int, first: int = 0) -> list[Case]:
         every = list(cases)
-        return every if self.is_whole else every[(first + self._seed) % one_in :: one_in]
+        return every if self.is_whole else every[(first + self.seed) % one_in :: one_in]
 
 
 def _are_named(config: pytest.Config) -> bool:
