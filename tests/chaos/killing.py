@@ -34,13 +34,13 @@ def run_until_killed(work: Callable[[], object], *, at: int) -> bool:
     return run_until_broken(work, at=at, fault=KILLED)
 
 
-def run_until_broken(work: Callable[[], object], *, at: int, fault: str, database: str = "default") -> bool:
+def run_until_broken(work: Callable[[], object], *, at: int, fault: str) -> bool:
     """Returns whether it came to that; it ended by itself where it makes fewer changes than that.
 
     Also counted are files that are opened to be written, statements that change the database, and its commits, before
     and after; with `AWAY` all statements, and no files.
     """
-    connection: Any = connections[database]
+    connection: Any = connections["default"]
     connection.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # its threads would not be in the child
