@@ -100,7 +100,7 @@ class EventMeter(Meter):
         return self.estimate(bound) if self._is_old else super().final(bound)
 
     def _is_hidden(self, event: bytes) -> bool:
-        document = read_event(event)
+        document = read_only_event(event) or read_event(event)
         return bool(document) and self._note(document) and self._hides
 
     def _note(self, document: dict[str, Any]) -> bool:
