@@ -12,12 +12,9 @@ from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID
 
-import psycopg
-import psycopg.sql
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Model, QuerySet
 from django.db.models.base import ModelState
-from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 M = TypeVar("M", bound=Model)
 Value = UUID | str | int
@@ -112,15 +109,14 @@ def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None]) -> str:
     """The statement with the constants that stay, as literals, and with places for the others."""
-    connection.ensure_connection()
+    wrapper: Any = connection
     left = zip(constants, places, strict=True)
 
     def write(found: re.Match[str]) -> str:
         if found[0] == "%%":
             return "%%"
         constant, place = next(left)
-        literal = psycopg.sql.Literal(constant).as_string(connection.connection)
-        return "%s" if place is not None else literal.replace("%", "%%")
+        return "%s" if place is not None else wrapper.as_literal(constant).replace("%", "%%")
 
     return _PLACE.sub(write, sql)
 
@@ -135,41 +131,6 @@ def _adapt(value: Value, *, has_uuids: bool) -> Value:
     return value.hex if isinstance(value, UUID) and not has_uuids else value
 
 
-class _Prepared:
-    """Prepares each statement when it first runs on a connection, so that PostgreSQL plans it once, and reads the
-    answer in binary. What the server knows no longer, or has planned before a migration changed a column, is prepared
-    anew; within a transaction, which such an error would end, nothing is prepared.
-    """
-
-    connection: Any
-
-    def execute(self, query: Any, params: Any = None, **_options: Any) -> Any:
-        connection = self.connection
-        # Our backend for PostgreSQL says whether nothing stands between, such as a pooler that changes the server.
-        if not (connection.autocommit and getattr(connection, "is_direct", False)):
-            return self._run(query, params, prepare=False)
-        # Django takes the threshold away, and without one psycopg prepares nothing, not even on request.
-        connection.prepare_threshold = 0
-        try:
-            return self._run(query, params, prepare=True)
-        except (FeatureNotSupported, InvalidSqlStatementName):
-            connection.execute("DEALLOCATE ALL", prepare=False)
-            return self._run(query, params, prepare=True)
-        finally:
-            connection.prepare_threshold = None
-
-    def _run(self, query: Any, params: Any, *, prepare: bool) -> Any:
-        return super().execute(query, params, prepare=prepare, binary=True)  # type: ignore[misc]  # a cursor follows
-
-
-class _BinaryCursor(_Prepared, psycopg.RawCursor[Any]):
-    pass
-
-
-class _LoggedCursor(_Prepared, psycopg.Cursor[Any]):
-    """Django's log of queries knows its own places for values only."""
-
-
 @contextmanager
 def _cursor(wrapper: Any, statement: _Statement) -> Iterator[tuple[Any, Any]]:
     """A cursor of this connection, and the statement as it takes it. Django's own ones read text only."""
@@ -178,8 +139,6 @@ def _cursor(wrapper: Any, statement: _Statement) -> Iterator[tuple[Any, Any]]:
             yield plain, statement.sql
         return
     is_logged = wrapper.queries_logged
-    with wrapper.wrap_database_errors:
-        wrapper.ensure_connection()
-        raw: Any = (_LoggedCursor if is_logged else _BinaryCursor)(wrapper.connection)
+    raw = wrapper.prepared_cursor(is_logged=is_logged)
     with wrapper.make_debug_cursor(raw) if is_logged else wrapper.make_cursor(raw) as cursor:
         yield cursor, statement.sql if is_logged else statement.numbered

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, TypeVar
 from django.db import InterfaceError, OperationalError
 from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.postgresql import base
-from psycopg import IsolationLevel
+from psycopg import IsolationLevel, sql
 
 from config.database.gate import Gate
 from config.database.limits import LOCK, MIGRATION_LOCK, STATEMENT, seconds_left, time_limit, waiting
 from config.database.noting import NotesFaults
 from config.database.postgresql.connection import BoundedConnection, HangingError
+from config.database.postgresql.prepared import BinaryCursor, LoggedCursor
 from config.database.postgresql.schema import DatabaseSchemaEditor
 
 T = TypeVar("T")
@@ -108,6 +109,17 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         finally:
             self._is_trusting = False
         return read()
+
+    def prepared_cursor(self, *, is_logged: bool) -> BinaryCursor | LoggedCursor:
+        """For `accounts.compiled_query`, which where SQLite is used needs nothing of PostgreSQL's."""
+        with self.wrap_database_errors:
+            self.ensure_connection()
+            return (LoggedCursor if is_logged else BinaryCursor)(self.connection)
+
+    def as_literal(self, value: Any) -> str:
+        """As it stands in a statement: for the constants of a compiled query."""
+        self.ensure_connection()
+        return sql.Literal(value).as_string(self.connection)
 
     def _patience(self) -> float:
         """Seconds that this thread waits for a connection."""
