@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import Error as DatabaseError
 
 from config.database.faults import Fault, find_fault
@@ -19,7 +20,7 @@ from config.database.versions import refuse_newer_database
 from config.management.full_disk import explain_full_disk
 
 TRIES_FOR = 600.0
-"""Seconds after which a migration that does not get its locks is given up."""
+"""Seconds after which a migration that does not get its locks is given up. Those before it are done."""
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds between two tries; the last is that of all further ones."""
@@ -34,16 +35,22 @@ class Command(migrate.Command):
             self._migrate_patiently(connection, args, options)
 
     def _migrate_patiently(self, connection: Any, args: Any, options: dict[str, Any]) -> None:
-        """Each try goes on after the last migration that is done: each of them is done whole or not at all."""
-        until, tries = time.monotonic() + TRIES_FOR, 0
+        """Each try goes on after the last migration that is done: each of them is done whole or not at all.
+
+        The pauses grow for one migration, and begin anew with the next: each may meet those who use its tables.
+        """
+        until, tries, done, is_told = 0.0, 0, -1, False
         while not self._try_to_migrate(connection, args, options):
+            if (applied := len(MigrationRecorder(connection).applied_migrations())) > done:
+                until, tries, done = time.monotonic() + TRIES_FOR, 0, applied
             if time.monotonic() > until:
                 raise CommandError(
                     "A table stays locked by somebody else, so it could not be migrated. What is done stays done. "
                     "End the long transaction (PostgreSQL lists it in pg_stat_activity), then run this again."
                 )
-            if tries == 0:
+            if not is_told:
                 self.stderr.write("… Waiting for a table that others use")
+                is_told = True
             time.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 
