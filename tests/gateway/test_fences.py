@@ -18,8 +18,8 @@ from containers.gateway.entries import Entry, ProviderEntry, ProviderKind
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import SocketTransport
 from tests.fakes.streaming import StreamingProvider
+from tests.gateway.in_thread import in_thread
 from tests.gateway.process import PATIENCE
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
 AT_ONCE = 30.0
@@ -50,27 +50,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def gateway(tmp_path: Path, counting: threading.Event) -> Iterator[tuple[int, GatewayClient]]:
     """In this process: its port and its control side."""
     from gateway.config import Config
-    from gateway.serving.gateway import open_gateway
 
     (tmp_path / "key").write_text(Fernet.generate_key().decode())
     config = Config(
         host="127.0.0.1", port=0, socket=tmp_path / "c", state=tmp_path / "s", key_file=tmp_path / "key", last_answers=0
     )
-    ports: list[int] = []
-    loop, over = asyncio.new_event_loop(), asyncio.Event()
-
-    async def serve() -> None:
-        async with open_gateway(config) as port:
-            ports.append(port)
-            await over.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    wait_until(lambda: ports, within=PATIENCE)
-    yield ports[0], GatewayClient(SocketTransport(config.socket), within=AT_ONCE)
-    loop.call_soon_threadsafe(over.set)
-    thread.join(PATIENCE)
-    loop.close()
+    with in_thread(config) as port:
+        yield port, GatewayClient(SocketTransport(config.socket), within=AT_ONCE)
 
 
 def test_void_is_void_while_an_upstream_floods(

@@ -1,6 +1,5 @@
 """A gateway in a thread of this process, for which a test says what names lead to, and the far ends of tunnels."""
 
-import asyncio
 import contextlib
 import socket
 import threading
@@ -16,8 +15,8 @@ from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import SocketTransport
 from tests.fakes.listening import accept_each, stop_listening
+from tests.gateway.in_thread import in_thread
 from tests.gateway.process import PATIENCE, digest
-from tests.waiting import wait_until
 
 ALICE, BOB = "127.0.7.1", "127.0.7.2"
 FAR = "127.0.0.9"
@@ -47,21 +46,8 @@ def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Runn
     config = Config(
         host="127.0.0.1", port=0, socket=folder / "c.sock", state=folder / "s", key_file=folder / "key", grace=0.2
     )
-    ready: list[int] = []
-    loop, over = asyncio.new_event_loop(), asyncio.Event()
-
-    async def serve() -> None:
-        async with serving.open_gateway(config) as port:
-            ready.append(port)
-            await over.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    wait_until(lambda: ready, within=PATIENCE)
-    yield Running(ready[0], GatewayClient(SocketTransport(config.socket), within=PATIENCE))
-    loop.call_soon_threadsafe(over.set)
-    thread.join(PATIENCE)
-    loop.close()
+    with in_thread(config) as port:
+        yield Running(port, GatewayClient(SocketTransport(config.socket), within=PATIENCE))
 
 
 class EchoServer:
