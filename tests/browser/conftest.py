@@ -1,10 +1,11 @@
 """A real browser. Every page is watched: a breach of the content security policy or a script error fails the test."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
@@ -13,6 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from tests.clients import browser_of
+from tests.waiting import wait_until
 
 CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM") or which("chromium-headless-shell") or which("chromium")
 ARGUMENTS = [
@@ -23,8 +25,11 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 PICTURES = os.environ.get("BERTH_TEST_PICTURES")
-LOOKS = [(390, "dark"), (1280, "light"), *([(390, "light"), (1280, "dark")] if PICTURES else [])]
+"""The folder for pictures of every page, where people want them. Else none are taken: they cost more than the pages."""
+LOOKS: list[tuple[int, Literal["dark", "light"]]] = [(390, "dark"), (1280, "light")]
 """Each width and each colour scheme; where people want the pictures, every pair of them."""
+if PICTURES:
+    LOOKS += [(390, "light"), (1280, "dark")]
 
 GIVEN_UP = ("ERR_NETWORK_CHANGED", "chrome-error://")
 """What the browser says where a network of the machine changes while it loads, and while it shows that it has not."""
@@ -78,6 +83,8 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     context.add_init_script(_WATCH)
     yield context
     context.close()
+    # What a page has asked for last is not answered in the middle of the next test.
+    wait_until(lambda: not any("process_request_thread" in each.name for each in threading.enumerate()))
 
 
 @pytest.fixture
@@ -128,19 +135,36 @@ def sign_in(page: Page, live_server: LiveServer) -> Callable[[User], None]:
     return with_a_session
 
 
-@pytest.fixture(params=LOOKS, ids="{0[0]}-{0[1]}".format)
-def look(request: pytest.FixtureRequest, page: Page, tmp_path: Path) -> Callable[[str], None]:
-    """Sees on a screen of this width and colour scheme that nothing of the page sticks out, and takes its picture."""
-    width, scheme = request.param
-    pictures = Path(PICTURES or tmp_path)
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 844})
+@pytest.fixture
+def screens(page: Page, pytestconfig: pytest.Config) -> Callable[[str], Iterator[int]]:
+    """Shows the page on each screen and yields its width, last on the one that the test goes on with.
 
-    def take_picture(name: str) -> None:
-        page.screenshot(path=pictures / f"{name}-{width}-{scheme}.png", full_page=True)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    That is another one for the next commit. A name takes the pictures.
+    """
+    first = int(pytestconfig.getoption("--sample-seed")) % len(LOOKS)
+    looks = [*LOOKS[first + 1 :], *LOOKS[: first + 1]]
 
-    return take_picture
+    def show(name: str) -> Iterator[int]:
+        for width, scheme in looks:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 844})
+            if PICTURES and name:
+                page.screenshot(path=Path(PICTURES) / f"{name}-{width}-{scheme}.png", full_page=True)
+            yield width
+
+    assert [*show("")]
+    return show
+
+
+@pytest.fixture
+def look(page: Page, screens: Callable[[str], Iterator[int]]) -> Callable[[str], None]:
+    """Sees that nothing of the page sticks out of any screen, and takes its pictures."""
+
+    def fits(name: str) -> None:
+        for width in screens(name):
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+
+    return fits
 
 
 @pytest.fixture

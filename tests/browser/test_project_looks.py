@@ -1,6 +1,6 @@
 """What the projects' pages look like: no side-scrolling on a telephone, and pictures for people who want to look.
 
-The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
+The pictures go to BERTH_TEST_PICTURES, where that is set.
 """
 
 from collections.abc import Callable

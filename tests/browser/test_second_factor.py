@@ -1,6 +1,6 @@
 """The second factor as somebody with a telephone sees it: set up, used, lost, turned off.
 
-The pictures go to BERTH_TEST_PICTURES, or to pytest's temporary directory.
+The pictures go to BERTH_TEST_PICTURES, where that is set.
 """
 
 import re
