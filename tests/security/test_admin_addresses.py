@@ -6,6 +6,7 @@ from django.test import RequestFactory
 
 from accounts.models import User
 from tests.clients import browser_of
+from tests.sampling import Some
 from tests.security.admin_columns import admins, list_address, secret_columns
 from tests.security.every_admin import AnyAdmin, every_admin
 from tests.security.populated_service import PopulatedService
@@ -20,16 +21,16 @@ def test_no_address_tells_which_rows_of_a_table_there_are(service: PopulatedServ
         assert browser_of(service.staff).get(f"/admin/r/{kind}/{key}/").status_code == 404
 
 
-def test_no_page_of_the_admin_shows_a_secret_column(service: PopulatedService) -> None:
-    """Every page of every row, to staff and to admins: lists, forms, histories, deletions."""
+def test_no_page_of_the_admin_shows_a_secret_column(service: PopulatedService, some: Some) -> None:
+    """Every page of every row, to staff or to admins: lists, forms, histories, deletions."""
     values = {
         str(value) for model, column in secret_columns()
         for value in model._default_manager.values_list(column, flat=True) if value
     }  # fmt: skip
     assert len(values) > 5
-    for user in (service.staff, service.admin):
+    for number, user in enumerate((service.staff, service.admin)):
         client = browser_of(user)
-        for address in {*_pages(service)}:
+        for address in some(sorted(_pages(service)), one_in=2, first=number):
             page = client.get(address).content.decode()
             assert not [value for value in values if value in page], address
 
@@ -44,7 +45,7 @@ def _pages(service: PopulatedService) -> set[str]:
     return {*fixed, *rows} - {"/admin/logout/"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @every_admin
 @pytest.mark.parametrize("key", ["%00", "x", "99999999999999999999999", "-1", "%F0%9F%98%80", "a" * 300])
 def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:
@@ -53,7 +54,7 @@ def test_a_key_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: s
         assert client.get(f"{list_address(model_admin.model)}{key}/{page}/").status_code in {302, 403, 404}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @every_admin
 @pytest.mark.parametrize("key", ["x", "\x00", "", "9" * 30, "-1", "%", "a" * 5000])
 def test_a_selection_of_any_shape_is_answered(model_admin: AnyAdmin, ada: User, key: str) -> None:

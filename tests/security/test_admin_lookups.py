@@ -30,7 +30,6 @@ from tests.security.populated_service import PopulatedService
 
 pytestmark = pytest.mark.one_database
 
-
 HARMLESS = re.compile(r"(__(exact|isnull|isempty|gte|lt|year|month|day))?")
 
 
@@ -86,11 +85,13 @@ def test_there_are_ways_to_the_secrets() -> None:
     assert len(SECRETS) == len(set(secret_columns()))
 
 
-@pytest.mark.parametrize(("address", "path"), ways_to_secrets())
-def test_no_secret_column_is_read_letter_by_letter(office: Client, address: str, path: str) -> None:
-    for lookup in ("", "startswith", "regex", "gt"):
-        name = f"{path}__{lookup}".removesuffix("__")
-        assert office.get(f"{address}?{name}=a").status_code == 400, name
+@pytest.mark.parametrize("address", sorted({address for address, _ in ways_to_secrets()}))
+def test_no_secret_column_is_read_letter_by_letter(office: Client, address: str, some: Some) -> None:
+    """A run asks each way by two of the lookups. The rule itself is asked for all of them above."""
+    for number, path in enumerate(path for listed, path in ways_to_secrets() if listed == address):
+        for lookup in some(("", "startswith", "regex", "gt"), one_in=2, first=number):
+            name = f"{path}__{lookup}".removesuffix("__")
+            assert office.get(f"{address}?{name}=a").status_code == 400, name
 
 
 @pytest.mark.sampled(3)
@@ -105,9 +106,8 @@ def test_nothing_that_stands_beside_it_opens_a_way(model_admin: AnyAdmin, office
 
 
 def test_the_attack_of_the_issue_learns_nothing(office: Client, ada: User) -> None:
-    for guess in (ada.password[:5], "x"):
-        answer = office.get("/admin/accounts/user/", {"email": ada.email, "password__startswith": guess})
-        assert answer.status_code == 400
+    for asked in ({"email": ada.email, "password__startswith": guess} for guess in (ada.password[:5], "x")):
+        assert office.get("/admin/accounts/user/", asked).status_code == 400
 
 
 def test_a_regular_expression_never_reaches_the_database(office: Client) -> None:

@@ -71,19 +71,19 @@ def channel(request: pytest.FixtureRequest, service: PopulatedService) -> Iterat
 def requests_over(channel: Any, service: PopulatedService, some: Some) -> Iterator[tuple[str, str, Any]]:
     """Each request that reaches the project, sent. Yields method, address and answer.
 
-    A run takes a third of the bodies and queries for one route, and another third for the next.
+    A run takes a fifth of the bodies and queries for one route, half of the forms, and others for the next.
     """
     if isinstance(channel, APIClient):
         for number, (route, method) in enumerate(product(API_ROUTES, METHODS)):
-            bodies = some(product(BODIES, QUERIES), one_in=3, first=number // len(METHODS))
+            bodies = some(product(BODIES, QUERIES), one_in=5, first=number // len(METHODS))
             for body, query in bodies if method in {"POST", "PATCH"} else [({}, "")]:
                 address = address_of(route, service.route_parameters) + query
                 yield method, address, channel.generic(method, address, json.dumps(body), "application/json")
         return
-    for route in PAGE_ROUTES:
+    for number, route in enumerate(PAGE_ROUTES):
         address = address_of(route, service.route_parameters)
         yield "GET", address, channel.get(address)
-        for form in FORMS:
+        for form in some(FORMS, one_in=2, first=number):
             yield "POST", address, channel.post(address, form)
 
 
