@@ -10,6 +10,9 @@ On the second database (`--only-database`) a third is run of what the first one 
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
 differ by what a database does with them, and of the tests without parameters in modules that speak of databases. Where
 both databases are tested side by side, the first one leaves that third to the second (`--beside`).
+
+What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in three commits,
+`@pytest.mark.either_database` on one of the databases, with all of its module.
 """
 
 import inspect
@@ -35,6 +38,9 @@ ON_THE_SECOND_DATABASE = 3
 LARGE = 8
 """Cases from which on half of a family is enough for one run. The next commit takes another half."""
 
+LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
+"""Marks of what a database runs all of, or nothing."""
+
 SPEAKS_OF_DATABASES = re.compile(
     r"connection\.vendor|num_(max_)?queries|CaptureQueries|EXPLAIN|\.cursor\(|execute_wrapper|IntegrityError|DataError"
     r"|OperationalError|select_for_update|migrat|sqlite|postgres",
@@ -51,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--whole") or _are_named(config):
         return
     families: dict[Any, list[pytest.Item]] = defaultdict(list)
-    for item in items:
+    for item in (item for item in items if _has_its_turn(item, config)):
         families[item.parent, getattr(item, "originalname", item.name)].append(item)
     taken = {id(item) for family in families.values() for item in _choose(family, config)}
     left_out = {id(item) for item in items} - taken
@@ -87,6 +93,18 @@ def _seed(config: pytest.Config) -> int:
     return int(config.getoption("--sample-seed"))
 
 
+def _has_its_turn(item: pytest.Item, config: pytest.Config) -> bool:
+    is_second = bool(config.getoption("--only-database"))
+    if not (is_second or config.getoption("--beside")):
+        return True
+    if rare := item.get_closest_marker("rare"):
+        return crc32(item.nodeid.encode(), _seed(config)) % int(rare.args[0]) == 0
+    if item.get_closest_marker("either_database"):
+        module, _, _ = item.nodeid.partition("::")
+        return bool(crc32(module.encode(), _seed(config)) % 2) is is_second
+    return True
+
+
 def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Item]:
     """The cases of the family that are run here."""
     marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
@@ -112,7 +130,7 @@ def _is_large(family: list[pytest.Item]) -> bool:
 
 def _is_for_both(item: pytest.Item) -> bool:
     """Whether a part of its family, or of all tests like it, is enough for each database."""
-    is_left_whole = any(map(item.get_closest_marker, ("every_case", "one_database", "postgres_only"))) or commits(item)
+    is_left_whole = any(map(item.get_closest_marker, LEFT_WHOLE)) or commits(item)
     is_about_them = not hasattr(item, "callspec") and _speaks_of_databases(item.module)  # type: ignore[attr-defined]  # of a function of a module
     return not (is_left_whole or is_about_them) and touches_database(item)
 

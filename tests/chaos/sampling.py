@@ -1,7 +1,9 @@
-"""Runs the commands of this package from the tests: a few of their cells, by chance."""
+"""Runs the commands of this package from the tests: one of their cells, another one for each commit."""
 
 import subprocess
 import sys
+
+import pytest
 
 from tests.paths import ROOT
 
@@ -11,9 +13,10 @@ PATIENT = 90.0
 """Seconds for an answer. The long version demands the 30 of the promise; here it must only not hang for ever."""
 
 
-def try_sample(module: str, *options: str) -> None:
-    """Two cells. Fails with the whole output, which holds the seed."""
-    command = [sys.executable, "-m", module, "--sample", "2", "--within", str(PATIENT), *options]
+def try_sample(module: str, config: pytest.Config, *options: str) -> None:
+    """One cell, which the seed of all samples chooses. Fails with the whole output."""
+    chosen = ["--sample", "1", "--seed", str(config.getoption("--sample-seed"))]
+    command = [sys.executable, "-m", module, *chosen, "--within", str(PATIENT), *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
             output, _ = running.communicate(timeout=GUARD)

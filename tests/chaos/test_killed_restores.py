@@ -18,7 +18,7 @@ from tests.chaos.killing import run_until_killed
 from tests.config.backup.rows import fill_every_table, photograph
 from tests.ports import reserve_port
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 STRIDE = 31
 """The short version takes one point of so many."""

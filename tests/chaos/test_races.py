@@ -22,7 +22,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.other_databases import grow_old
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,7 +10,12 @@ from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.chaos.server import Server, Site
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(3600), pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(3600),
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.either_database,
+]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -162,3 +162,38 @@ def test_half_is_run_of_a_large_family_where_both_databases_are_tested() -> None
             item.path, item.module = Path(places), None
         pytest_collection_modifyitems(configured(beside=beside), items)
         assert len(items) == number, (name, places)
+
+
+def test_what_takes_long_has_its_turn() -> None:
+    def items() -> list[Any]:
+        return [
+            SimpleNamespace(
+                name=f"{mark} {number}",
+                nodeid=f"tests/test_{number}.py::{mark}",
+                parent=None,
+                path=Path("tests/a.py"),
+                module=sampling,
+                get_closest_marker={mark: SimpleNamespace(args=(3,)), "django_db": ROLLED_BACK}.get,
+            )
+            for number in range(90)
+            for mark in ("rare", "either_database")
+        ]
+
+    def names(mark: str, **given: Any) -> set[str]:
+        config: Any = configured(**given)
+        pytest_collection_modifyitems(config, found := items())
+        return {item.name for item in found if item.name.startswith(mark)}
+
+    for mark in ("rare", "either_database"):
+        assert len(names(mark)) == len(names(mark, whole=True, beside=True)) == 90
+    for seed in range(3):
+        first, second = (
+            names("either_database", beside=True, sample_seed=seed, only_database=on) for on in (False, True)
+        )
+        assert not first & second
+        assert len(first | second) == 90
+        assert 20 < len(first) < 70
+        assert 10 < len(names("rare", beside=True, sample_seed=seed)) < 50
+    seeds = [names("either_database", beside=True, sample_seed=seed) for seed in range(8)]
+    assert set.union(*seeds) == names("either_database")
+    assert set.union(*(names("rare", beside=True, sample_seed=seed) for seed in range(20))) == names("rare")

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.rare(2)
+
 ROOT = Path(settings.BASE_DIR)
 
 

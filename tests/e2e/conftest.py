@@ -12,6 +12,7 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.fakes.telegram_files import upload
 from tests.leftovers import remove_leftovers
+from tests.paths import ROOT
 
 PICTURE = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 """A PNG of one pixel."""
@@ -41,10 +42,17 @@ def provider(host: str) -> Iterator[FakeProvider]:
 
 @pytest.fixture(scope="package")
 def service(
-    telegram: FakeTelegram, provider: FakeProvider, host: str, tmp_path_factory: pytest.TempPathFactory
+    telegram: FakeTelegram,
+    provider: FakeProvider,
+    host: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    pytestconfig: pytest.Config,
 ) -> Iterator[Service]:
+    """Its environment is installed anew, but in the whole test command of two in three commits."""
     folder = tmp_path_factory.mktemp("newcomer")
     copy_checkout(folder)
+    if pytestconfig.getoption("--beside") and pytestconfig.getoption("--sample-seed") % 3:
+        (folder / ".venv").symlink_to(ROOT / ".venv")
     allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
     environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
     service = Service(folder, environment, checkout=folder)

@@ -9,7 +9,7 @@ import pytest
 from tests.engines import connect
 from tests.try_out import ROOT
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.rare(2)]
 
 
 def test_it_prints_the_answer_of_a_real_agent_and_leaves_nothing_behind() -> None:

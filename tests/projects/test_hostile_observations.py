@@ -93,6 +93,7 @@ PLACES = [(kind, place) for kind, (answer, _) in READERS.items() for place in fi
 
 
 @pytest.mark.every_case
+@pytest.mark.either_database
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "place"), PLACES, ids=[f"{kind}-{'.'.join(map(str, place))}" for kind, place in PLACES]

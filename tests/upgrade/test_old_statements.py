@@ -21,7 +21,7 @@ from tests.upgrade.upgrading import ALIAS, WITHIN, Upgrade
 
 WAITING = "Waiting for a table that others use"
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.either_database]
 
 
 @pytest.fixture

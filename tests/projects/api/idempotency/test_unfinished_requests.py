@@ -90,6 +90,7 @@ def test_of_those_who_take_over_an_abandoned_key_one_wins(create: Callable[..., 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.either_database
 def test_thirty_requests_with_one_key_make_one_project(alice: User, body: dict[str, Any], engine: MemoryEngine) -> None:
     together, refused = threading.Barrier(30), threading.Event()
     engine.slow("deploy.create", lambda: refused.wait(60))  # so that they meet

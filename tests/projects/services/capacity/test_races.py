@@ -36,6 +36,7 @@ def enlarges(api: APIClient, number: int) -> Callable[[], int]:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.either_database
 @pytest.mark.parametrize("first", [creates, starts, enlarges])
 @pytest.mark.parametrize("second", [creates, starts, enlarges])
 def test_of_two_owners_one_gets_the_last_memory(
