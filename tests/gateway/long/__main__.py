@@ -52,7 +52,7 @@ def main() -> None:
         show("handovers", handover.hand_over(gateway, image, Path(folder), telegram, agent, other, **options_of))
     with opened() as (gateway, telegram, provider, agent):
         other = new_agent(gateway, telegram, provider)
-        show("slower by", hostile.slow_others(other, agent, provider, rounds=options.rounds))
+        show("slower by", hostile.slow_others(other, agent, provider, rounds=2 * options.rounds))
 
 
 @contextmanager

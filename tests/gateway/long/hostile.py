@@ -5,6 +5,7 @@ python -m tests.gateway.long.hostile DEED PORT ADDRESS KEY TOKEN    does one of 
 
 import http.client
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -25,6 +26,8 @@ HEAVY = b'{"model":"m","messages":[],"a":[' + b"{}," * 49_000 + b"{}]}"
 PARTS = b'{"model":"m","messages":[{"content":[' + b'{"type":"image"},' * 49_000 + b"{}]}]}"
 LARGE = b'{"model":"m","messages":[{"content":"' + b"a" * (27 << 20) + b'"}]}'
 AT_A_TIME = 4
+PAUSE = 0.1
+"""Seconds, for what is under way of a deed, or comes first when it goes on."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,8 @@ DEEDS: dict[str, Callable[[Attacker], None]] = {
 def slow_others(
     alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int, deeds: Iterable[str] = DEEDS
 ) -> Figures:
-    """Ratios of the times of Bob's streams, in pairs: beside each of Alice's deeds, and without. Medians, and of the
-    tenth that took longest.
+    """Ratios of the times of Bob's streams beside each of Alice's deeds and without, in turn: the machine's speed
+    drifts, and two that follow each other drift together. Medians, and of the tenth that took longest.
 
     The gateway has a processor of its own, and Alice an upstream that nobody is: what is measured is the gateway.
     """
@@ -129,26 +132,30 @@ def slow_others(
     alice.gateway.apply(entry)
     first, *others = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(alice.gateway.pid, {first})
-    os.sched_setaffinity(0, others or {first})
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), others or {first})
     for name in deeds:
         alone, beside, taken = list[float](), list[float](), list[float]()
-        for _ in range(rounds):
-            alone += _stream(bob)
-            with doing(name, alice):
+        with doing(name, alice) as deed:
+            for _ in range(rounds):
+                deed.send_signal(signal.SIGSTOP)
+                time.sleep(PAUSE)
+                alone.append(_stream(bob))
+                deed.send_signal(signal.SIGCONT)
                 taken.append(_taken(alice.gateway.pid))
-                beside += _stream(bob)
+                beside.append(_stream(bob))
         figures[name] = statistics.median(beside) / statistics.median(alone)
         figures[f"{name}, the slowest tenth"] = (
             statistics.quantiles(beside, n=10)[-1] / statistics.quantiles(alone, n=10)[-1]
         )
-        figures[f"{name}, of the processor"] = statistics.median(taken)
+        figures[f"{name}, of the processor"] = statistics.mean(taken)
     return figures
 
 
 def _taken(pid: int) -> float:
     """The part of one core that the gateway takes while only the deed is done."""
     before, began = _processor_time(pid), time.monotonic()
-    time.sleep(2)
+    time.sleep(PAUSE)
     return (_processor_time(pid) - before) / (time.monotonic() - began)
 
 
@@ -158,24 +165,19 @@ def _processor_time(pid: int) -> float:
 
 
 @contextmanager
-def doing(name: str, agent: Agent) -> Iterator[None]:
+def doing(name: str, agent: Agent) -> Iterator["subprocess.Popen[bytes]"]:
     """In a process of its own, which takes only what processor time others leave."""
     words = [name, str(agent.gateway.port), agent.address, agent.virtual_key, agent.virtual_token]
-    process = subprocess.Popen(["nice", "-n", "19", sys.executable, "-m", "tests.gateway.long.hostile", *words])
+    process = subprocess.Popen(["nice", "-n", "8", sys.executable, "-m", "tests.gateway.long.hostile", *words])
     try:
-        time.sleep(2)  # until what may come at once has come
-        yield
+        time.sleep(4)  # until what may come at once has come
+        yield process
     finally:
-        process.terminate()
+        process.kill()
         process.wait()
 
 
-def _stream(agent: Agent) -> list[float]:
-    """Seconds of each of a few streams, one after the other."""
-    return [_stream_once(agent) for _ in range(10)]
-
-
-def _stream_once(agent: Agent) -> float:
+def _stream(agent: Agent) -> float:
     began = time.monotonic()
     assert agent.chat("hello", stream=True).status == 200
     return time.monotonic() - began
