@@ -19,6 +19,9 @@ pytestmark = [
 ]
 
 
+MOST_WHILE_IDLE = 50_000_000
+"""Bytes of an assistant to whom nobody speaks. It was measured at 29 MiB (`tests/benchmarks/README.md`)."""
+
 # What the agent's user can read: programs, their environment and words, its secrets, its state, and all of /. In all of
 # the container, its volumes and the layers of its image: tests/gateway/long/canary.py.
 SEARCH = """
@@ -50,6 +53,8 @@ def test_an_agent_without_any_credential_answers_its_chat(harbour: Harbour, alic
     seen = harbour.control.sightings()[alice.project]
     assert (seen.telegram_status, seen.provider_status) == (200, 200)
     assert seen.last_poll
+    used = harbour.client.stats(alice.name, stream=False, one_shot=True)["memory_stats"]
+    assert used["usage"] - used["stats"].get("inactive_file", 0) <= MOST_WHILE_IDLE
 
 
 def test_a_voice_message_is_written_down_by_the_provider_answered_and_counted(

@@ -109,6 +109,22 @@ def test_nobody_else_asks_in_its_name_and_it_asks_nothing_else(running: Running,
     assert len(web.requests) == before
 
 
+def test_a_call_ends_with_the_credential_that_it_was_made_with(running: Running, web: FakeWeb) -> None:
+    server = at("tools.example.org", web, "/mcp")
+    web.logins, web.streams, web.stays_open = {}, True, True
+    (way,) = tell(running, server)
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, PATIENCE, source_address=(ALICE, 0))
+    connection.request("POST", "/" + way.split("/", 3)[3], b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}')
+    with connection.getresponse() as answer:
+        assert answer.read(6) == b"event:"
+        tell(running, server)  # the same again
+        assert answer.read(10)
+        tell(running, at("tools.example.org", web, "/mcp", value="Bearer another-credential"))
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            answer.read()
+    connection.close()
+
+
 def test_only_servers_of_the_internet_are_asked_and_where_only_hosts_are_allowed_only_these(
     running: Running, web: FakeWeb
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import StringIO
@@ -76,7 +77,7 @@ def try_out(slug: str, *options: str) -> str:
 def test_the_page_followed_word_for_word_makes_a_type_that_answers(
     ada: User, engine_of_tests: DockerUnderTest, settings: Any, tmp_path: Path
 ) -> None:
-    image = f"berth-test/stub-{settings.BERTH_INSTANCE}:1"
+    began, image = time.monotonic(), f"berth-test/stub-{settings.BERTH_INSTANCE}:1"
     (tmp_path / "agent").write_text(block("sh"))
     subprocess.run(["sh", "-ec", block("bash").replace("my/stub:1", image)], cwd=tmp_path, check=True)
     try:
@@ -88,6 +89,7 @@ def test_the_page_followed_word_for_word_makes_a_type_that_answers(
     finally:
         engine_of_tests.client.remove_image(image, force=True)
     assert size < 3 << 20
+    assert time.monotonic() - began < 600  # what its first line promises to those who read as well
     assert MEASURED.sub("…", printed) == MEASURED.sub("…", block("text"))
 
 

@@ -1,5 +1,9 @@
 """A call to a server that the owner of an agent has named, with the credential that Berth keeps for it."""
 
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import aiohttp
@@ -9,7 +13,7 @@ from gateway.entries.entry import Entry
 from gateway.entries.servers import Server
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.guard import read_body
-from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.passing import BrokenError, pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates
@@ -31,6 +35,12 @@ class ServerCalls:
         """`client` connects to addresses of the internet alone."""
         self._client = client
         self._rates = rates
+        self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
+
+    def end_of(self, project: str) -> None:
+        """Cuts the calls of a project that has other servers or credentials now."""
+        for transport in list(self._open.get(project, ())):
+            transport.abort()
 
     async def call(self, request: web.BaseRequest, entry: Entry, path: ServerPath) -> web.StreamResponse:
         """Raises RefusedError before, and BrokenError after the answer has begun."""
@@ -39,10 +49,23 @@ class ServerCalls:
             raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this method on.")
         if len(path.query) > LONGEST_QUERY:
             raise RefusedError(Why.BAD, "The query is too long.")
-        with self._rates.count(entry):
+        with self._rates.count(entry), self._counted(entry, request):
             body = await read_body(request, LARGEST) if request.body_exists else None
             self._rates.received(entry, len(body or b""))
             return await self._ask(request, entry, server, path.query, body)
+
+    @contextmanager
+    def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[None]:
+        transport, mine = request.transport, self._open[entry.project]
+        if transport is None:
+            raise BrokenError
+        mine.add(transport)
+        try:
+            yield
+        finally:
+            mine.discard(transport)
+            if not mine:
+                self._open.pop(entry.project, None)
 
     async def _ask(
         self, request: web.BaseRequest, entry: Entry, server: Server, query: str, body: bytes | None

@@ -80,7 +80,7 @@ async def _at_work(
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, servers, tunnels, pace)
-        table.tell(Fence(door, polls, truth, tunnels).change)
+        table.tell(Fence(door, polls, truth, servers, tunnels).change)
         async with _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))
             yield port
@@ -91,15 +91,18 @@ async def _at_work(
 class Fence:
     """Ends what is in flight when what it was allowed by has changed."""
 
-    def __init__(self, door: Door, polls: Polls, truth: Truth, tunnels: Tunnels) -> None:
+    def __init__(self, door: Door, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels) -> None:
         self._door = door
         self._polls = polls
         self._truth = truth
+        self._servers = servers
         self._tunnels = tunnels
 
     async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
+        if new is None or new.servers != old.servers or new.hosts != old.hosts:
+            self._servers.end_of(old.project)
         if new is None or new.hosts != old.hosts:
             self._tunnels.end_of(old.project)
         if new is None:
