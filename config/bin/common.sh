@@ -128,14 +128,15 @@ wait_for_engine() {
 
 # The base image is pulled from a registry. Where none answers, mmdebstrap makes it from the distribution's packages.
 # build_images exits with 3 where it needs mmdebstrap and does not find it. That is no failure where it can be installed.
+# Further options go to build_images.
 ensure_images() {
     local code=0 missing=
     if may_install && ! command -v mmdebstrap >/dev/null; then missing=3; fi
-    build_images "$missing" --first-run || code=$?
+    build_images "$missing" --first-run "$@" || code=$?
     if ((code != 0)) && [[ $code == "$missing" ]]; then
         install_packages "Installing mmdebstrap" mmdebstrap
         code=0
-        build_images "" --first-run --no-pull || code=$?
+        build_images "" --first-run --no-pull "$@" || code=$?
     fi
     ((code == 0)) || fail "The images could not be built. What stands above says why."
 }

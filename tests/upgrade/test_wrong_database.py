@@ -32,7 +32,7 @@ NEEDY = ["adopt --dry-run", "ensure_admin", "quarantine list", "reconcile", "rot
 """Commands that would meet tables which are not as this code knows them."""
 
 FREE = {
-    "build_images": "asks the engine only",
+    "build_images": "asks the engine only; before serving it refuses a newer database",
     "firewall": "prints rules, also for a machine whose database is not there yet",
     "migrate": "brings the database to this version; refuses a newer one by itself",
     "prepare": "likewise",
@@ -87,7 +87,7 @@ def test_of_each_command_it_is_known_whether_it_needs_the_database_of_its_versio
     assert needy.isdisjoint(FREE)
 
 
-@pytest.mark.parametrize("command", [*NEEDY, "migrate", "prepare"])
+@pytest.mark.parametrize("command", [*NEEDY, "migrate", "prepare", "serve --prepare", "build_images --before-serving"])
 def test_a_newer_database_is_told_in_one_sentence_and_left_alone(
     command: str,
     newer: None,

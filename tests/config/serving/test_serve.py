@@ -84,7 +84,7 @@ def test_the_log_says_which_process_is_which(shared: Served) -> None:
 
 def test_a_port_in_use_is_told_in_one_sentence(shared: Served) -> None:
     shared.wait_until_up()
-    for command in (["serve"], ["prepare"], ["serve", "--prepare"]):
+    for command in (["serve"], ["prepare"], ["serve", "--prepare"], ["build_images", "--before-serving"]):
         result = shared.command(*command)
         assert result.returncode == 1
         assert len(result.stderr.splitlines()) == 1
