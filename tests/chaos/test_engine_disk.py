@@ -105,6 +105,7 @@ def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls
     wait_until(lambda: api.get(f"/api/projects/{project.pk}").json()["status"] == "running", within=60)
 
 
+@pytest.mark.rare(3)
 def test_an_update_while_the_disk_gets_full_is_undone_and_what_the_agent_keeps_comes_back_whole(
     private: PrivateEngine,
     docker_instance: DockerInstance,
