@@ -19,7 +19,13 @@ LEAST_LENGTH = 8
 _LINE = re.compile(r"(?P<address>https://[!-~]{1,500})[ ]+(?P<credential>[!-~](?:[ -~]{0,2000}[!-~])?)")
 _HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*):[ ]*(?P<value>\S.*)")
 _NAMES = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
-_HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?=[a-z0-9-]*[a-z])[a-z0-9-]{1,63}")
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
+"""The gateway's rule for names, or it would leave out what is stored."""
+_SCHEMED = re.compile(r"(?i:bearer|basic) +\S.*")
+_SHOWN = re.compile(r"https://[!-~]+")
+_STAND_IN = re.compile(rf"{re.escape(STORED)}[!-~]{{0,4}}")
+_APART = re.compile(r'[ ",;]+')
 
 SHAPE = "Write the https address as the other setting has it, a blank, and the credential."
 ADDRESS = "The address must be https, with the name of a host, and without ? and #."
@@ -101,13 +107,24 @@ def _fault(address: str, credential: str, found: Mapping[str, str]) -> str:
 
 def _stand_in(credential: str) -> str:
     """The last four characters tell two of them apart; of a short one none."""
-    return STORED + (credential[-4:] if len(credential) >= 16 and " " not in credential[-4:] else "")
+    word = header_of(credential).value.rpartition(" ")[2]
+    return STORED + (word[-4:] if len(word) >= 16 else "")
 
 
 def header_of(credential: str) -> Header:
     """What the gateway puts into a request. Names of headers are in lower case."""
-    named = _HEADER.fullmatch(credential)
-    return Header(named["name"].lower(), named["value"]) if named else Header("authorization", f"Bearer {credential}")
+    if named := _HEADER.fullmatch(credential):
+        return Header(named["name"].lower(), named["value"])
+    return Header("authorization", credential if _SCHEMED.fullmatch(credential) else f"Bearer {credential}")
+
+
+def secrets_of(credential: str) -> list[str]:
+    """What nobody is to see: the header's value, each word of it, and what stands behind the name of a parameter in
+    one. The gateway looks for the same (`entries/servers.py`)."""
+    value = header_of(credential).value
+    words = [*value.split(" "), *_APART.split(value)]
+    found = (value, *words, *(word.partition("=")[2] for word in words))
+    return list(dict.fromkeys(each for each in found if len(each) >= LEAST_LENGTH))
 
 
 def for_agent(schema: Any, settings: Mapping[str, Any], ways: Mapping[str, str]) -> dict[str, Any]:
@@ -132,7 +149,8 @@ def without_credentials(lines: str) -> str:
 
 
 def _without(lines: list[str]) -> Iterator[str]:
+    """Only what is certainly an address, or a stand-in: people write things in another order, too."""
     for line in lines:
-        address, _, credential = line.strip().partition(" ")
-        kept = credential.strip()
-        yield f"{address} {kept}" if kept.startswith(STORED) else address
+        address, kept = (*line.split(maxsplit=1), "", "")[:2]
+        shown = address if _SHOWN.fullmatch(address) else ""
+        yield f"{shown} {kept.strip()}" if shown and _STAND_IN.fullmatch(kept.strip()) else shown

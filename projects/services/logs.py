@@ -14,7 +14,7 @@ from projects.credentials.redaction import Redactor
 from projects.models import Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
-from projects.rules.keyed_servers import header_of
+from projects.rules.keyed_servers import secrets_of
 
 TAIL = 20
 """Lines that explain a crash."""
@@ -127,7 +127,7 @@ def _redactor(project: Project) -> Redactor:
     real = [project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY)]
     virtual = [project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY)]
     servers = project.decrypt_servers()
-    of_servers = [header_of(credential).value.rpartition(" ")[2] for credential in servers.credentials.values()]
+    of_servers = [secret for credential in servers.credentials.values() for secret in secrets_of(credential)]
     return Redactor([*real, *virtual, *of_servers, servers.virtual, project.decrypt_pairing_secret()])
 
 

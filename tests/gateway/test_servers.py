@@ -146,6 +146,9 @@ def test_answers_that_quote_the_credential_are_redacted_or_cut_and_redirects_are
     assert (status, find_canary(body), b"redacted" in body) == (403, None, True)
     with pytest.raises(http.client.HTTPException):
         ask(running, f"{way}?status=200")
+    (way,) = tell(running, at("tools.example.org", web, "/quoting", value=f"Token key={CANARY_API_KEY}, client=1234"))
+    status, body = ask(running, f"{way}?status=403")
+    assert (status, find_canary(body), b"redacted" in body) == (403, None, True)
     (way,) = tell(running, at("tools.example.org", web, "/inside"))
     assert ask(running, way)[0] == 502
 
@@ -165,5 +168,8 @@ def test_an_entry_names_a_server_by_its_name_and_a_header_that_leaves_the_reques
     wrong += [{"header": header} for header in ("host", "content-length", "x-a: b", "X-Upper", "cookie")]
     wrong += [{"value": value} for value in ("", "a\nb", "é", " a")]
     for changes in wrong:
-        with pytest.raises(EntryError):
-            read_entry(entry(**changes))
+        alone = read_entry(entry(**changes)).servers
+        assert alone is not None
+        assert not alone.by_id, f"{changes} keeps nothing else from counting"
+    with pytest.raises(EntryError):
+        read_entry({"project": "p", "servers": {"virtual": "0", "by_id": {}}})

@@ -1,11 +1,20 @@
 """Credentials of servers are told from the settings, and never stored among them."""
 
+from random import Random
 from typing import Any
 
 import pytest
+from gateway.entries.servers import read_servers
 
 from projects.rules import keyed_servers
-from projects.rules.keyed_servers import CredentialLineError, for_agent, header_of, separate, without_credentials
+from projects.rules.keyed_servers import (
+    CredentialLineError,
+    for_agent,
+    header_of,
+    secrets_of,
+    separate,
+    without_credentials,
+)
 
 SCHEMA: Any = {
     "properties": {"keys": {"type": "array", "x-berth-credentials": True}, "mcp": {"type": "array"}, "q": True}
@@ -17,10 +26,10 @@ KEY, OTHER = "a-token-of-16-characters", "short-one"
 def test_what_is_stored_has_a_stand_in_which_keeps_what_there_is() -> None:
     settings, found = separate(SCHEMA, {"mcp": [ONE], "keys": [f"{ONE} {KEY}", f"  {TWO}   X-Api-Key: {OTHER} "]}, {})
     assert found == {ONE: KEY, TWO: f"X-Api-Key: {OTHER}"}
-    assert settings == {"mcp": [ONE], "keys": [f"{ONE} ********ters", f"{TWO} ********-one"]}
+    assert settings == {"mcp": [ONE], "keys": [f"{ONE} ********ters", f"{TWO} ********"]}
     assert separate(SCHEMA, settings, found) == (settings, found)
     left, kept = separate(SCHEMA, {"keys": [settings["keys"][1]]}, found)
-    assert (left["keys"], kept) == ([f"{TWO} ********-one"], {TWO: f"X-Api-Key: {OTHER}"})
+    assert (left["keys"], kept) == ([f"{TWO} ********"], {TWO: f"X-Api-Key: {OTHER}"})
     assert separate(SCHEMA, {}, found) == ({}, {})
     assert separate({}, {"keys": [ONE]}, {}) == ({"keys": [ONE]}, {})
 
@@ -33,7 +42,7 @@ def test_what_is_stored_has_a_stand_in_which_keeps_what_there_is() -> None:
         (f"{ONE} a\r\nX-B: {KEY}", keyed_servers.SHAPE),
         *((f"https://{host} {KEY}", keyed_servers.ADDRESS) for host in (
             "10.0.0.1/x", "[::1]/x", "localhost/x", "a@b.example", "b.example/?k=1", "b.example/#f", "b.example:0/",
-            "b.example:x/",
+            "b.example:x/", "a.com-/x", "a.-com/x",
         )),
         (f"{ONE} Host: {KEY}", keyed_servers.HEADER), (f"{ONE} Cookie: {KEY}", keyed_servers.HEADER),
         (f"{ONE} seven77", keyed_servers.SHORT), (f"{ONE} Bearer: {KEY}", keyed_servers.HEADER),
@@ -62,6 +71,8 @@ def test_there_may_be_few() -> None:
     [
         (KEY, ("authorization", f"Bearer {KEY}")), ("Authorization: Basic YWI=", ("authorization", "Basic YWI=")),
         ("X-Subscription-Token:abc", ("x-subscription-token", "abc")), ("api-key: a b", ("api-key", "a b")),
+        (f"Bearer {KEY}", ("authorization", f"Bearer {KEY}")), ("basic  YWI=", ("authorization", "basic  YWI=")),
+        ("bearer", ("authorization", "Bearer bearer")),
     ],
 )  # fmt: skip
 def test_a_credential_is_a_token_or_a_header(credential: str, header: tuple[str, str]) -> None:
@@ -79,5 +90,43 @@ def test_an_agent_gets_the_gateways_address_and_no_credential_and_a_page_shows_n
     words = {"instructions": f"Use {ONE}."}
     assert found == {"mcp": ["http://g/out/v/1", TWO], "q": {"deep": ["http://g/out/v/1"]}, **words}
     assert for_agent(SCHEMA, settings, {}) == {name: settings[name] for name in ("mcp", "q", "instructions")}
-    typed = f"{ONE} {KEY}\r\n{TWO} ********\r\n\r\nnonsense"
-    assert without_credentials(typed).split("\n") == [f"{ONE}", f"{TWO} ********", "", "nonsense"]
+    typed = f"{ONE} {KEY}\r\n{TWO} ********\r\n\r\n{KEY}"
+    assert without_credentials(typed).split("\n") == [f"{ONE}", f"{TWO} ********", "", ""]
+
+
+@pytest.mark.parametrize("between", [" ", "  ", "\t", "\u00a0", "\u2028", "\x0b", "\x85"])
+@pytest.mark.parametrize(
+    "order", ["{ONE}{between}{KEY}", "{KEY}{between}{ONE}", "{ONE}{between}********{KEY}", "{KEY}"]
+)
+def test_a_page_repeats_addresses_alone_in_whatever_order_things_were_typed(order: str, between: str) -> None:
+    typed = order.format(ONE=ONE, KEY=KEY, between=between)
+    assert without_credentials(typed) == (ONE if typed.startswith(ONE) else "")
+
+
+def test_the_gateway_takes_every_name_of_a_server_that_is_stored_and_looks_for_the_same_secrets() -> None:
+    drawn, taken = Random(51), 0
+    for _ in range(600):
+        host = ".".join("".join(drawn.choices("ab0-", k=drawn.randint(1, 3))) for _ in range(drawn.randint(1, 3)))
+        value = "".join(drawn.choices('abcdefgh12345678=,;" ', k=40)).strip() + f" {KEY}"
+        credential, base = f"X-Key: {value}", f"https://{host}{drawn.choice((':8443', ':0', '/x', ''))}"
+        try:
+            separate(SCHEMA, {"keys": [f"{base} {credential}"]}, {})
+        except CredentialLineError:
+            continue
+        taken += 1
+        server = {"base": base, "header": "x-key", "value": value}
+        (found,) = read_servers({"virtual": "0" * 64, "by_id": {"0" * 16: server}}).by_id.values()
+        assert set(found.secrets) == set(secrets_of(credential))
+    assert 50 < taken < 550
+
+
+def test_each_word_of_a_credential_is_a_secret() -> None:
+    value = 'Token key=supersecret123, client=12345678 of="a-quoted-one" or so'
+    wanted = {value, "supersecret123", "12345678", "a-quoted-one", "key=supersecret123"}
+    assert wanted < set(secrets_of(f"Authorization: {value}"))
+    assert not {"Token", "or", "so"} & set(secrets_of(f"Authorization: {value}"))
+
+
+@pytest.mark.parametrize(("credential", "left"), [("X-Api-Key: abcdefgh", ""), (f"X-Api-Key: {KEY}", "ters")])
+def test_the_name_of_a_header_makes_no_secret_longer(credential: str, left: str) -> None:
+    assert separate(SCHEMA, {"keys": [f"{ONE} {credential}"]}, {}).settings["keys"] == [f"{ONE} ********{left}"]

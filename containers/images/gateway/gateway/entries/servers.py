@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -9,9 +10,11 @@ from gateway.entries.fields import DIGEST, EntryError, read_base, read_matching,
 from gateway.tunnels.target import Target, read_target
 
 MOST = 16
+LEAST_SECRET = 8
 PORTS = {"http": 80, "https": 443}
 _ID = re.compile(r"[0-9a-f]{16}")
 _HEADER = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
+_APART = re.compile(r'[ ",;]+')
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?")
 
 
@@ -23,9 +26,13 @@ class Server:
     value: str = field(repr=False)
 
     @property
-    def secret(self) -> str:
-        """The value without the scheme in front of it."""
-        return self.value.rpartition(" ")[2]
+    def secrets(self) -> tuple[str, ...]:
+        """What nobody is to see: the value, each word of it, and what stands behind the name of a parameter in one.
+        What is shorter than a credential may be would be found in innocent answers.
+        """
+        words = [*self.value.split(" "), *_APART.split(self.value)]
+        found = (self.value, *words, *(word.partition("=")[2] for word in words))
+        return tuple(dict.fromkeys(each for each in found if len(each) >= LEAST_SECRET or each is self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +46,17 @@ class Servers:
 
 
 def read_servers(document: object) -> Servers:
-    """Raises EntryError."""
+    """Owners write them. One that has another form than it must have is left out, so that what else their entry says
+    counts all the same. Raises EntryError.
+    """
     given = read_object(document, "servers")
     listed = read_object(given.get("by_id"), "servers.by_id")
     if len(listed) > MOST:
         raise EntryError("servers.by_id has too many.")
-    by_id = {read_matching(name, _ID, "servers.by_id"): _server(server) for name, server in listed.items()}
+    by_id = {}
+    for name, server in listed.items():
+        with suppress(EntryError):
+            by_id[read_matching(name, _ID, "servers.by_id")] = _server(server)
     virtual = read_matching(given.get("virtual"), DIGEST, "servers.virtual")
     return Servers(virtual, by_id, only_hosts=given.get("only_hosts") is not False)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from enum import Enum, auto
 from typing import NoReturn, Protocol
@@ -58,8 +58,8 @@ class ExceededError(BrokenError):
 class Echo:
     """Looks for the real credential in an answer, wherever its pieces begin and end."""
 
-    def __init__(self, secret: str) -> None:
-        self._first, *self._others = (form.encode() for form in forms_of(secret))
+    def __init__(self, *secrets: str) -> None:
+        self._first, *self._others = (form.encode() for secret in secrets for form in forms_of(secret))
         self._kept = max(map(len, (self._first, *self._others))) - 1
         self._end = b""
 
@@ -79,7 +79,7 @@ async def pass_on(
     request: web.BaseRequest,
     answer: aiohttp.ClientResponse,
     *,
-    secret: str,
+    secrets: Collection[str],
     meter: Meter,
     pay: Pay,
     hides: bool = False,
@@ -90,7 +90,7 @@ async def pass_on(
 
     Raises RefusedError before anything is passed, and BrokenError after.
     """
-    response, echo = _begin(request, answer, secret, hides=hides), Echo(secret)
+    response, echo = _begin(request, answer, secrets, hides=hides), Echo(*secrets)
     try:
         await response.prepare(request)
         async for piece in answer.content.iter_any():
@@ -120,10 +120,12 @@ async def _end_with(response: web.StreamResponse, last: bytes) -> NoReturn:
     raise ExceededError
 
 
-def _begin(request: web.BaseRequest, answer: aiohttp.ClientResponse, secret: str, *, hides: bool) -> web.StreamResponse:
+def _begin(
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hides: bool
+) -> web.StreamResponse:
     _refuse_no_answer(answer)
     response = web.StreamResponse(status=answer.status)
-    response.headers.extend(answer_headers(answer.headers.items(), secret))
+    response.headers.extend(answer_headers(answer.headers.items(), secrets))
     length = answer.content_length
     if length is not None and not hides:
         response.content_length = length
@@ -160,7 +162,7 @@ async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
     return Rest.SEEN
 
 
-async def pass_redacted(answer: aiohttp.ClientResponse, *, secret: str) -> tuple[bytes, web.Response]:
+async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[str]) -> tuple[bytes, web.Response]:
     """An answer that may quote the credential, or a part of it: an error, or facts about a key.
 
     Returns the text too. Raises RefusedError.
@@ -178,11 +180,11 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secret: str) -> tuple
     if encoding != "identity" or len(body) > LARGEST_ERROR:
         body.clear()  # nobody can tell what it quotes
     quoted = body.decode(errors="replace")
-    for form in sorted(forms_of(secret), key=len, reverse=True):
+    for form in sorted((form for secret in secrets for form in forms_of(secret)), key=len, reverse=True):
         quoted = quoted.replace(form, "[redacted]")
     text = redact_credentials(quoted).encode()
     response = web.Response(status=answer.status, body=text)
-    response.headers.extend(answer_headers(answer.headers.items(), secret))
+    response.headers.extend(answer_headers(answer.headers.items(), secrets))
     response.headers.popall("Content-Encoding", None)
     return text, response
 

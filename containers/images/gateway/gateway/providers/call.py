@@ -121,14 +121,14 @@ class ProviderCalls:
             self._truth.note_provider(wish.entry.project, answer.status)
             if answer.status >= 300:
                 bill.is_free()
-                return (await pass_redacted(answer, secret=wish.provider.key))[1]
+                return (await pass_redacted(answer, secrets=(wish.provider.key,)))[1]
             meter = choose_meter(asked, answer.headers)
             longer = Longer(self._ledger, self._truth, wish.entry, wish.provider.kind, asked, bill)
             try:
                 response = await pass_on(
                     wish.request,
                     answer,
-                    secret=wish.provider.key,
+                    secrets=(wish.provider.key,),
                     meter=meter,
                     pay=partial(self._rates.pay, wish.entry),
                     hides=asked.hides_usage,
@@ -162,13 +162,13 @@ class ProviderCalls:
         return body
 
     async def _pass_look(self, wish: Wish, body: bytes | None) -> web.StreamResponse:
-        request, secret = wish.request, wish.provider.key
+        request, secrets = wish.request, (wish.provider.key,)
         async with ask(self._client, request.method, wish.url, headers=_headers(wish), body=body) as answer:
             self._truth.note_provider(wish.entry.project, answer.status)
             if answer.status >= 300 or wish.url.endswith("/key"):
-                return (await pass_redacted(answer, secret=secret))[1]
+                return (await pass_redacted(answer, secrets=secrets))[1]
             return await pass_on(
-                request, answer, secret=secret, meter=BlindMeter(), pay=partial(self._rates.pay, wish.entry)
+                request, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, wish.entry)
             )
 
 

@@ -33,12 +33,13 @@ def passed_headers(headers: Iterable[tuple[str, str]], known: Collection[str]) -
     return {**plain, "accept-encoding": "identity"}
 
 
-def answer_headers(headers: Iterable[tuple[str, str]], secret: str) -> list[tuple[str, str]]:
+def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str]) -> list[tuple[str, str]]:
     """The headers of an answer, without any that holds the real credential."""
     return [
         (name, value)
         for name, value in headers
-        if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES)) and secret not in value
+        if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES))
+        and not any(secret in value for secret in secrets)
     ]
 
 

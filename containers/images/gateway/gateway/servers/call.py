@@ -74,9 +74,9 @@ class ServerCalls:
         headers = {**passed_headers(request.headers.items(), _HEADERS), server.header: server.value}
         async with ask(self._client, request.method, url, headers=headers, body=body, silent_for=SILENT_FOR) as answer:
             if answer.status >= 300:
-                return (await pass_redacted(answer, secret=server.secret))[1]
+                return (await pass_redacted(answer, secrets=server.secrets))[1]
             return await pass_on(
-                request, answer, secret=server.secret, meter=BlindMeter(), pay=partial(self._rates.pay, entry)
+                request, answer, secrets=server.secrets, meter=BlindMeter(), pay=partial(self._rates.pay, entry)
             )
 
 

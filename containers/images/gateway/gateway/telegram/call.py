@@ -100,7 +100,7 @@ class TelegramCalls:
             if answer.status >= 400:
                 return await self._pass_error(entry, method, answer, secret)
             return await pass_on(
-                request, answer, secret=secret, meter=BlindMeter(), pay=partial(self._rates.pay, entry)
+                request, answer, secrets=(secret,), meter=BlindMeter(), pay=partial(self._rates.pay, entry)
             )
 
     def _note(self, entry: Entry, method: str, status: int) -> None:
@@ -116,7 +116,7 @@ class TelegramCalls:
     async def _pass_error(
         self, entry: Entry, method: str, answer: aiohttp.ClientResponse, secret: str
     ) -> web.StreamResponse:
-        body, response = await pass_redacted(answer, secret=secret)
+        body, response = await pass_redacted(answer, secrets=(secret,))
         if answer.status == 409 and is_poll(method) and b"webhook" in body.lower():
             self._hooked.add(entry.project)
         return response
