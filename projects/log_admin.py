@@ -1,5 +1,6 @@
 """The log of a project in the admin, followed: the page asks again and again for what is new, and holds no thread."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import admin
@@ -8,7 +9,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.admin_permissions import staff_user
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
@@ -18,10 +19,16 @@ from projects.services.log_events import read_new_lines
 from projects.services.logs import read_logs
 
 FIRST_LINES = 200
+NOTED_AGAIN = timedelta(hours=1)
+"""How long the audit log's line stands for somebody who reads on."""
+
+_NOTES = "read_logs"
+_MOST_NOTES = 20
+"""Projects whose logs a session is known to have read."""
 
 
 class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the page, and what it asks for. Who has opened it, or read what was printed before, is in the audit log."""
+    """Adds the page, and what it asks for. Who reads is in the audit log, once an hour and session."""
 
     def get_urls(self) -> list[URLPattern]:
         page, news = (self.admin_site.admin_view(require_safe(view)) for view in (self.log_view, self.log_news))
@@ -33,7 +40,7 @@ class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
 
     def log_view(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
         project = self._find(request, project_id)
-        audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
+        _note(request, project)
         lines, silence = [], ""
         try:
             lines = read_lines(read_logs(project=project, tail=FIRST_LINES))
@@ -54,15 +61,24 @@ class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         project = self._find(request, project_id)
         after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
         try:
-            new = read_new_lines(project, after=after)
+            told = read_new_lines(project, after=after)
         except (EngineError, SecretUnreadableError) as error:
             return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-        if not new.are_live:
-            audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
-        return HttpResponse(new.told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        _note(request, project)
+        return HttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     def _find(self, request: HttpRequest, project_id: UUID) -> Project:
         project: Project | None = self.get_queryset(request).filter(pk=project_id).first()
         if project is None:
             raise Http404("There is no such project.")
         return project
+
+
+def _note(request: HttpRequest, project: Project) -> None:
+    now, key = clock.now().timestamp(), str(project.pk)
+    noted: dict[str, float] = request.session.get(_NOTES, {})
+    if 0 <= now - noted.get(key, 0) < NOTED_AGAIN.total_seconds():
+        return
+    audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
+    latest = sorted((noted | {key: now}).items(), key=lambda each: each[1])
+    request.session[_NOTES] = dict(latest[-_MOST_NOTES:])

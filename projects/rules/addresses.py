@@ -10,15 +10,17 @@ _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*://[^\s?&#;]*(\S*)", re.IGNORECASE)
 _PARAMETER = re.compile(r"[?&#;]([^?&#;=\s]+)=([^&#;\s]+)")
 
 _NAME = re.compile(
-    r"""(?x) .*(?: (?i:token|secret|password|passwd|pwd)
-                 | (?i:api|app|access|auth|private|public|secret|subscription|license)(?i:key)
-                 | [._-](?i:key) | [a-z0-9]Key )
-        | (?i:auth|authorization)"""
+    r"""(?xi) .*(?: token|secret|password|passwd|passphrase|pwd|credentials?|signature
+                 | (?:api|app|access|auth|private|secret|subscription|license)[._-]?key )
+        | auth|authorization|bearer|jwt|pass|sig"""
 )
-"""Of a parameter whose value is a credential, whatever it looks like: `api_key`, `tavilyApiKey`, `refresh_token`."""
+"""Of a parameter whose value is a credential: `api_key`, `tavilyApiKey`, `refresh_token`."""
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""Which `page_token=2` and `max_token=500` have."""
 
 _ENDS_IN_KEY = re.compile(r".*key", re.IGNORECASE)
-"""Of one whose value may be one, as Google's `key`, or may not, as `monkey`."""
+"""Of one whose value may be one, as Google's `key`, or may not, as `monkey` and `sort_key`."""
 
 _RANDOM = re.compile(r"(?=.*[A-Za-z])(?=(?:[^0-9]*[0-9]+(?=[^0-9])){3}|[0-9a-fA-F-]{32,36}$)[A-Za-z0-9._~+/=%-]{20,}")
 """Long, with letters and digits that change to and fro."""
@@ -34,6 +36,7 @@ def holds_credential(text: str) -> bool:
 
 
 def _is_credential(name: str, value: str) -> bool:
+    name = name.removesuffix("[]")
     if _NAME.fullmatch(name):
-        return True
+        return not (name.lower().endswith("token") and _NUMBER.fullmatch(value))
     return _ENDS_IN_KEY.fullmatch(name) is not None and _RANDOM.fullmatch(value) is not None

@@ -2,11 +2,7 @@
 
 import json
 from collections.abc import Generator
-from datetime import timedelta
-from typing import NamedTuple
 
-from accounts import clock
-from accounts.moments import LIMITS_DIFFER, is_recent
 from containers.agent_reports import parse_time
 from projects.models import Project
 from projects.rules.log_lines import read_line
@@ -15,32 +11,19 @@ from projects.services.logs import read_logs
 MOST_LINES = 1000
 """Of what was printed before, for a page that has none of it yet."""
 
-LIVE = timedelta(minutes=5)
-"""How old a line is at most that a page is told while it follows."""
-
 AGAIN = 2000
 """Milliseconds until a browser asks for what was printed since."""
 
 
-class NewLines(NamedTuple):
-    """As server-sent events. `are_live`: they have just been printed, and the page has the lines before them."""
-
-    told: bytes
-    are_live: bool
-
-
-def read_new_lines(project: Project, *, after: str) -> NewLines:
-    """The lines after the one with the moment `after`, as one answer, and when to ask again.
+def read_new_lines(project: Project, *, after: str) -> bytes:
+    """The lines after the one with the moment `after`, as server-sent events in one answer, and when to ask again.
 
     Raises `EngineError` and `SecretUnreadableError`.
     """
     since = parse_time(after)
     found = read_logs(project=project, tail=None if since else MOST_LINES, since=since)
-    lines = list(skip_known(found, after if since else ""))
-    told = f"retry: {AGAIN}\n\n".encode() + b"".join(map(encode_line, lines))
-    first = parse_time(lines[0].partition(" ")[0]) if lines and since else None
-    are_live = not lines or is_recent(first, within=LIVE, now=clock.now(), ahead=LIMITS_DIFFER)
-    return NewLines(told, are_live)
+    new = skip_known(found, after if since else "")
+    return f"retry: {AGAIN}\n\n".encode() + b"".join(map(encode_line, new))
 
 
 def skip_known(lines: Generator[str, None, None], after: str) -> Generator[str, None, None]:
