@@ -25,7 +25,7 @@ KINDS = ((b"\xff\xd8\xff", "image/jpeg"), (b"\x89PNG\r\n\x1a\n", "image/png"))
 PATH = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 
 
-@sensitive_variables("telegram_token", "base")
+@sensitive_variables("telegram_token", "secret", "base")
 def read_bot_picture(*, telegram_token: str, bot_id: int) -> str:
     """A `data:` address. Empty where the bot has no picture, or Telegram does not give a small one in time."""
     if not settings.BERTH_VERIFY_CREDENTIALS:

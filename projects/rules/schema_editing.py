@@ -82,9 +82,11 @@ def find_shape(setting: Setting) -> Shape | None:
 def read_setting(schema: Any, name: str) -> Edited | None:
     """The setting as a form shows it. None where there is none, or only JSON can describe it."""
     part = parts_of(schema).get(name)
-    [setting] = [each for each in settings_of(schema) if each.name == name] or [None]
+    setting = next((each for each in settings_of(schema) if each.name == name), None)
     if setting is None or not isinstance(part, Mapping) or not {"$ref", "const"}.isdisjoint(part):
         return None
+    if setting.holds_credentials:
+        return None  # another kind of setting would lose the mark, and hand them to the agent
     shape, texts = find_shape(setting), {word: part.get(word, "") for word in ("title", "description")}
     if shape is None or not all(isinstance(text, str) for text in texts.values()):
         return None

@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.moments import not_recent, recent
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import ProjectError
+from projects.errors import NoPlaceError, ProjectError
 from projects.models import Actor, Batch, BatchItem, Project
 from projects.models.batch import LOST_AFTER, NOT_DONE, ItemState
 from projects.services.places import COMMANDS
@@ -29,7 +29,7 @@ MOST = 500
 """Projects of one batch."""
 
 AT_ONCE = 2
-"""Items of one batch that are under way at a time: fewer than one person has places for commands."""
+"""Items of one batch that are under way at a time."""
 
 LOST = "Berth was interrupted here and cannot say whether it was done. Look at the project."
 BROKEN = "Something went wrong in Berth. Its log says more."
@@ -60,8 +60,12 @@ def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callabl
         item = _claim_next(batch) if COMMANDS.has_left(actor.label) else None
         if item is None:
             break
+        try:
+            state, sentence = act_on(item.project_id, batch.action, actor, because=batch.because)
+        except NoPlaceError:
+            _put_back(item)
+            break
         has_begun = True
-        state, sentence = act_on(item.project_id, batch.action, actor, because=batch.because)
         _end(item, state, sentence)
     return has_begun
 
@@ -109,13 +113,18 @@ def _claim_next(batch: Batch) -> BatchItem | None:
 
 
 def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") -> tuple[ItemState, str]:
-    """Carries out an action on one project. Returns what came of it, and the sentence that says so."""
+    """Carries out an action on one project. Returns what came of it, and the sentence that says so.
+
+    Raises `NoPlaceError` where too many commands are under way: nothing was done.
+    """
     try:
         rows = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type")
         project = rows.filter(pk=project_id).first()
         if project is None:
             return ItemState.NOTED, GONE
         told = carry_out(action, project, actor, because=because)
+    except NoPlaceError:
+        raise
     except (ProjectError, EngineError, SecretUnreadableError) as error:
         return ItemState.REFUSED, str(error)
     except DatabaseError:
@@ -124,6 +133,12 @@ def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") ->
         log.exception("The action “%s” of the admin broke at project %s.", action, project_id)
         return ItemState.REFUSED, BROKEN
     return (ItemState.NOTED if told.is_remark else ItemState.DONE), told.sentence
+
+
+def _put_back(item: BatchItem) -> None:
+    BatchItem.objects.filter(pk=item.pk, begun_at=item.begun_at, state=ItemState.BEGUN).update(
+        state=ItemState.WAITING, begun_at=None
+    )
 
 
 def _end(item: BatchItem, state: ItemState, sentence: str) -> None:

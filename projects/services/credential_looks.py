@@ -43,8 +43,9 @@ def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
     with COMMANDS.take(owner.email):
         check = verify_credentials(telegram_token=telegram_token, api_key="")
         check_bot(owner=owner, check=check, project_id=new)
-        is_known = check.bot_known and check.bot_id is not None
-        picture = read_bot_picture(telegram_token=telegram_token, bot_id=check.bot_id) if is_known else ""
+        picture = ""
+        if check.bot_known and check.bot_id is not None:
+            picture = read_bot_picture(telegram_token=telegram_token, bot_id=check.bot_id)
     return LookedAt(check, picture)
 
 

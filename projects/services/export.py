@@ -15,6 +15,7 @@ from django.db.models import JSONField, Model, Q
 
 from accounts import audit
 from accounts.models import ApiKey, KnownNetwork, OpenSession, OutgoingMail, SecondFactor, UsageCounter, User
+from accounts.services.invitations import KIND as INVITATION
 from accounts.throttling import counters
 from projects.errors import TooManyExportsError
 from projects.models import (
@@ -30,6 +31,7 @@ from projects.models import (
     Trouble,
 )
 from projects.models.event import BY_STAFF, STAFF
+from projects.rules.alerts import OF_STAFF
 
 HOUR = 3600
 MOST = 5
@@ -81,6 +83,7 @@ TABLES = (
 NOT_EXPORTED = {
     "accounts.LoginCounter": "digests, and the networks of those who tried, who may be others",
     "accounts.RecoveryCode": "digests of credentials",
+    "projects.BatchItem": "what staff are about to do with many projects; what came of it is among the events",
     "projects.IdempotencyRecord": "repeats an answer of the API for a day",
     "projects.LongRequest": "a request that is under way",
     "projects.Quarantined": "the staff decide whose it is",
@@ -113,7 +116,10 @@ def write_export(user: User) -> Generator[bytes, None, None]:
 
 def _read(table: Table, user: User) -> Iterator[bytes]:
     if table.of != "project_id":
-        yield from _read_pieces(table, Q(**{table.of: user.pk.hex}))
+        chosen = Q(**{table.of: user.pk.hex})
+        if table.model is AlertDelivery and not user.is_staff:
+            chosen &= ~Q(kind__in=OF_STAFF)
+        yield from _read_pieces(table, chosen)
         return
     for project_id in list(Project.objects.owned_by(user).values_list("pk", flat=True)):
         yield from _read_pieces(table, Q(project_id=project_id))
@@ -137,6 +143,8 @@ def columns_of(table: Table) -> list[str]:
 def _write(table: Table, row: dict[str, Any]) -> bytes:
     if table.model is Event and row["source"] == BY_STAFF:
         row |= {"actor": STAFF, "address": None}
+    if table.model is OutgoingMail and row["kind"] == INVITATION:
+        row["facts"] = {}  # who of the staff has invited them
     for field in table.model._meta.concrete_fields:
         if isinstance(field, JSONField) and field.attname in row:
             # It may hold integers of any size, which orjson does not write.

@@ -62,7 +62,7 @@ def test_a_mail_says_who_invites_and_how_long_the_link_holds_and_lets_in_once(
     assert mail.body.startswith(f"{sam.email} invites you to ")
     until = timezone.now() + timedelta(days=3)
     assert f"until {until:%Y-%m-%d} at " in mail.body
-    [link] = re.findall(r"https?://[^/]+(/set-password/\S+)", mail.body)
+    [link] = re.findall(r"https?://[^/]+(/set-password/\S+)", str(mail.body))
     assert Client().get(link, follow=True).status_code == 200
     assert "set-password" not in str(OutgoingMail.objects.values())
     assert list(LogEntry.objects.values_list("object_repr", "action_flag")) == [("new@example.com", ADDITION)]

@@ -50,8 +50,9 @@ def service(engine: MemoryEngine) -> PopulatedService:
 def stretch(model: type[Model]) -> None:
     """The texts that people type: each as long as its column takes, up to 64 letters."""
     for field in model._meta.get_fields():
-        is_free = isinstance(field, CharField) and not (field.primary_key or field.unique or field.choices)
-        if is_free and field.editable and field.max_length and field.name not in {"action", "kind", "state"}:
+        if not isinstance(field, CharField) or field.primary_key or field.unique or field.choices:
+            continue
+        if field.editable and field.max_length and field.name not in {"action", "kind", "state"}:
             model._default_manager.update(**{field.name: "W" * min(field.max_length, 64)})
 
 

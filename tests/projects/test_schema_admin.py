@@ -100,6 +100,12 @@ def test_what_only_json_can_describe_has_no_form(office: Client) -> None:
     assert [each.name for each in settings_of(drop_setting(False, "x"))] == ["instructions", "model", "allowed_users"]
 
 
+def test_a_setting_with_credentials_has_no_form_which_would_hand_them_to_the_agent() -> None:
+    part = {"type": "array", "items": {"type": "string"}, "x-berth-credentials": True}
+    assert read_setting({"properties": {"keys": part}}, "keys") is None
+    assert read_setting({"properties": {"keys": part | {"x-berth-credentials": False}}}, "keys") is not None
+
+
 def test_only_admins_edit_it(sam: User) -> None:
     for address in (SETTINGS, EDIT):
         assert browser_of(sam).get(address).status_code == 403

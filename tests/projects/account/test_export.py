@@ -11,10 +11,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
+from accounts.models import OutgoingMail, User
 from accounts.services import still_signed_in
 from projects.dashboard import account_views
-from projects.models import Event, LongRequest, Project, Sample
+from projects.models import AlertChannel, AlertDelivery, Event, LongRequest, Project, Sample
 from projects.services.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries
 from tests.clients import api_of, browser_of
@@ -53,8 +53,14 @@ def test_all_of_ones_own_and_nothing_elses_is_in(alice: User, bob: User) -> None
     ApiKeyFactory.create(user=alice)
     User.objects.filter(pk=alice.pk).update(notes="a note of the staff")
     Event.objects.create(project_id=mine.pk, owner_id=alice.pk, actor="sam@example.com", source="admin", action="x")
+    OutgoingMail.objects.create(user_id=alice.pk, kind="invitation", facts={"by": str(bob.pk)})
+    channel = AlertChannel.objects.create(user=alice, way="mail")
+    for kind in ("crash", "service"):
+        AlertDelivery.objects.create(channel=channel, kind=kind)
     told = unpack(browser_of(alice).post("/settings/export"))
     assert told["user"][0]["email"] == alice.email
+    assert [row["facts"] for row in told["outgoingmail"] if row["kind"] == "invitation"] == [{}]
+    assert [row["kind"] for row in told["alertdelivery"]] == ["crash"]
     assert [row["id"] for row in told["project"]] == [str(mine.pk)]
     assert {row["actor"] for row in told["event"]} == {alice.email, "staff"}
     assert len(told["apikey"]) == 1

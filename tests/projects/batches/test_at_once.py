@@ -1,5 +1,6 @@
 """Who goes on with an action on many projects, how many are under way at a time, and what is left of old ones."""
 
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from uuid import uuid4
 
@@ -10,10 +11,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from projects import batch_admin
+from projects.errors import NoPlaceError
 from projects.models import Batch, BatchItem, Event, Project
 from projects.models.batch import KEPT_FOR, LOST_AFTER, ItemState
 from projects.services import batches
-from projects.services.places import Places
+from projects.services.places import COMMANDS, Places
 from projects.watcher.retention import prune
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
@@ -44,9 +46,26 @@ def test_where_there_is_no_place_for_a_command_it_waits(
     admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = begin(admin, "restart", three)
-    monkeypatch.setattr(batches, "COMMANDS", Places(total=1, each=1, reserve=0))
-    with batches.COMMANDS.take("sam@example.com"):
+    places = Places(total=1, each=1, reserve=0)
+    monkeypatch.setattr(batches, "COMMANDS", places)
+    with places.take("sam@example.com"):
         assert "0 of 3 gone through." in text_of(step(admin, page))
+    admin.post(page)
+    assert states() == [ItemState.DONE] * 3
+
+
+def test_one_whose_place_another_lane_has_taken_waits_too(
+    admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = begin(admin, "restart", three)
+    with monkeypatch.context() as patch:
+        patch.setattr(COMMANDS, "has_left", lambda _label: True)
+        with ExitStack() as taken:
+            with suppress(NoPlaceError):
+                while True:
+                    taken.enter_context(COMMANDS.take("sam@example.com"))
+            assert "0 of 3 gone through." in text_of(step(admin, page))
+            assert states() == [ItemState.WAITING] * 3
     admin.post(page)
     assert states() == [ItemState.DONE] * 3
 

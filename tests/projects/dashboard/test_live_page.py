@@ -92,7 +92,7 @@ def test_an_earlier_run_and_a_kind_of_events_stay_chosen(changes: Any, project: 
         project_id=project.pk, owner_id=project.owner_id, actor="system", source="system", action="crash"
     )
     assert changes(run=9).status_code == 404
-    assert text_of(changes(event="crash")).count("Crash") < text_of(changes()).count("Crash") + 1
+    assert "Crash" in text_of(changes(event="crash"))
     assert "Deployed" not in text_of(changes(event="crash"))
 
 
