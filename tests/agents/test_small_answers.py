@@ -22,9 +22,10 @@ class SlowBot:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    async def send_message(self, chat: int, text: str, **extra: object) -> None:
+    async def send_message(self, chat: int, text: str, **extra: object) -> Any:
         await asyncio.sleep(0.05)
         self.said.append(text)
+        return SimpleNamespace(message_id=len(self.said))
 
 
 def update_of(text: str) -> Update:
@@ -56,7 +57,7 @@ def test_what_was_taken_before_the_end_is_still_answered(text: str, answer: str)
     async def end() -> None:
         conversation = talk(bot)
         conversation.take(update_of(text))
-        await conversation.close(1.0)
+        await conversation.close(60.0)
 
     asyncio.run(end())
     [said] = bot.said

@@ -51,7 +51,8 @@ def service(
     """Its environment is installed anew, but in the whole test command of two in three commits."""
     folder = tmp_path_factory.mktemp("newcomer")
     copy_checkout(folder)
-    if pytestconfig.getoption("--beside") and pytestconfig.getoption("--sample-seed") % 3:
+    is_made = (ROOT / ".venv/bin/uv").exists()
+    if is_made and pytestconfig.getoption("--beside") and pytestconfig.getoption("--sample-seed") % 3:
         (folder / ".venv").symlink_to(ROOT / ".venv")
     allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
     environment = make_environment(folder, telegram=telegram.url, provider=provider.api_base, allow=allow)
