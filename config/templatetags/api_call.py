@@ -26,16 +26,52 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "accounts:make-key": ("POST", "/api/auth/keys", make_request("NewKeyRequest")),
     "accounts:revoke-key": ("DELETE", "/api/auth/keys/{key_id}", None),
     "accounts:rotate-key": ("POST", "/api/auth/keys/{key_id}/rotate", None),
+    "accounts:sign-in": ("POST", "/api/auth/login", make_request("LoginRequest")),
 }
-"""By the name of a page. The others do what the API cannot."""
+"""By the name of a page."""
+
+PUBLIC = {"accounts:sign-in"}
+"""Of those, what takes no token."""
+
+_PERSON = "no token may change how you sign in, or who you are"
+REASONS = {
+    "accounts:change-email": _PERSON,
+    "accounts:change-password": _PERSON,
+    "accounts:confirm-email": _PERSON,
+    "accounts:profile": _PERSON,
+    "accounts:recovery-codes": _PERSON,
+    "accounts:second-factor": _PERSON,
+    "accounts:second-factor-confirm": _PERSON,
+    "accounts:second-factor-off": _PERSON,
+    "accounts:set-password": _PERSON,
+    "accounts:sign-in-code": "the code goes along with the password there",
+    "accounts:sign-up": "an account begins with a mail, in a browser",
+    "projects:alerts": "where you are told of trouble is nothing that a program should change unseen",
+    "projects:change-alerts": "where you are told of trouble is nothing that a program should change unseen",
+    "projects:delete-account": _PERSON,
+    "projects:export": "all that is kept of you is for you alone, who has signed in",
+}
+"""The other pages, and why the API does not do the same."""
 
 
 @register.simple_tag(takes_context=True)
 def api_call(context: dict[str, Any]) -> str:
-    """Empty where there is none, and where nobody is signed in."""
+    """Empty where there is none, and for what takes a token where nobody is signed in."""
     match = getattr(context.get("request"), "resolver_match", None)
-    if match is None or match.view_name not in CALLS or not getattr(context.get("user"), "is_authenticated", False):
+    is_public = match is not None and match.view_name in PUBLIC
+    if match is None or match.view_name not in CALLS or not (is_public or _is_signed_in(context)):
         return ""
     method, path, body = CALLS[match.view_name]
     address = settings.BERTH_PUBLIC_URL + path.format(**match.kwargs)
-    return write_curl(Call(method, address, takes_token=True, body=body))
+    return write_curl(Call(method, address, takes_token=not is_public, body=body))
+
+
+@register.simple_tag(takes_context=True)
+def reason_without_call(context: dict[str, Any]) -> str:
+    """Why the API does not do what this page does; empty where it does, and where nobody is signed in."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    return REASONS.get(match.view_name, "") if match is not None and _is_signed_in(context) else ""
+
+
+def _is_signed_in(context: dict[str, Any]) -> bool:
+    return bool(getattr(context.get("user"), "is_authenticated", False))
