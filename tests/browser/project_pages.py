@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import User
 from projects.models import Actor, AgentType, Plan, Project
@@ -14,6 +14,19 @@ BOT = 4_000_000_000
 
 MOMENT = 5000
 """More milliseconds than lie between two refreshes."""
+
+
+MOST_STOPS = 30
+"""Of the tab key on a page."""
+
+
+def tab_to(wanted: Locator) -> None:
+    """Press the tab key until this has the focus."""
+    for _ in range(MOST_STOPS):
+        if wanted.evaluate("node => node === document.activeElement"):
+            return
+        wanted.page.keyboard.press("Tab")
+    expect(wanted).to_be_focused()
 
 
 def fill_in(page: Page, name: str = "Harbour pilot") -> None:

@@ -5,32 +5,20 @@ The fixture `page` fails a test at whose end the browser has complained of a scr
 
 import re
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
 from projects.rules.permissions import Egress
-from tests.browser.project_pages import deploy_by_form, let_pass
+from tests.browser.project_pages import deploy_by_form, let_pass, tab_to
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
-
-MOST_STOPS = 30
-"""Of the tab key on a form."""
 
 
 def status(page: Page) -> str:
     return page.locator("#status").inner_text()
-
-
-def tab_to(wanted: Locator) -> None:
-    """Press the tab key until this has the focus."""
-    for _ in range(MOST_STOPS):
-        if wanted.evaluate("node => node === document.activeElement"):
-            return
-        wanted.page.keyboard.press("Tab")
-    expect(wanted).to_be_focused()
 
 
 def test_the_keyboard_is_enough_to_deploy_and_the_page_shows_it_get_ready(home: Page, engine: MemoryEngine) -> None:
@@ -61,21 +49,6 @@ def test_the_keyboard_is_enough_to_deploy_and_the_page_shows_it_get_ready(home: 
     engine.set_health(project.container_name, Health.HEALTHY)
     let_pass(home)
     expect(home.locator("#status")).to_have_text("Running")
-
-
-def test_a_crash_shows_by_itself_with_its_reason_and_log_in_plain_words(home: Page, engine: MemoryEngine) -> None:
-    project = deploy_by_form(home)
-    expect(home.locator("#status")).to_have_text("Running")
-    engine.log(project.container_name, "Unauthorized")
-    engine.crash(project.container_name, exit_code=20)
-    let_pass(home)
-
-    expect(home.locator("#status")).to_have_text("Crashed")
-    expect(home.locator("#reason")).to_contain_text("Telegram refused the bot token. Paste a new one from @BotFather")
-    expect(home.get_by_role("region", name="Lines of the log")).to_contain_text("Unauthorized")
-    expect(home.get_by_role("button", name="Start", exact=True)).to_be_enabled()
-    home.goto("/")
-    expect(home.get_by_text("Telegram refused the bot token.")).to_be_visible()
 
 
 def test_stop_start_and_restart(home: Page, engine: MemoryEngine) -> None:
