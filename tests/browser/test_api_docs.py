@@ -1,10 +1,8 @@
 """The API is readable and can be tried in a browser, from files of this service only. (`page` watches for breaches.)"""
 
-import os
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -12,26 +10,15 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import ApiKey, User
 from tests.browser.conftest import PICTURES
-
-FAULTS = (Path(__file__).parent / "faults.js").read_text()
-AXE = os.environ.get("BERTH_TEST_AXE")
-"""Where people have axe-core: the path of its axe.min.js."""
+from tests.browser.viewer import faults_of
 
 PARSES = "texts => texts.map(text => { new (async () => {}).constructor(text); return text.length; })"
 
 
 def open_some(page: Page) -> None:
-    """Where people want the pictures or axe, all of it; else of each part the first."""
-    chosen = "details" if AXE or PICTURES else "h2 + details, details:has(#create_project)"
+    """Where people want the pictures, all of it; else of each part the first."""
+    chosen = "details" if PICTURES else "h2 + details, details:has(#create_project)"
     page.evaluate("chosen => { for (const node of document.querySelectorAll(chosen)) node.open = true; }", chosen)
-
-
-def faults_of(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(FAULTS)
-    if AXE:
-        page.evaluate(Path(AXE).read_text())
-        found += page.evaluate("axe.run().then(told => told.violations.map(each => each.id + each.nodes[0].html))")
-    return found
 
 
 def test_the_docs_are_light_whole_and_from_here_only(page: Page, look: Callable[[str], None]) -> None:

@@ -1,39 +1,14 @@
 """The charts of a project, and the small ones of the list, in a real browser."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
-from projects.models import HourlyUsage, Project, Sample
+from projects.models import Sample
 from tests.browser.project_pages import deploy_named
-from tests.browser.test_accessibility import FAULTS
-
-
-def measure(project: Project) -> None:
-    """Two days of samples, with a gap, and an hour that was counted."""
-    now = timezone.now().replace(second=0, microsecond=0)
-    row = {"project_id": project.pk}
-    of_minutes = [(1, minute) for minute in range(2, 1400) if not 20 < minute < 35]
-    of_quarters = [(15, minute) for minute in range(15, 60 * 24 * 6, 15)]
-    Sample.objects.bulk_create(
-        Sample(
-            **row,
-            at=now - timedelta(minutes=minute),
-            minutes=length,
-            cpu=300 + 37 * minute % 700,
-            memory=(200 + minute % 90) << 20,
-            received=minute * 2500,
-            sent=(minute * 7919) % 90_000,
-        )
-        for length, minute in [*of_minutes, *of_quarters]
-    )
-    hour = now.replace(minute=0)
-    for ago in range(20):
-        counts = {"hour": hour - timedelta(hours=ago), "messages": 3 * ago % 7, "input": 900 * ago}
-        HourlyUsage.objects.create(**row, owner_id=project.owner_id, store="s", model="m", **counts)
+from tests.browser.viewer import faults_of
+from tests.browser.worlds import measure
 
 
 def test_charts_look_right_everywhere_and_change_without_loading_the_page(
@@ -51,7 +26,7 @@ def test_charts_look_right_everywhere_and_change_without_loading_the_page(
     expect(page.get_by_role("img", name="Memory of the last 7 days")).to_be_visible()
     expect(page.get_by_role("link", name="7 days")).to_be_focused()
     assert page.evaluate("window.isSamePage")
-    assert page.evaluate(FAULTS) == []
+    assert faults_of(page) == []
     page.get_by_role("link", name="24 hours").click()
     expect(page.get_by_role("img", name="Memory of the last 24 hours")).to_be_visible()
     look("charts-day")

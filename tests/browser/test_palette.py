@@ -4,42 +4,44 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.project_pages import deploy_by_form
-from tests.browser.test_accessibility import FAULTS
+from tests.browser.project_pages import deploy_by_form, tab_to
+from tests.browser.viewer import faults_of
 from tests.fakes.engine import MemoryEngine
 
 
 def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -> None:
-    project = deploy_by_form(home)
-    home.keyboard.press("g")
-    home.keyboard.press("s")
-    expect(home).to_have_url(re.compile("/settings$"))
-    home.keyboard.press("g")
-    home.keyboard.press("p")
-    expect(home.get_by_role("heading", level=1)).to_have_text("Projects")
-    home.keyboard.press("/")
-    expect(home.get_by_label("Search", exact=True)).to_be_focused()
-    home.keyboard.type("n? g p")
-    expect(home.get_by_label("Search", exact=True)).to_have_value("n? g p")
+    deploy_by_form(home)
+    keys, search, where = home.keyboard, home.get_by_label("Search", exact=True), home.get_by_label("Where to")
+    for typed, address in (("gs", "/settings$"), ("gd", "/api/docs"), ("gp", "localhost:[0-9]+/$")):
+        keys.type(typed)
+        expect(home).to_have_url(re.compile(address))
+        if typed == "gd":
+            home.go_back()  # the docs are a page of their own
+    keys.press("/")
+    expect(search).to_be_focused()
+    keys.type("n? g p")
+    expect(search).to_have_value("n? g p")
     expect(home).not_to_have_url(re.compile("/projects/new"))
-    home.goto(f"/projects/{project.pk}")
-    home.keyboard.press("?")
-    expect(home.get_by_label("Where to")).to_be_focused()
-    assert home.evaluate(FAULTS) == []
-    home.keyboard.press("Escape")
-    expect(home.get_by_role("dialog")).to_be_hidden()
-    home.keyboard.press("Control+k")
-    home.keyboard.type("people")
-    home.keyboard.press("Enter")
-    expect(home).to_have_url(re.compile("/people$"))
-    home.keyboard.press("Control+k")
-    home.keyboard.type("Harbour")
-    home.keyboard.press("Enter")
+    keys.press("Control+k")
+    keys.type("Harbour")
+    keys.press("Enter")
     expect(home).to_have_url(re.compile(r"\?q=Harbour$"))
-    home.keyboard.press("Control+k")
-    home.keyboard.press("ArrowDown")
-    home.keyboard.press("ArrowDown")
-    home.keyboard.press("Enter")
+    tab_to(home.get_by_role("link", name="Harbour pilot"))
+    keys.press("Enter")
+    expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+    keys.press("?")
+    expect(where).to_be_focused()
+    assert faults_of(home) == []
+    keys.press("Escape")
+    expect(home.get_by_role("dialog")).to_be_hidden()
+    keys.press("Control+k")
+    keys.type("people")
+    keys.press("Enter")
+    expect(home).to_have_url(re.compile("/people$"))
+    keys.press("Control+k")
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    keys.press("Enter")
     expect(home).to_have_url(re.compile("/projects/new$"))
 
 
@@ -52,3 +54,5 @@ def test_a_page_shows_its_request_of_the_api(home: Page, engine: MemoryEngine) -
     copied = home.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("curl -s http")
     assert f"/api/projects/{project.pk}" in copied
+    home.get_by_role("button", name="Copy the id").click()
+    home.wait_for_function("id => navigator.clipboard.readText().then(text => text === id)", arg=str(project.pk))

@@ -1,0 +1,118 @@
+"""Every page of the service, found by its URL configuration, so that a new one is among them before anybody names it.
+
+A page is what answers somebody who comes to its address with a document of HTML of its own; and what its forms answer
+where they are sent empty. Pages for errors, to which no address leads, are their templates.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urljoin
+
+from django.db import transaction
+from django.template.loader import render_to_string
+
+from accounts.models import User
+from tests.browser.worlds import World
+from tests.clients import browser_of
+from tests.paths import ROOT
+from tests.projects.api.following import hang_up
+from tests.security.routes import address_of, page_routes
+
+TEMPLATES = ROOT / "templates"
+DOCS = "/api/docs"
+NOT_FOUND = ("/nowhere", "/admin/nowhere/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A page as somebody sees it. `sent` is what takes the place of what the server answers there to a GET."""
+
+    name: str
+    address: str
+    visitor: User | None
+    sent: bytes = b""
+    status: int = 200
+    policy: str = ""
+    tells_call: bool = True
+    """Whether it says how the API does the same, or why it does not."""
+
+
+def find_pages(world: World, *, has_admin: bool) -> list[tuple[str, User | None]]:
+    """Every address that may lead to a page, with who goes there. Whether it does is told by `ask`."""
+    addresses = [address_of(route, world.parameters) for route in page_routes()]
+    addresses += [DOCS, *NOT_FOUND, *world.more]
+    before = [address for address in addresses if not address.startswith("/admin/")]
+    pages: list[tuple[str, User | None]] = [(address, world.owner) for address in before]
+    # What nobody sees who is signed in is the same in every world.
+    pages += [(address, None) for address in before if world.more]
+    behind = [address for address in addresses if address.startswith("/admin/")]
+    return pages + [(address, world.admin) for address in behind if has_admin]
+
+
+def ask(world: World, address: str, visitor: User | None) -> Seen | None:
+    """The page at this address, unless it leads elsewhere or is none."""
+    answer = browser_of(visitor).get(address)
+    if answer.streaming:
+        hang_up(answer)
+    if not _is_page(answer) or (answer.status_code == 404 and address not in NOT_FOUND):
+        return None
+    is_told = b'class="by-api' in answer.content or answer.status_code != 200 or address == DOCS
+    tells = is_told or visitor is None or address.startswith("/admin/")
+    return Seen(name=_name(world, visitor, address), address=address, visitor=visitor, tells_call=tells)
+
+
+def send_forms_empty(world: World, address: str, visitor: User | None) -> Iterator[Seen]:
+    """What each form of the page answers that nobody has filled in. Nothing is changed by it."""
+    client = browser_of(visitor)
+    for action in _Forms.of(client.get(address).content.decode()):
+        target = urljoin(address, action)
+        with transaction.atomic():
+            answer = client.post(target, headers={"Sec-Fetch-Site": "same-origin"})
+            transaction.set_rollback(True)
+        if _is_page(answer):
+            name = f"{_name(world, visitor, target)}-sent-empty"
+            seen = Seen(name=name, address=target, visitor=visitor, sent=answer.content, status=answer.status_code)
+            yield replace(seen, policy=answer["Content-Security-Policy"])
+
+
+def error_pages() -> Iterator[Seen]:
+    """Every template that stands at the root and is named for a status, and that of the maintenance."""
+    for template in [*sorted(TEMPLATES.glob("[45]??.html")), TEMPLATES / "maintenance.html"]:
+        text = render_to_string(template.name)
+        yield Seen(name=f"error-{template.stem}", address=f"/error-{template.stem}", visitor=None, sent=text.encode())
+
+
+def _is_page(answer: Any) -> bool:
+    is_document = answer.headers.get("Content-Type", "").startswith("text/html") and not answer.streaming
+    return is_document and not 300 <= answer.status_code < 400 and b"<html" in answer.content
+
+
+def _name(world: World, visitor: User | None, address: str) -> str:
+    """For the file of its picture."""
+    who = "nobody" if visitor is None else "admin" if visitor == world.admin else "owner"
+    path = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", lambda found: found[0][:4], address.strip("/"))
+    return f"{world.name}-{who}-{re.sub(r'[^A-Za-z0-9]+', '-', path).strip('-') or 'list'}"
+
+
+class _Forms(HTMLParser):
+    """Where the forms of a page are sent to that change something, but for that of the top bar, which signs out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions: list[str] = []
+
+    @classmethod
+    def of(cls, page: str) -> list[str]:
+        forms = cls()
+        forms.feed(page)
+        return [
+            action for action in dict.fromkeys(forms.actions) if "sign-out" not in action and "logout" not in action
+        ]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "form" and (values.get("method") or "").lower() == "post":
+            self.actions.append(values.get("action") or "")

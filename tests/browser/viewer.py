@@ -1,0 +1,110 @@
+"""Looks at pages as people do: on a wide and a narrow screen, light and dark; and as axe does."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from csp.utils import build_policy
+from playwright.sync_api import Page, Route
+
+from accounts.models import User
+from tests.browser.every_page import Seen
+from tests.clients import browser_of
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+
+WIDE = 1280
+
+STILL = """() => document.getAnimations().forEach(each => {
+  if (Number.isFinite(each.effect.getComputedTiming().endTime)) each.finish();
+})"""
+"""Or colours would be seen on their way from one scheme to the other."""
+
+FIND = """rules => axe.run(document, {preload: false, resultTypes: ["violations"], ...rules}).then(told =>
+  told.violations.flatMap(each => each.nodes.map(node => `${each.id}: ${node.html.slice(0, 160)}`)))"""
+
+CONTRAST, NARROW = (
+    {"runOnly": {"type": "rule", "values": [value]}} for value in ("color-contrast", "scrollable-region-focusable")
+)
+LOOKS: tuple[tuple[int, Any, Any], ...] = (
+    (1280, "light", {}),
+    (1280, "dark", CONTRAST),
+    (390, "light", NARROW),
+    (390, "dark", NARROW),
+)
+"""Each width and scheme, with what axe asks there beyond what it has asked before: all, and what may be another."""
+
+CUT_OFF = """() => [...document.querySelectorAll('body *')]
+  .filter(node => node.checkVisibility() && !node.closest('.visually-hidden, select'))
+  .filter(node => node.getBoundingClientRect().right > innerWidth + 1 || node.matches('.results')
+    && node.scrollWidth > node.clientWidth)
+  .map(node => `cut off: ${node.outerHTML.slice(0, 100)}`)"""
+"""In the admin, whose lists have to show all of their columns on a wide screen."""
+
+OPEN = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
+
+
+def faults_of(page: Page, rules: Any = None) -> list[str]:
+    """What axe finds on the page as it is now: the name of each rule with where it is broken."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    page.evaluate(STILL)
+    found: list[str] = page.evaluate(FIND, rules or {})
+    return found
+
+
+class Viewer:
+    """Collects in `faults` what is wrong with the pages that it is shown. Pictures go to a folder, if one is given."""
+
+    def __init__(self, page: Page, complaints: list[str], server: str, pictures: str) -> None:
+        self.faults: list[str] = []
+        self._page, self._complaints, self._server = page, complaints, server
+        self._pictures = Path(pictures) if pictures else None
+        self._visitor: User | None = None
+
+    def look_at(self, seen: Seen) -> None:
+        self._become(seen.visitor)
+        if seen.sent:
+            self._page.route(f"**{seen.address}", lambda route: _answer(route, seen), times=1)
+        self._page.set_viewport_size({"width": WIDE, "height": 844})
+        self._page.emulate_media(color_scheme="light")
+        self._page.goto(seen.address)
+        self._page.evaluate(OPEN)
+        for width, scheme, rules in LOOKS:
+            self._look(seen, width, scheme, rules)
+        self.faults += [f"{seen.name}: {text}" for text in self._complaints if "Failed to load resource" not in text]
+        self._complaints.clear()
+        if not seen.tells_call:
+            self.faults.append(f"{seen.name}: neither its request of the API nor why there is none")
+
+    def _look(self, seen: Seen, width: int, scheme: Any, rules: Any) -> None:
+        self._page.set_viewport_size({"width": width, "height": 844})
+        self._page.emulate_media(color_scheme=scheme)
+        name = f"{seen.name}-{width}-{scheme}"
+        found = faults_of(self._page, rules)
+        if width == WIDE and seen.address.startswith("/admin/"):
+            found += self._page.evaluate(CUT_OFF)
+        if (wide := self._page.evaluate(STICKS_OUT)) > 0:
+            found.append(f"{wide} px stick out")
+        self.faults += [f"{name}: {fault}" for fault in found]
+        if self._pictures:
+            self._page.screenshot(path=self._pictures / f"{name}.png", full_page=True)
+            with (self._pictures / "faults.txt").open("a") as told:
+                told.writelines(f"{name}: {fault}\n" for fault in found)
+
+    def _become(self, visitor: User | None) -> None:
+        if visitor == self._visitor:
+            return
+        self._visitor = visitor
+        self._page.context.clear_cookies()
+        address = self._server.replace("http:", "https:")  # or the browser would take no `__Host-` cookie from here
+        for name, cookie in browser_of(visitor).cookies.items():
+            self._page.context.add_cookies(
+                [{"name": name, "value": cookie.value, "url": address, "httpOnly": True, "sameSite": "Lax"}]
+            )
+
+
+def _answer(route: Route, seen: Seen) -> None:
+    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": seen.policy or build_policy()}
+    route.fulfill(status=seen.status, body=seen.sent, headers=headers)
