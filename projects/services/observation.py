@@ -52,11 +52,9 @@ def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project,
         return known
     whole, began = _read_whole(stale), time.monotonic()
     refresh(list(whole.values()), busy={str(row.id) for row, facts in known if facts.operation})
+    if time.monotonic() - began > READ_AGAIN_AFTER:  # the others have grown old meanwhile
+        whole |= _read_whole([row.id for row in rows if row.id not in whole])
     now = clock.now()
-    if time.monotonic() - began > READ_AGAIN_AFTER:  # meanwhile a watcher may have written down more
-        told = {pk: project for pk, project in whole.items() if is_fresh(project.facts(now))}
-        whole = told | _read_whole([row.id for row in rows if row.id not in told])
-        now = clock.now()
     return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
 
 
@@ -65,7 +63,7 @@ def _read_whole(keys: Sequence[UUID]) -> dict[UUID, Project]:
 
 
 def refresh(projects: Sequence[Project], *, busy: Collection[str] = ()) -> None:
-    """Updates the objects in memory. Where the engine does not answer in time they stay as they are.
+    """Updates the objects in memory. Where the engine does not answer in time they say what their rows say by then.
 
     `busy` are the keys of others on which an operation is under way.
     """
@@ -75,15 +73,32 @@ def refresh(projects: Sequence[Project], *, busy: Collection[str] = ()) -> None:
     if not stale:
         return
     is_watched = all(facts.is_watched for _, facts in known)
+    began = time.monotonic()
+    _ask_engine(projects, stale, busy=busy, at=now, within=WHILE_WATCHED if is_watched else None)
+    if time.monotonic() - began > READ_AGAIN_AFTER:
+        _read_again(stale)
+
+
+def _ask_engine(
+    projects: Sequence[Project], stale: Sequence[Project], *, busy: Collection[str], at: datetime, within: float | None
+) -> None:
     try:
-        with get_engine().read_deadline(), time_limit(WHILE_WATCHED) if is_watched else nullcontext():
-            held = {each.container_key for each in projects if each.operation_in_flight(now)}
+        with get_engine().read_deadline(), time_limit(within) if within else nullcontext():
+            held = {each.container_key for each in projects if each.operation_in_flight(at)}
             seen = _observe(stale, busy=held.union(busy))
     except EngineError:
         return
     for project in _skip_changed(stale):
         if project.container_key in seen:
-            apply_if_newer(project, seen[project.container_key], at=now)
+            apply_if_newer(project, seen[project.container_key], at=at)
+
+
+def _read_again(projects: Sequence[Project]) -> None:
+    """Those of which the engine has not told: a watcher may have written down more meanwhile."""
+    now = clock.now()
+    left = {project.pk: project for project in projects if not is_fresh(project.facts(now))}
+    for pk, newer in _read_whole(list(left)).items():
+        vars(left[pk]).update(vars(newer))
 
 
 def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str, Observation | None]:

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts.models import User
 from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Health
 from projects.models import Project, Watch
 from projects.services import observation
 from projects.services.observation import WHILE_WATCHED
+from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 
 
@@ -50,12 +53,28 @@ def test_what_was_written_meanwhile_is_told(
     assert statuses(api) == {"old": "running", "known": "degraded"}
 
 
-def test_what_the_engine_has_told_is_not_lost_to_that(
-    api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+def test_one_project_and_the_pages_tell_it_as_well(
+    api: APIClient, alice: User, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
-    engine.crash(two[0].container_name, exit_code=1)
-    assert statuses(api) == {"old": "crashed", "known": "running"}
+    old, page = two[0], browser_of(alice)
+
+    def write_down() -> None:
+        Project.objects.filter(pk=old.pk).update(health=Health.UNHEALTHY, observed_at=timezone.now())
+        watch(seconds=0)
+        raise EngineUnavailableError("The engine is busy.")
+
+    engine.slow("observe", write_down)
+
+    def answer(ask: APIClient | Client, path: str) -> Any:
+        Project.objects.filter(pk=old.pk).update(health="healthy", observed_at=timezone.now() - timedelta(minutes=1))
+        watch(seconds=6)
+        return ask.get(path)
+
+    told = answer(api, f"/api/projects/{old.pk}").json()
+    assert told["status"] == "degraded"
+    for path in ("/", f"/projects/{old.pk}"):
+        assert told["status_reason"]["message"] in answer(page, path).content.decode(), path
 
 
 @pytest.mark.parametrize("is_watched", [True, False])

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from containers.call_limits import seconds_left
 from projects.models import Project
-from projects.services import creation, operations, update
+from projects.services import creation, operations, provider_choice
 from tests.clients import browser_of
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine
@@ -30,7 +30,7 @@ def left(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> dict[str, flo
 
         return noted_call
 
-    for service in (creation, update):
+    for service in (creation, provider_choice):
         monkeypatch.setattr(service, "verify_credentials", noting("outside", service.verify_credentials))
     monkeypatch.setattr(engine, "deploy", noting("engine", engine.deploy))
     return noted
