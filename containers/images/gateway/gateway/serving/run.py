@@ -15,8 +15,8 @@ from gateway.serving.gateway import open_gateway
 
 MISCONFIGURED = 40
 COLLECT_AFTER = 10_000
-"""Objects that are made before rings of them are looked for. With Python's 700 that took a tenth of the processor time of
-streams, and found nothing."""
+"""Objects that are made before rings of them are looked for. With Python's 700 that took a tenth of the processor time
+of streams, and found nothing."""
 
 logger = logging.getLogger("gateway")
 
