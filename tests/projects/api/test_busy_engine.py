@@ -77,6 +77,14 @@ def test_one_project_and_the_pages_tell_it_as_well(
         assert told["status_reason"]["message"] in answer(page, path).content.decode(), path
 
 
+def test_what_the_engine_has_told_is_not_lost_to_that(
+    api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
+    engine.crash(two[0].container_name, exit_code=1)
+    assert statuses(api) == {"old": "crashed", "known": "running"}
+
+
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_it_waits_less_while_a_watcher_is_at_work(
     api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, is_watched: bool
