@@ -18,10 +18,15 @@ IDLE_FOR = 15.0
 
 
 def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
-    """With a `resolver` of one's own it asks nobody but whom that finds."""
-    family = socket.AF_INET if resolver else socket.AF_UNSPEC
+    """With a `resolver` of one's own it asks nobody but whom that finds, and that is asked each time: who waits for a
+    name would wait with all others for the first of them, whose owner may have many that nobody answers."""
     connector = aiohttp.TCPConnector(
-        limit=0, keepalive_timeout=IDLE_FOR, ttl_dns_cache=30, resolver=resolver, family=family
+        limit=0,
+        keepalive_timeout=IDLE_FOR,
+        ttl_dns_cache=30,
+        use_dns_cache=resolver is None,
+        resolver=resolver,
+        family=socket.AF_INET if resolver else socket.AF_UNSPEC,
     )
     return aiohttp.ClientSession(
         connector=connector,

@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.target import Target, is_public
@@ -21,8 +20,16 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def resolve(host: str, port: int) -> list[str]:
     """Raises OSError. Names that nobody answers keep other tunnels waiting, and not the way to the upstreams."""
-    ask = partial(socket.getaddrinfo, host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(_NAMES, ask)
+    return await ask_for(host, port, pool=_NAMES)
+
+
+def ask_for(host: str, port: int, *, pool: ThreadPoolExecutor) -> asyncio.Future[list[str]]:
+    """The addresses of a name."""
+    return asyncio.get_running_loop().run_in_executor(pool, _ask_for, host, port)
+
+
+def _ask_for(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 

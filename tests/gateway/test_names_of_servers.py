@@ -1,0 +1,50 @@
+"""The names of servers, which owners choose, are looked up without anybody else having to wait for them."""
+
+import asyncio
+
+import pytest
+from gateway.servers import names
+
+from tests.gateway.process import PATIENCE
+
+pytestmark = pytest.mark.one_database
+
+
+def test_names_that_nobody_answers_keep_no_other_project_waiting_and_nobody_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[asyncio.Future[list[str]]] = []
+
+    def look(host: str, _port: int) -> asyncio.Future[list[str]]:
+        found: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        if host == "silent.example":
+            asked.append(found)
+        else:
+            found.set_result(["192.0.2.1" if host == "near.example" else "1.1.1.1"])
+        return found
+
+    async def resolve(project: str, host: str, within: float = PATIENCE) -> object:
+        names.ASKER.set(project)
+        monkeypatch.setattr(names, "WITHIN", within)
+        try:
+            return (await resolver.resolve(host))[0]["host"]
+        except OSError as error:
+            return type(error)
+
+    resolver = names.PublicResolver(names.Lookups(look).resolve)
+
+    async def try_it() -> None:
+        silent = [asyncio.create_task(resolve("alice", "silent.example", 0.05)) for _ in range(8)]
+        await asyncio.sleep(0)
+        assert await asyncio.create_task(resolve("bob", "open.example")) == "1.1.1.1"
+        assert set(await asyncio.gather(*silent)) == {TimeoutError}
+        assert len(asked) == names.OF_ONE
+        busy = await asyncio.create_task(resolve("alice", "open.example", 0.05))
+        assert busy is TimeoutError, "its threads have not ended"
+        for each in asked:
+            each.set_exception(OSError("no such name"))
+        await asyncio.sleep(0)
+        assert await asyncio.create_task(resolve("alice", "open.example")) == "1.1.1.1"
+        assert await asyncio.create_task(resolve("alice", "near.example")) is OSError
+
+    asyncio.run(try_it())
