@@ -4,17 +4,20 @@
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from accounts.models import User
 from containers.vocabulary import Health
-from projects.models import Plan, Project
+from projects.models import Event, Plan, Project
 from tests.browser.project_pages import deploy_named
 from tests.browser.worlds import measure
 from tests.fakes.engine import MemoryEngine
+from tests.projects.dashboard.many import watch_well
 
 SIZE: ViewportSize = {"width": 1180, "height": 830}
 
@@ -37,11 +40,15 @@ def test_take_them(
     engine.crash(watch.container_name, exit_code=20)
     engine.report(charts.container_name, "degraded", "provider_busy")
     engine.set_health(charts.container_name, Health.UNHEALTHY)
-    Project.objects.update(observed_at=None, agent_paired=1)
+    ago = timezone.now() - timedelta(hours=5)
+    Project.objects.update(observed_at=None, agent_paired=1, created_at=ago)
+    Event.objects.update(at=ago)
     page.set_viewport_size(SIZE)
     for name, person, path in (
         ("dashboard", alice, "/"), ("project", alice, f"/projects/{pilot.pk}"), ("admin", ada, "/admin/"),
     ):  # fmt: skip
         sign_in(person)
+        if person is ada:
+            watch_well()  # after the other pages have looked at the agents
         page.goto(path)
         page.screenshot(path=Path(pytestconfig.getoption("--pictures")) / f"{name}.png")
