@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.core import mail
@@ -13,7 +13,7 @@ from accounts.errors import OutboxFullError
 from accounts.models import MailState, OutgoingMail, User
 from accounts.services import code_alarm, outbox
 from accounts.services.outbox import queue_mail
-from accounts.services.outbox_health import describe_outage, describe_trouble
+from accounts.services.outbox_health import SEVERAL, describe_outage, describe_trouble
 from projects.watcher.retention import prune
 from tests.mailing import deliver
 
@@ -111,6 +111,25 @@ def test_an_outage_is_what_keeps_all_mails_back_and_nothing_of_one_mail(alarm: O
         other = OutgoingMail.objects.create(kind="x", user_id=alarm.user_id, state=MailState.SENT, ended_at=sent)
         assert (describe_outage() != "") is is_outage
         other.delete()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["refused", "waiting"])
+def test_a_server_that_refuses_the_mails_of_one_after_the_other_is_an_outage(state: str) -> None:
+    def refuse(user_id: UUID) -> None:
+        ended = None if state == "waiting" else timezone.now()
+        error = "SMTPDataError 554 5.7.1"
+        OutgoingMail.objects.create(kind="x", user_id=user_id, state=state, ended_at=ended, last_error=error)
+
+    sent = OutgoingMail.objects.create(kind="x", user_id=uuid4(), state=MailState.SENT, ended_at=timezone.now())
+    same, others = uuid4(), [uuid4() for _ in range(SEVERAL - 1)]
+    for user_id in (same, same, same, *others[:-1]):
+        refuse(user_id)
+    assert describe_outage() == ""
+    refuse(others[-1])
+    assert f"those to {SEVERAL} people were refused" in describe_outage()
+    OutgoingMail.objects.filter(pk=sent.pk).update(ended_at=timezone.now())
+    assert describe_outage() == ""
 
 
 @pytest.mark.django_db
