@@ -1,14 +1,12 @@
 """The whole way of an owner in a real browser, on a real engine: from signing in to the end of an agent."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_PASSWORD
 from tests.e2e.service import EMAIL, Service
 from tests.e2e.settling import GENEROUS
@@ -18,24 +16,6 @@ pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(600)]
 
 ALICE = 1001
 ONCE = "window.isTheSamePage = true"
-
-
-@pytest.fixture
-def page(service: Service) -> Iterator[Page]:
-    """A browser of this test alone, which leaves no event loop behind. Its complaints fail the test."""
-    complaints: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        # `__Host-` cookies need https or a host called localhost.
-        page = browser.new_page(base_url=service.address.replace("127.0.0.1", "localhost"))
-        page.set_default_timeout(GENEROUS * 1000)
-        expect.set_options(timeout=GENEROUS * 1000)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if "security policy" in said.text else None)
-        yield page
-        expect.set_options(timeout=5000)
-        browser.close()
-    assert complaints == []
 
 
 def test_from_signing_in_to_the_end_of_an_agent(page: Page, service: Service, telegram: FakeTelegram) -> None:
