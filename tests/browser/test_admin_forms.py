@@ -15,7 +15,7 @@ from accounts.models import User
 from projects.models import Batch, BatchItem
 from projects.models.batch import ItemState
 from tests.browser.conftest import PICTURES
-from tests.browser.test_api_docs import faults_of
+from tests.browser.viewer import faults_of
 from tests.fakes.engine import MemoryEngine
 from tests.sampling import Some
 from tests.security.populated_service import PopulatedService
