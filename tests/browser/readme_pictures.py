@@ -14,6 +14,7 @@ from playwright.sync_api import Page, ViewportSize
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Event, Plan, Project
+from projects.watcher.reconcile import reconcile
 from tests.browser.project_pages import deploy_named
 from tests.browser.worlds import measure
 from tests.fakes.engine import MemoryEngine
@@ -40,6 +41,7 @@ def test_take_them(
     engine.crash(watch.container_name, exit_code=20)
     engine.report(charts.container_name, "degraded", "provider_busy")
     engine.set_health(charts.container_name, Health.UNHEALTHY)
+    reconcile()
     ago = timezone.now() - timedelta(hours=5)
     Project.objects.update(observed_at=None, agent_paired=1, created_at=ago)
     Event.objects.update(at=ago)
@@ -49,6 +51,6 @@ def test_take_them(
     ):  # fmt: skip
         sign_in(person)
         if person is ada:
-            watch_well()  # after the other pages have looked at the agents
+            watch_well()
         page.goto(path)
         page.screenshot(path=Path(pytestconfig.getoption("--pictures")) / f"{name}.png")
