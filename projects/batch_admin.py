@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.admin_permissions import staff_user
 from accounts.dashboard.still_signed_in import is_still_in
 from accounts.http import client_address
+from projects.errors import NoPlaceError
 from projects.models import Actor, Batch, Project
 from projects.models.batch import NOT_DONE, OPEN, ItemState
 from projects.models.event import BY_STAFF
@@ -55,7 +56,10 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
             return None
         if len(found) == 1:
             [(project_id, name)] = found
-            state, sentence = batches.act_on(project_id, action, actor_of(request), because=because)
+            try:
+                state, sentence = batches.act_on(project_id, action, actor_of(request), because=because)
+            except NoPlaceError as error:
+                state, sentence = ItemState.REFUSED, str(error)
             level = _LEVELS.get(state, messages.ERROR)
             self.message_user(request, format_html("{}: {}", name, sentence), level)
             return None

@@ -19,7 +19,7 @@ from projects.services.places import COMMANDS, Places
 from projects.watcher.retention import prune
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
-from tests.projects.batches.pages import begin, states, step, text_of
+from tests.projects.batches.pages import begin, choose, states, step, text_of
 
 pytestmark = pytest.mark.one_database
 
@@ -112,3 +112,12 @@ def test_more_than_a_batch_takes_are_left_and_old_batches_go(
     list(prune())
     assert list(Batch.objects.all()) == [young]
     assert BatchItem.objects.count() == 1
+
+
+def test_one_for_which_there_is_no_place_is_told_to_wait(admin: Client, three: list[Project]) -> None:
+    with ExitStack() as held:
+        while COMMANDS.has_left("sam@example.com"):
+            held.enter_context(COMMANDS.take("sam@example.com"))
+        answer = choose(admin, "restart", three[:1])
+    assert answer.status_code == 302
+    assert "Too many commands are under way." in text_of(admin.get(answer.headers["Location"]))
