@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -102,11 +103,13 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
         if change and "base_url" in form.changed_data:
             pass_on_provider(obj.slug)
 
-    def delete_model(self, request: HttpRequest, obj: Provider) -> None:
-        Provider.objects.select_for_update().filter(pk=obj.pk).first()  # who is about to use it has it locked
-        if _is_used(obj):
-            raise PermissionDenied("A project uses this provider.")
-        super().delete_model(request, obj)
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Provider]) -> list[LogEntry]:
+        """A deletion is logged before it is carried out, in the same transaction: what is refused is refused here."""
+        for row in queryset:
+            Provider.objects.select_for_update().filter(pk=row.pk).first()  # who is about to use it has it locked
+            if _is_used(row):
+                raise PermissionDenied("A project uses this provider.")
+        return super().log_deletions(request, queryset)
 
 
 def _is_used(provider: Provider) -> bool:

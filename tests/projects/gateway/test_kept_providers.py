@@ -1,5 +1,6 @@
 """A key is sent to the provider that it was checked at, whatever the staff and others change meanwhile."""
 
+import logging
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
@@ -111,9 +112,10 @@ def test_a_provider_that_goes_just_before_a_project_is_written_gets_none(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.one_database("postgresql")
 def test_one_that_is_about_to_be_used_is_not_deleted(
-    deploy: Callable[..., Project], groq: FakeProvider, admin: Client
+    deploy: Callable[..., Project], groq: FakeProvider, admin: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     project, answers = deploy(), []
+    caplog.set_level(logging.INFO, "berth.audit")
 
     def delete() -> None:
         answers.append(admin.post(f"{LIST}groq/delete/", {"post": "yes"}).status_code)
@@ -128,6 +130,7 @@ def test_one_that_is_about_to_be_used_is_not_deleted(
     thread.join(30)
     assert answers == [403]
     assert Provider.objects.exists()
+    assert "admin_deleted" not in caplog.text
 
 
 def _somebody_waits() -> bool:
