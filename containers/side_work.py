@@ -8,6 +8,7 @@ one thing at a time.
 
 import _thread
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -101,11 +102,12 @@ class SideWork(Generic[R]):
 
 
 def do_side_by_side(
-    act: Callable[[T], R], given: Sequence[T], *, places: threading.BoundedSemaphore, most: int, within: float
-) -> list[R]:
+    act: Callable[[T], R], given: Sequence[T], *, places: threading.BoundedSemaphore, most: int, within: float,
+    after_error: float = 0.0,
+) -> list[R]:  # fmt: skip
     """The results in the order of what is given. The caller has a hand in it, and up to `most` other threads, as far as
     there are places. Each result may take `within` seconds once the caller has nothing more to do. Raises the first
-    error, and leaves the rest.
+    error, and begins nothing more; what others have begun it waits for before, up to `after_error` seconds in all.
     """
     pieces = [SideWork(partial(act, each)) for each in given]
     left = list(pieces)
@@ -128,6 +130,21 @@ def do_side_by_side(
     for _ in range(min(most, len(pieces) - 1)):
         begin_thread(help_out)
     work_off()
-    if failed := next((piece for piece in pieces if piece.has_failed), None):
-        failed.result()
-    return [piece.result(within) for piece in pieces]
+    return _results_of(pieces, within, after_error)
+
+
+def _results_of(pieces: Sequence[SideWork[R]], within: float, after_error: float) -> list[R]:
+    try:
+        if failed := next((piece for piece in pieces if piece.has_failed), None):
+            failed.result()
+        return [piece.result(within) for piece in pieces]
+    finally:
+        if any(piece.has_failed for piece in pieces):
+            _wait_for_begun(pieces, after_error)
+
+
+def _wait_for_begun(pieces: Sequence[SideWork[R]], within: float) -> None:
+    """And has nobody begin the others."""
+    until = time.monotonic() + within
+    for piece in [each for each in pieces if not each.cancel()]:
+        piece.wait(until - time.monotonic())

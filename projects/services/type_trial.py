@@ -139,7 +139,10 @@ def _choose_provider(agent_type: AgentType) -> str:
 def _run_all(
     agent_type: AgentType, spec: ContainerSpec, good: _Credentials, bad: _Credentials, *, within: float
 ) -> Runs:
-    """At the same time, as each waits for its agent most of the time. The spec has the good credentials."""
+    """At the same time, as each waits for its agent most of the time. The spec has the good credentials.
+
+    Where one fails, the others are over, too, when the caller is told: the next trial does not run beside them.
+    """
     wanted = [good]
     if agent_type.needs_telegram_token:
         wanted.append(_Credentials(bad.token, good.key))
@@ -152,7 +155,12 @@ def _run_all(
 
     try:
         others = do_side_by_side(
-            run, wanted, places=BoundedSemaphore(len(wanted)), most=len(wanted), within=within + ITS_END
+            run,
+            wanted,
+            places=BoundedSemaphore(len(wanted)),
+            most=len(wanted),
+            within=within + ITS_END,
+            after_error=within + ITS_END,
         )
     except TimeoutError as error:
         raise EngineUnavailableError("The trial did not end in time.") from error

@@ -1,15 +1,17 @@
 """Inspects several containers side by side, so that one for which the engine is stuck delays no other."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from django.db import connection
 
 from containers.errors import EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.side_work import begin_in_time
 from containers.vocabulary import Observation
 
 AT_ONCE = 8
@@ -20,9 +22,12 @@ WORTH_THREADS = 2
 WITHIN = 1.5
 """Seconds that a round waits for what the engine says of one container."""
 
+BEGIN_WITHIN = 1.0
+"""Seconds for a thread to begin. One that finds no memory never does."""
+
 NEXT_WITHIN = 10.0
-"""Seconds for one more of those that are asked to answer, each of which has its limit. A thread that has found no
-memory never does."""
+"""Seconds for one more of those that are asked to answer, each of which has its limit. A thread that finds no memory
+for that never does."""
 
 Answer = Callable[[], Observation | None]
 """The container, or None where the engine has none. Raises `EngineError`."""
@@ -37,17 +42,44 @@ def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iter
     """Gives each key with its answer, in the order in which the engine gives them.
 
     From `until` on, a moment of the monotonic clock, it waits only where there is nothing instead. What the engine has
-    answered by then is given all the same.
+    answered by then is given all the same. Where no thread begins, the caller asks for one after the other.
     """
-    if len(keys) < WORTH_THREADS:
+    asked: dict[Future[Observation | None], str] = {Future(): key for key in keys}
+    if len(keys) < WORTH_THREADS or not _begin_threads(asked):
         yield ((key, partial(inspect, key)) for key in keys)
         return
-    pool = ThreadPoolExecutor(AT_ONCE, "inspect")
-    asked: dict[Future[Observation | None], str] = {pool.submit(_inspect_in_thread, key): key for key in keys}
     try:
         yield _as_answered(asked, until=until, instead=instead)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for future in asked:
+            future.cancel()
+
+
+def _begin_threads(asked: Mapping[Future[Observation | None], str]) -> bool:
+    """Has threads ask, each for the next that nobody has asked for. Returns whether one has begun at least."""
+    left = deque(asked.items())
+
+    def work_off() -> None:
+        try:
+            while left:
+                with suppress(IndexError):  # another one was quicker
+                    _inspect_for(*left.popleft())
+        finally:
+            connection.close()
+
+    begun = 0
+    while begun < min(AT_ONCE, len(asked)) and begin_in_time(work_off, BEGIN_WITHIN):
+        begun += 1
+    return begun > 0
+
+
+def _inspect_for(future: Future[Observation | None], key: str) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(inspect(key))
+    except BaseException as error:  # noqa: BLE001 - it is the caller's, who asks for the result
+        future.set_exception(error)
 
 
 def _as_answered(
@@ -76,10 +108,3 @@ def _never_answered() -> Observation | None:
 def inspect(key: str, *, within: float = WITHIN) -> Observation | None:
     with get_engine().deadline(within):
         return get_engine().inspect(key)
-
-
-def _inspect_in_thread(key: str) -> Observation | None:
-    try:
-        return inspect(key)
-    finally:
-        connection.close()

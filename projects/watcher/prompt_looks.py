@@ -5,14 +5,15 @@ reports meanwhile is told without it: the engine answers quickly for a container
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from threading import BoundedSemaphore
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from accounts import clock
 from containers.errors import EngineError
+from containers.side_work import do_side_by_side
 from containers.vocabulary import Observation
 from projects.models import Project
 from projects.services.quarantine import as_uuid
@@ -32,7 +33,7 @@ WITHIN = 0.5
 """Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
 
 ALL_WITHIN = 10.0
-"""Seconds for all that are asked at once. A thread that has found no memory never answers."""
+"""Seconds for those that another thread has begun to ask for. One that finds no memory for the answer never has it."""
 
 MOST = 200
 """Agents of one step. More at once than that are the next round's, which asks the engine for a list."""
@@ -49,7 +50,7 @@ class PromptLooks(LastingThread):
         super().__init__(name="looks at reports", end_within=2 * WAIT, beat=self._beat)
         self._leads, self._ends, self._leave = leads, ends, leave
         self._reported = ChangedKeys()
-        self._pool = ThreadPoolExecutor(AT_ONCE, "look at reports")
+        self._places = BoundedSemaphore(AT_ONCE)
 
     def look_at(self, key: str) -> None:
         """Returns at once."""
@@ -59,7 +60,6 @@ class PromptLooks(LastingThread):
         self._stopped.set()
         self._reported.wake.set()
         super().stop()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -91,13 +91,14 @@ class PromptLooks(LastingThread):
         finally:
             self._leave(*left)
 
-    def _take_over(self, keys: Collection[str]) -> Iterator[str]:
+    def _take_over(self, keys: Sequence[str]) -> Iterator[str]:
         """Yields the keys of those with which it is done."""
         if not keys or not self._leads():
             return
         self._beat.expect(STEP)
         at = clock.now()
-        seen = dict(zip(keys, self._pool.map(_look, keys, timeout=ALL_WITHIN), strict=True))
+        answers = do_side_by_side(_look, keys, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
+        seen = dict(zip(keys, answers, strict=True))
         rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)
         for project in rows.select_related("owner"):
             self._beat.expect(STEP)

@@ -7,8 +7,9 @@ is silent is left alone until the next minute. What is not read is a gap in the 
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
+from threading import BoundedSemaphore
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,11 +19,13 @@ from django.db import DatabaseError, close_old_connections, connections
 from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.side_work import do_side_by_side
 from containers.vocabulary import ContainerState, Usage
 from projects.models import Project, Sample
 from projects.models.at_rest import AT_REST
 from projects.models.sample import LARGEST
 from projects.services.samples import floor, roll_up
+from projects.watcher.pulse import STEP, Pulse
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
@@ -38,13 +41,18 @@ WITHIN = 4.0
 """Seconds for the engine to answer for one."""
 
 ONE_ANSWER = 15.0
-"""Seconds for all that are asked together. A thread that has found no memory never answers."""
+"""Seconds in which all are asked that are asked together, and for what another thread has begun to ask. One that finds
+no memory for the answer never has it."""
 
 MOST_SILENT = 3
 """So many that do not answer end the reading of this minute."""
 
 FRESH = timedelta(seconds=150)
 """What was started or read no longer ago than this is counted from there; else a first reading only begins."""
+
+STORING = 10 * STEP
+"""Seconds for the statements with which samples are stored and made fewer, after a long absence some hundred short
+ones. The database ends each after 30 seconds."""
 
 END_WITHIN = 2.0
 
@@ -101,14 +109,16 @@ class Readings:
 class Samples(LastingThread):
     """One thread, at work while `leads` says so."""
 
-    def __init__(self, leads: Callable[[], bool]) -> None:
-        super().__init__(name="samples", end_within=END_WITHIN)
+    def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        self._beat = (pulse or Pulse()).thread("samples")
+        super().__init__(name="samples", end_within=END_WITHIN, beat=self._beat)
         self._leads = leads
         self._readings = Readings()
         self._rolled_up: datetime | None = None
 
     def _run(self) -> None:
-        while not self._stopped.wait(_until_next_minute()):
+        while not self._wait():
+            self._beat.expect(STEP)
             try:
                 close_old_connections()
                 if self._leads():
@@ -120,11 +130,17 @@ class Samples(LastingThread):
             finally:
                 connections.close_all()
 
+    def _wait(self) -> bool:
+        """For the next minute. Returns whether the thread is to end."""
+        self._beat.expect(EVERY.total_seconds() + STEP)
+        return self._stopped.wait(_until_next_minute())
+
     def step(self) -> int:
         """Notes what each running agent used in this minute, and returns of how many."""
         at = floor(clock.now(), EVERY)
         running = _find_running()
         samples = self._read(running, at)
+        self._beat.expect(STORING)
         Sample.objects.bulk_create(samples, batch_size=500, ignore_conflicts=True)
         self._rolled_up = roll_up(since=self._rolled_up, now=clock.now())
         return len(samples)
@@ -132,23 +148,28 @@ class Samples(LastingThread):
     def _read(self, running: list[Running], at: datetime) -> list[Sample]:
         samples: list[Sample] = []
         silent, until, due = 0, time.monotonic() + LONGEST, self._readings.order(running)
-        pool = ThreadPoolExecutor(AT_ONCE, "samples")
-        try:
-            for begin in range(0, len(due), AT_ONCE):
-                if silent >= MOST_SILENT or time.monotonic() > until or self._stopped.is_set():
-                    break
-                some = due[begin : begin + AT_ONCE]
-                for each, (usage, is_silent) in zip(some, pool.map(_ask, some, timeout=ONE_ANSWER), strict=True):
-                    silent += is_silent
-                    sample = usage and self._readings.make_sample(each, usage, at=at, now=clock.now())
-                    samples += [sample] if sample else []
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        places = BoundedSemaphore(AT_ONCE)
+        for begin in range(0, len(due), AT_ONCE):
+            if silent >= MOST_SILENT or time.monotonic() > until or self._stopped.is_set():
+                break
+            self._beat.expect(STEP)
+            some, ask = due[begin : begin + AT_ONCE], partial(_ask, until=time.monotonic() + ONE_ANSWER)
+            answers = do_side_by_side(ask, some, places=places, most=AT_ONCE - 1, within=ONE_ANSWER)
+            for each, (usage, is_silent) in zip(some, answers, strict=True):
+                silent += is_silent
+                sample = usage and self._readings.make_sample(each, usage, at=at, now=clock.now())
+                samples += [sample] if sample else []
         return samples
 
 
-def _ask(running: Running) -> tuple[Usage | None, bool]:
-    """What it uses, and whether the engine did not answer. What cannot be understood is not known."""
+def _ask(running: Running, *, until: float) -> tuple[Usage | None, bool]:
+    """What it uses, and whether the engine did not answer. What cannot be understood is not known.
+
+    From `until` on, a moment of the monotonic clock, nobody is asked: the one thread of a process that gets no others
+    would ask a silent engine for a minute.
+    """
+    if time.monotonic() > until:
+        return None, True
     try:
         with get_engine().deadline(WITHIN):
             return get_engine().usage_of(running.container_id, started_at=running.started_at), False

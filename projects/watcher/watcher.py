@@ -78,11 +78,11 @@ class Watcher:
         self._protection, self._background = Protection(self._pulse), Background(self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
-        prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
+        prompt, samples = PromptLooks(leads, self._ends, self._changed.add, self._pulse), Samples(leads, self._pulse)
         self._reports, self._names = Reports(prompt.look_at, self._pulse), Names(leads, self._pulse)
-        others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads), Samples(leads)
+        others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads)
         self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
-        self._threads = *told, prompt, self._reports, self._second_looks, self._names, *others
+        self._threads = *told, prompt, samples, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
         self._stopped.set()

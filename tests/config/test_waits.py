@@ -26,7 +26,7 @@ REASONS = {
     "config/serving/stand_in.py:start: Thread": BOOTS,
     "config/serving/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
     "containers/call_limits.py:resolve: result": "It is there: `wait` has said so.",
-    "containers/side_work.py:do_side_by_side: result": "Its error is there already.",
+    "containers/side_work.py:_results_of: result": "Its error is there already.",
     "containers/management/commands/build_images.py:_build_all: ThreadPoolExecutor": NO_PROCESS,
     "containers/management/commands/build_images.py:_build_all: with ThreadPoolExecutor": NO_PROCESS,
     "containers/management/commands/build_images.py:_build_all: result": NO_PROCESS,
@@ -35,9 +35,6 @@ REASONS = {
     "projects/watcher/background.py:__init__: ThreadPoolExecutor": BEATS,
     "projects/watcher/background.py:stop: shutdown": "Repairs have limits, and `serve` kills one that does not end.",
     "projects/watcher/images.py:__init__: Thread": BEATS,
-    "projects/watcher/inspection.py:inspecting: ThreadPoolExecutor": BEATS,
-    "projects/watcher/prompt_looks.py:__init__: ThreadPoolExecutor": BEATS,
-    "projects/watcher/samples.py:_read: ThreadPoolExecutor": BEATS,
     "projects/watcher/threads.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:_begin: Thread": BEATS,
 }

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from io import StringIO
+from threading import Event, Lock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,6 +10,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from containers.engine_images import ImageFacts
 from containers.engine_trials import TrialRun
+from containers.errors import EngineUnavailableError
 from containers.vocabulary import ContainerSpec
 from projects.models import AgentType
 from projects.services.type_trial import GOING_ON, try_in_request
@@ -132,3 +134,22 @@ def test_a_process_runs_one_trial_at_a_time(db: None, engine: MemoryEngine) -> N
     assert all(each == {"refusal": GOING_ON} for each in inner)
     engine.trial = try_well
     assert try_in_request(agent_type)["is_kept"]
+
+
+def test_a_trial_that_fails_is_over_when_the_next_may_begin(db: None, engine: MemoryEngine) -> None:
+    """Of its three containers one fails, and the others end before another click runs three more."""
+    first, beside, returned, alone = Lock(), Event(), Event(), []
+
+    def fail_or_go_on(spec: ContainerSpec, token: str, key: str) -> TrialRun:
+        if first.acquire(blocking=False):
+            assert beside.wait(30)
+            raise EngineUnavailableError("The engine is gone.")
+        beside.set()
+        alone.append(not returned.wait(0.1))
+        return try_well(spec, token, key)
+
+    engine.trial = fail_or_go_on
+    assert try_in_request(AgentType.objects.get(pk="assistant")) == {"refusal": "The engine is gone."}
+    returned.set()
+    assert alone
+    assert all(alone)

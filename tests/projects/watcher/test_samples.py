@@ -15,6 +15,7 @@ from projects.models import Project, Sample
 from projects.models.sample import LARGEST, MINUTE
 from projects.services.samples import read_samples
 from projects.watcher import samples as module
+from projects.watcher.pulse import Pulse
 from projects.watcher.samples import MOST_SILENT, Samples
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
@@ -181,3 +182,13 @@ def test_its_thread_notes_by_itself_and_only_where_it_leads(project: Project, mo
         wait_until(Sample.objects.exists, within=60)
     finally:
         samples.stop()
+
+
+def test_a_minute_that_hangs_is_seen(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    pulse = Pulse()
+    monkeypatch.setattr(module, "STORING", -1.0)
+    samples = Samples(lambda: True, pulse)
+    samples.step()
+    assert pulse.overdue() == ["samples"]
+    samples.stop()
+    assert pulse.overdue() == []

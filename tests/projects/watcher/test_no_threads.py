@@ -1,0 +1,64 @@
+"""Where the kernel gives no thread, or none that finds memory to begin, the watcher does one after the other."""
+
+import _thread
+import time
+from threading import Thread
+
+import pytest
+
+from accounts import clock
+from containers.vocabulary import Observation
+from projects.models import Project
+from projects.watcher import inspection, samples
+from projects.watcher.ends import Ends
+from projects.watcher.inspection import inspecting
+from projects.watcher.prompt_looks import PromptLooks
+from projects.watcher.samples import Samples
+from tests.containers.test_side_work import no_thread, one_that_dies
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.rows import status_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+@pytest.fixture(autouse=True, params=[no_thread, one_that_dies])
+def none_begins(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait_for_ever(_thread: Thread) -> None:
+        pytest.fail("It waits for a thread to begin.")
+
+    monkeypatch.setattr(_thread, "start_new_thread", request.param)
+    monkeypatch.setattr(Thread, "start", wait_for_ever)
+
+
+def test_samples_are_taken_and_a_silent_engine_is_not_asked_for_a_minute(
+    victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project.objects.update(started_at=clock.now())
+    assert Samples(lambda: True).step() == 3
+    monkeypatch.setattr(samples, "ONE_ANSWER", -1.0)
+    engine.calls.clear()
+    assert Samples(lambda: True).step() == 0
+    assert engine.calls == []
+
+
+def test_reports_are_taken_over(victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends) -> None:
+    left: list[str] = []
+    looks = PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))
+    for each in (victim, others[0]):
+        engine.report(each.container_name, "degraded", "provider_down")
+        looks.look_at(each.container_key)
+    looks.step()
+    assert [status_of(each) for each in (victim, *others)] == ["degraded", "degraded", "running"]
+    assert left == []
+
+
+def test_containers_are_inspected(
+    victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "BEGIN_WITHIN", 0.01)
+    found: dict[str, Observation | None] = {}
+    keys = [each.container_key for each in (victim, *others)]
+    with inspecting(keys, until=time.monotonic(), instead=lambda _: None) as answers:
+        found.update((key, answer()) for key, answer in answers)
+    assert sorted(found) == sorted(keys)
+    assert all(found.values())
