@@ -29,6 +29,7 @@ MAY_RUN_SQL = {
     # Backends of Django, which set limits of the connection and pass on what the ORM writes.
     "config/database/postgresql/base.py",
     "config/database/postgresql/connection.py",
+    "config/database/postgresql/prepared.py",
     "config/database/postgresql/schema.py",
     "config/database/sqlite/base.py",
     # What a backup needs of a whole database: a moment of it, its sequences, its tables.
