@@ -7,6 +7,7 @@ settings that are stored have `********` in its place, with its last characters:
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ _HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}
 _SCHEMED = re.compile(r"(?i:bearer|basic) +\S.*")
 _SHOWN = re.compile(r"https://[!-~]+")
 _STAND_IN = re.compile(rf"{re.escape(STORED)}[!-~]{{0,4}}")
+_KEPT = re.compile(rf"{_SHOWN.pattern} {_STAND_IN.pattern}")
 _APART = re.compile(r'[ ",;]+')
 
 SHAPE = "Write the https address as the other setting has it, a blank, and the credential."
@@ -70,6 +72,31 @@ def separate(schema: Any, settings: Mapping[str, Any], known: Mapping[str, str])
         lines = chosen.get(name)
         if isinstance(lines, list):
             chosen[name] = [_take(line, known, found, f"settings.{name}.{at}") for at, line in enumerate(lines)]
+    return Separated(chosen, found)
+
+
+def has_plain(schema: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether a setting holds what `separate` would not have left in it."""
+    lines = [line for name in marked(schema) if isinstance(settings.get(name), list) for line in settings[name]]
+    return any(not isinstance(line, str) or not _KEPT.fullmatch(line) for line in lines)
+
+
+def take_out(
+    schema: Any, settings: Mapping[str, Any], known: Mapping[str, str], *, may_be_new: bool = True
+) -> Separated:
+    """As `separate`, of settings that nobody has checked: what is no line of a credential is left out, and so is each
+    new one unless it `may_be_new`.
+    """
+    chosen, found = dict(settings), dict[str, str]()
+    for name in marked(schema):
+        if isinstance(chosen.get(name), list):
+            lines = []
+            for line in chosen.pop(name):
+                address = line.split(" ")[0] if isinstance(line, str) and _KEPT.fullmatch(line) else ""
+                kept = f"{address} {known[address]}" if address in known else ""
+                with suppress(CredentialLineError):
+                    lines += [_take(kept or line, known, found, name)] if kept or may_be_new else []
+            chosen |= {name: lines} if lines else {}
     return Separated(chosen, found)
 
 

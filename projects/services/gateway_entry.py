@@ -18,6 +18,9 @@ from projects.rules.budget import MILLION, in_millionths
 from projects.rules.lifecycle import Desired
 from projects.services.server_credentials import servers_of
 
+FORMAT = 2
+"""Rises with each fact that entries begin to hold: what a former version has told without it is told anew."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
@@ -118,5 +121,5 @@ def read_prices() -> dict[str, Price]:
 
 def digest_settings(*, knows_sources: bool) -> str:
     """Of what every entry holds beside rows. Where it changes, every entry does."""
-    facts = [settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API, sorted(PROBES.items()), knows_sources]
+    facts = [FORMAT, settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API, sorted(PROBES.items()), knows_sources]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

@@ -22,6 +22,7 @@ from projects.services.budgets import forget_past
 from projects.services.gateway_place import FORMER_GOES_ON, ensure_gateway
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.news import Remembered
+from projects.watcher.plain_credentials import PlainCredentials
 from projects.watcher.pulse import Pulse
 from projects.watcher.sightings import note_absence, note_sightings
 from projects.watcher.threads import LastingThread
@@ -51,6 +52,7 @@ class Gateways(LastingThread):
         self._leads = leads
         self._pulse = pulse or Pulse()
         self._remembered = Remembered()
+        self._plain = PlainCredentials()
 
     def _run(self) -> None:
         pause = FIRST
@@ -67,6 +69,7 @@ class Gateways(LastingThread):
             close_old_connections()
             if not self._leads() or read_hold():
                 return False
+            self._plain.step()
             look_after_gateway(self._remembered)
         except DatabaseError as error:
             log.warning("The gateway cannot be looked after: %s", type(error).__name__)

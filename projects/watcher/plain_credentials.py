@@ -1,0 +1,37 @@
+"""Credentials of servers that a former version has stored in plain text are sealed when this one takes its place."""
+
+import logging
+import time
+from uuid import UUID
+
+from projects.services.plain_credentials import seal_plain
+
+log = logging.getLogger(__name__)
+
+AGAIN = 120.0
+"""Seconds after the first time: by then the last requests of the former version have ended."""
+
+LATER = 60.0
+"""Seconds until the next attempt where one has failed."""
+
+
+class PlainCredentials:
+    """Goes through the projects twice, some with each step. Later there is nothing to find."""
+
+    def __init__(self) -> None:
+        self._left = 2
+        self._after: UUID | None = None
+        self._next_at = 0.0
+
+    def step(self) -> None:
+        if not self._left or time.monotonic() < self._next_at:
+            return
+        try:
+            self._after = seal_plain(after=self._after)
+        except Exception as error:  # noqa: BLE001 - what it says could quote a credential
+            log.warning("Settings cannot be searched for credentials, and will be: %s", type(error).__name__)
+            self._next_at = time.monotonic() + LATER
+            return
+        if self._after is None:
+            self._left -= 1
+            self._next_at = time.monotonic() + AGAIN
