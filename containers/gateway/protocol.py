@@ -72,6 +72,8 @@ class Sighting:
     budget_reached: float | None
     budget_period: str | None = None
     """`day` or `month`, whose budget it was. None: not told."""
+    budget_room: float | None = None
+    """When the budget had room for a call after such as were refused. None: not since the gateway was started."""
 
 
 class GatewayClient:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.errors import OutboxFullError
-from accounts.moments import future, over
+from accounts.moments import future, is_future, over
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
@@ -88,6 +88,15 @@ def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> No
         settle_budget(project, spending=spending, refused_in=period)
 
 
+def note_room(project: Project, at: datetime) -> None:
+    """The budget had room for a call: what was refused before says nothing any more."""
+    refused_at = project.budget_refused_at
+    if project.budget_until is None or refused_at is None:
+        return
+    if refused_at <= at or is_future(refused_at, now=clock.now()):
+        settle_budget(project)
+
+
 def forget_past() -> None:
     """Takes away what says that a budget is reached which has begun anew: the lists of its owner are steady again."""
     now = clock.now()
@@ -151,7 +160,7 @@ def _is_limited(project: Project, period: Period) -> bool:
 
 
 def _still_refused(project: Project, now: datetime) -> Period | None:
-    """A refusal counts until the budget changes or begins anew, also where less than all is spent."""
+    """A refusal counts until a call has room, and until the budget changes or begins anew."""
     if project.budget_until is None or project.budget_until <= now:
         return None
     return next((period for period in Period if end_of(period, now) == project.budget_until), None)

@@ -16,7 +16,7 @@ from projects.models import Project
 from projects.models.at_rest import AT_REST
 from projects.rules.lifecycle import Desired
 from projects.rules.sightings import FIRST_POLL_WITHIN, OK, UNRESPONSIVE, Judgement, has_fallen_silent, judge_sighting
-from projects.services.budgets import note_refusal
+from projects.services.budgets import note_refusal, note_room
 from projects.services.quarantine import as_uuid
 from projects.watcher.failures import passing_over
 from projects.watcher.news import Remembered
@@ -68,6 +68,8 @@ def _note(project: Project, sighting: Sighting | None) -> int:
     refused_at = _moment(sighting.budget_reached) if sighting else None
     if sighting is not None and refused_at is not None:
         note_refusal(project, refused_at, of=sighting.budget_period)
+    elif sighting is not None and (room_at := _moment(sighting.budget_room)):
+        note_room(project, room_at)
     return changed
 
 

@@ -51,6 +51,11 @@ class Agent:
         """What so many calls to the provider have cost together."""
         return self.gateway.settled(self.project, requests)
 
+    def budget_reached(self) -> str | None:
+        """The period whose budget the gateway tells to be reached."""
+        seen = self.gateway.ask("truth")["seen"].get(self.project, {})
+        return seen.get("budget_period") if seen.get("budget_reached") else None
+
     def bot(self, method: str, **fields: Any) -> Answer:
         path = f"/tg/bot{self.token.partition(':')[0]}:{self.virtual_token}/{method}"
         return self.ask("POST", path, fields)

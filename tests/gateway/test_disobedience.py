@@ -3,6 +3,7 @@
 import http.client
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError
-from gateway.truth import Truth
+from gateway.truth import STANDS, Truth
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
 from tests.gateway.test_ledger import Clock, run
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
 
@@ -39,8 +41,7 @@ def test_a_stream_is_cut_where_the_budget_is_at_its_end(alice: Agent, provider: 
     error = read_event(last)["error"]
     assert "it resets on" in error["message"]
     assert (error["berth"]["budget"], end) == ("day", b"")
-    seen = alice.gateway.ask("truth")["seen"][alice.project]
-    assert (seen["budget_reached"] > 0, seen["budget_period"]) == (True, "day")
+    assert wait_until(alice.budget_reached) == "day"
     assert costs["input"] + costs["output"] >= 1000
     assert costs["estimated"] == 1
     assert alice.chat(path=path, input="").status in (400, 429)
@@ -135,4 +136,27 @@ def test_a_long_answer_over_midnight_says_nothing_of_the_new_day() -> None:
     truth.note_budget("p", "day", resets=resets)
     assert not truth.as_document()["seen"]
     truth.note_budget("p", "month", resets="2026-12-01T00:00:00+00:00")
+    now.now += timedelta(seconds=STANDS)
     assert truth.as_document()["seen"]["p"]["budget_period"] == "month"
+
+
+def test_a_refusal_is_told_when_it_has_stood_and_until_a_call_has_room() -> None:
+    now, resets = Clock(*NOW), "2026-12-01T00:00:00+00:00"
+    truth = Truth(now)
+
+    def told(seconds: float) -> list[bool]:
+        now.now += timedelta(seconds=seconds)
+        seen = truth.as_document()["seen"]["p"]
+        return [seen[name] is not None for name in ("budget_reached", "budget_period", "budget_room")]
+
+    truth.note_budget("p", "month", resets=resets)
+    assert told(STANDS / 2) == [False, False, False]
+    truth.note_room("p")  # with less of what was said before
+    assert told(STANDS) == [False, False, True]
+    for _ in range(2):
+        truth.note_budget("p", "month", resets=resets)
+        seen = told(STANDS / 2)
+    assert seen == [True, True, True]
+    truth.note_room("p")
+    assert told(0) == [False, False, True]
+    assert truth.as_document()["seen"]["p"]["budget_room"] == now.now.timestamp()

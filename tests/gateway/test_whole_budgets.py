@@ -112,3 +112,20 @@ def test_what_was_large_on_another_day_says_nothing_of_this_one(tmp_path: Path) 
             await ledger.reserve(one, "m", given=600, least=16, most=16)
 
     run(tmp_path, clock, test)
+
+
+def test_one_large_call_of_old_says_nothing_of_those_of_late(tmp_path: Path) -> None:
+    one = Entry("p", budget=Budget(month_tokens=100_000))
+
+    async def ask(ledger: Ledger, given: int) -> None:
+        ledger.settle(await ledger.reserve(one, "m", given=given, least=16, most=16), Usage(given, 16), entry=one)
+
+    async def test(ledger: Ledger) -> None:
+        await ask(ledger, 30_000)
+        for _ in range(20):
+            await ask(ledger, 2000)
+        with pytest.raises(RefusedError, match="more than what is left"):
+            await ask(ledger, 30_000)
+        await ask(ledger, 2000)
+
+    run(tmp_path, Clock(2026, 11, 22), test)

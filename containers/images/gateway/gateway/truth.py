@@ -6,6 +6,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+STANDS = 3.0
+"""Seconds after which a refusal is told that no call has followed which had room. An assistant asks again at once, with
+less of what was said before."""
+
 
 @dataclass(slots=True)
 class Seen:
@@ -22,15 +26,19 @@ class Seen:
     provider_since: float | None = None
     provider_at: float | None = None
     budget_reached: float | None = None
-    """When a call was last refused because of the budget."""
+    """When a call was last refused because of the budget, if none had room since."""
     budget_period: str | None = None
     """Whose budget it was: of the `day` or of the `month`."""
+    budget_room: float | None = None
+    """When the budget had room for a call: for the first one at all, or after such as were refused."""
 
 
 class Truth:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._seen: defaultdict[str, Seen] = defaultdict(Seen)
+        self._refused_since: dict[str, float] = {}
+        """When the budget of a project was first reached, if no call had room since."""
         self.began = now()
 
     def note_poll(self, project: str) -> None:
@@ -54,9 +62,27 @@ class Truth:
             return
         seen = self._seen[project]
         seen.budget_reached, seen.budget_period = self._now(), period
+        self._refused_since.setdefault(project, self._now())
+
+    def note_room(self, project: str) -> None:
+        """The budget has room for a call: it is not reached, whatever was refused before."""
+        seen = self._seen[project]
+        if seen.budget_room is None or seen.budget_reached is not None:
+            seen.budget_room, seen.budget_reached, seen.budget_period = self._now(), None, None
+            self._refused_since.pop(project, None)
 
     def forget(self, project: str) -> None:
         self._seen.pop(project, None)
+        self._refused_since.pop(project, None)
 
     def as_document(self) -> dict[str, Any]:
-        return {"began": self.began, "seen": {project: asdict(seen) for project, seen in self._seen.items()}}
+        return {
+            "began": self.began,
+            "seen": {project: self._tell(project, seen) for project, seen in self._seen.items()},
+        }
+
+    def _tell(self, project: str, seen: Seen) -> dict[str, Any]:
+        told, since = asdict(seen), self._refused_since.get(project)
+        if since is not None and 0 <= self._now() - since < STANDS:
+            told |= {"budget_reached": None, "budget_period": None}
+        return told

@@ -18,8 +18,9 @@ def refusal_of(
 ) -> RefusedError | None:
     """None where only calls in flight stand in the way.
 
-    A call that does not fit into what is left, and is larger than any that did, is too large for it, and smaller ones
-    go on. The budget is reached where hardly anything is left, and where calls have no room that are like those before.
+    A call that does not fit into what is left, and is larger than those of late that did, is too large for it, and
+    smaller ones go on. The budget is reached where hardly anything is left, and where calls like those of late have no
+    room.
     """
     if exceeded := totals.exceeds(entry, price=price, given=given, least=least):
         return too_large(exceeded)
@@ -30,8 +31,8 @@ def refusal_of(
     need = need_of(price, given=given, least=least)
     reached = []
     for period in short:
-        largest = sizes.largest(entry.project, period, hour)
-        if totals.is_at_end(entry, period, hour, price=price, need=need, largest=largest):
+        of_late = sizes.of_late(entry.project, period, hour)
+        if totals.is_at_end(entry, period, hour, price=price, need=need, of_late=of_late):
             reached.append(period)
     return budget_reached(reached[-1], hour) if reached else larger_than_the_rest(short[-1], hour)  # or the month's
 

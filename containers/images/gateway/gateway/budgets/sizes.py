@@ -1,7 +1,9 @@
-"""The largest call of each project that had room in its day and in its month, by what it needed at the least.
+"""How large the calls of late of each project were that had room in its day and in its month, by what they needed at
+the least.
 
 Where a call that is hardly larger has no room any more, the budget is reached, however much of it is left: what the
-project asks for does not fit into that. The disk has it too, so that a start anew forgets nothing.
+project asks for does not fit into that. A large call counts the less the more calls have come since: smaller ones may
+go on. The disk has the largest of each hour, so that a start anew forgets nothing.
 """
 
 import sqlite3
@@ -19,6 +21,10 @@ _NOTE = """
 """
 
 
+FADES = 7, 8
+"""What is left of a call's size with each one after it: after ten calls a quarter."""
+
+
 class Size(NamedTuple):
     tokens: int = 0
     money: int = 0
@@ -27,39 +33,46 @@ class Size(NamedTuple):
 class Sizes:
     def __init__(self, write: Callable[[Work], None]) -> None:
         self._write = write
-        self._largest: dict[tuple[str, Period], tuple[str, Size]] = {}
+        self._of_late: dict[tuple[str, Period], tuple[str, Size]] = {}
         """Of the latest day and month of each project, with their names."""
+        self._kept: dict[str, tuple[int, Size]] = {}
+        """What the disk has of the latest hour of each project."""
 
     async def read(self, disk: Disk) -> None:
         """Raises DiskError."""
         for project, hour, tokens, money in await disk.do(_read):
             self._remember(project, hour, Size(tokens, money))
+            self._kept[project] = hour, Size(tokens, money)
 
     def note(self, project: str, hour: int, size: Size) -> None:
-        if self._remember(project, hour, size):
+        self._remember(project, hour, size)
+        kept_hour, before = self._kept.get(project, (hour, Size()))
+        if hour < kept_hour:  # it has waited for room into the next one
+            return
+        largest = _larger(before if hour == kept_hour else Size(), size)
+        if (hour, largest) != (kept_hour, before):
+            self._kept[project] = hour, largest
             self._write(_insert(project, hour, size))
 
-    def _remember(self, project: str, hour: int, size: Size) -> bool:
-        """Whether it is larger than others, in tokens or in money."""
-        is_larger = False
+    def _remember(self, project: str, hour: int, size: Size) -> None:
         for period in Period:
             name = name_of(period, hour)
-            latest, before = self._largest.get((project, period), ("", Size()))
-            if name > latest:
-                before = Size()
-            largest = Size(max(before.tokens, size.tokens), max(before.money, size.money))
-            if name >= latest and largest != before:
-                self._largest[project, period] = name, largest
-                is_larger = True
-        return is_larger
+            latest, before = self._of_late.get((project, period), ("", Size()))
+            if name >= latest:
+                faded = Size(*(each * FADES[0] // FADES[1] for each in before)) if name == latest else Size()
+                self._of_late[project, period] = name, _larger(faded, size)
 
-    def largest(self, project: str, period: Period, hour: int) -> Size:
-        name, size = self._largest.get((project, period), ("", Size()))
+    def of_late(self, project: str, period: Period, hour: int) -> Size:
+        name, size = self._of_late.get((project, period), ("", Size()))
         return size if name == name_of(period, hour) else Size()
 
 
+def _larger(one: Size, other: Size) -> Size:
+    return Size(max(one.tokens, other.tokens), max(one.money, other.money))
+
+
 def _read(connection: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
-    return connection.execute("SELECT project, hour, tokens, money FROM sizes").fetchall()
+    return connection.execute("SELECT project, hour, tokens, money FROM sizes ORDER BY hour").fetchall()
 
 
 def _insert(project: str, hour: int, size: Size) -> Work:

@@ -88,16 +88,16 @@ class Totals:
         return room
 
     def is_at_end(
-        self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, largest: Size
+        self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, of_late: Size
     ) -> bool:
-        """Whether hardly anything is left of what limits a call of this price, or no more room for one like those that
-        had it."""
+        """Whether hardly anything is left of what limits a call of this price, or no more room for one like those of
+        late that had it."""
         (tokens, money), (more, than) = _limits(entry)[period], GROWN
         limits = (tokens, None if price is None else money)
         return any(
             limit is not None
             and (spent * AT_END >= limit * (AT_END - 1) or (spent + needed > limit and needed * than <= most * more))
-            for limit, spent, needed, most in zip(limits, self.spent(entry, period, hour), need, largest, strict=True)
+            for limit, spent, needed, most in zip(limits, self.spent(entry, period, hour), need, of_late, strict=True)
         )
 
     def filled_by(self, entry: Entry, hour: int, *, price: Price | None, size: Size) -> Period | None:

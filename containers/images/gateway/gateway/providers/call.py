@@ -86,6 +86,8 @@ class ProviderCalls:
         except RefusedError as error:
             note_refusal(self._truth, wish.entry, error)
             raise
+        if wish.entry.budget.is_set:
+            self._truth.note_room(wish.entry.project)
         bill = Bill(reservation)
         try:
             self._write(wish, asked, reservation.output)
