@@ -19,6 +19,7 @@ from accounts.api.unknown_names import did_you_mean
 from projects.models import AgentType
 from projects.models.provider import names_for
 from projects.rules.addresses import holds_credential
+from projects.rules.keyed_servers import as_stored
 from projects.rules.named_providers import with_providers
 from projects.rules.own_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings_validator import SettingsValidator
@@ -52,7 +53,7 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any], *, stored: M
 
     An address that is among the `stored` settings already keeps nobody from changing others.
     """
-    if len(json.dumps(settings)) > SETTINGS_BYTES:
+    if len(json.dumps(as_stored(agent_type.settings_schema, settings))) > SETTINGS_BYTES:
         raise _refused("The settings exceed 16 KB. Shorten them.", code="too_long")
     if CONTROL_CHARACTERS.search(_text(settings)):
         raise _refused("The settings hold control characters. Remove them.", code="control_characters")

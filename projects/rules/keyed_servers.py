@@ -75,6 +75,17 @@ def separate(schema: Any, settings: Mapping[str, Any], known: Mapping[str, str])
     return Separated(chosen, found)
 
 
+def as_stored(schema: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """As `separate` would leave them, if it refused nothing: to measure them."""
+    lists = {name: settings[name] for name in marked(schema) if isinstance(settings.get(name), list)}
+    return {**settings, **{name: [_shorten(line) for line in lines] for name, lines in lists.items()}}
+
+
+def _shorten(line: Any) -> Any:
+    parts = _LINE.fullmatch(line.strip()) if isinstance(line, str) else None
+    return f"{parts['address']} {_stand_in(parts['credential'])}" if parts else line
+
+
 def has_plain(schema: Any, settings: Mapping[str, Any]) -> bool:
     """Whether a setting holds what `separate` would not have left in it."""
     lines = [line for name in marked(schema) if isinstance(settings.get(name), list) for line in settings[name]]
@@ -152,22 +163,6 @@ def secrets_of(credential: str) -> list[str]:
     words = [*value.split(" "), *_APART.split(value)]
     found = (value, *words, *(word.partition("=")[2] for word in words))
     return list(dict.fromkeys(each for each in found if len(each) >= LEAST_LENGTH))
-
-
-def for_agent(schema: Any, settings: Mapping[str, Any], ways: Mapping[str, str]) -> dict[str, Any]:
-    """The settings as an agent gets them: without those that hold credentials, and with the gateway's address in the
-    place of each server's whose credential it puts in.
-    """
-    left = {name: value for name, value in settings.items() if name not in marked(schema)}
-    return {name: _lead(value, ways) for name, value in left.items()} if ways else left
-
-
-def _lead(value: Any, ways: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_lead(each, ways) for each in value]
-    if isinstance(value, dict):
-        return {name: _lead(each, ways) for name, each in value.items()}
-    return ways.get(value.strip(), value) if isinstance(value, str) else value
 
 
 def without_credentials(lines: str) -> str:

@@ -13,6 +13,8 @@ from projects.models import AgentType, Project
 from projects.models.behind_gateway import Servers
 from projects.rules.keyed_servers import CredentialLineError, Separated, header_of, separate
 from projects.rules.permissions import Egress
+from projects.rules.schema_settings import defaults_of
+from projects.rules.used_servers import check_use
 
 NEEDS_GATEWAY = (
     "Credentials of servers are put in by the gateway, and there is none. Ask the staff for BERTH_GATEWAY=on, or leave "
@@ -65,7 +67,10 @@ def ways_of(project: Project, gateway: str) -> dict[str, str]:
 @sensitive_variables()
 def _separate(agent_type: AgentType, chosen: Mapping[str, Any], known: Mapping[str, str]) -> Separated:
     try:
-        separated = separate(agent_type.settings_schema, chosen, known)
+        schema = agent_type.settings_schema
+        separated = separate(schema, chosen, known)
+        if separated.credentials.keys() - known.keys():
+            check_use(schema, separated.settings, known, defaults=defaults_of(schema))
     except CredentialLineError as error:
         raise InvalidFieldError(str(error), field=error.path, code="invalid") from None
     if separated.credentials and not settings.BERTH_GATEWAY and separated.credentials.keys() - known.keys():

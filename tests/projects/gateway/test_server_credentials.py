@@ -11,6 +11,7 @@ from django.db import connection
 
 from accounts.models import User
 from projects.models import AgentType, Event, Project
+from projects.rules.used_servers import UNUSED
 from projects.services.export import write_export
 from projects.services.key_rotation import rotate_secrets
 from projects.services.logs import read_logs
@@ -112,6 +113,23 @@ def test_a_change_keeps_replaces_and_takes_away(engine: MemoryEngine, keyed: Pro
     assert change(api, keyed, server_credentials=None).status_code == 200
     keyed.refresh_from_db()
     assert (keyed.server_credentials_ciphertext, entry_of(engine, keyed)["servers"]) == ("", None)
+
+
+@pytest.mark.parametrize("used", [f"{OPEN}/", OPEN[:-1], "https://other.example/"])
+def test_one_that_nothing_would_use_is_refused_and_one_that_is_kept_is_not(keyed: Project, api: Any, used: str) -> None:
+    answer = change(api, keyed, server_credentials=[f"{MCP} {STAND_IN}", f"{used} {CANARY_OF_SERVER}"])
+    (error,) = answer.json()["errors"]
+    assert (error["field"], error["detail"]) == ("settings.server_credentials.1", UNUSED)
+    assert change(api, keyed, mcp=[OPEN]).status_code == 200, "what is kept holds nothing up"
+    assert change(api, keyed, mcp=[used], server_credentials=[f"{used} {CANARY_OF_SERVER}"]).status_code == 200
+
+
+def test_long_credentials_take_no_room_from_the_other_settings(keyed: Project, api: Any) -> None:
+    urls = [f"https://s{number}.example/" for number in range(5)]
+    lines = [f"{url} {CANARY_OF_SERVER}{'x' * 1950}" for url in urls]
+    settings = {"instructions": "x" * 8000, "mcp": urls, "server_credentials": lines}
+    assert change(api, keyed, **settings).status_code == 200
+    assert change(api, keyed, allowed_users=["y" * 80] * 200).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from projects.rules import keyed_servers
 from projects.rules.keyed_servers import (
     CredentialLineError,
-    for_agent,
     header_of,
     secrets_of,
     separate,
     without_credentials,
 )
+from projects.rules.used_servers import UNUSED, check_use, for_agent
 
 SCHEMA: Any = {
     "properties": {"keys": {"type": "array", "x-berth-credentials": True}, "mcp": {"type": "array"}, "q": True}
@@ -106,6 +106,15 @@ def test_each_word_of_a_credential_is_a_secret() -> None:
     wanted = {value, "supersecret123", "12345678", "a-quoted-one", "key=supersecret123"}
     assert wanted < set(secrets_of(f"Authorization: {value}"))
     assert not {"Token", "or", "so"} & set(secrets_of(f"Authorization: {value}"))
+
+
+def test_a_default_has_an_address_as_well_as_a_setting_has() -> None:
+    settings = {"keys": [f"{ONE} ********"], "q": {"deep": [7, f" {TWO}"]}}
+    check_use(SCHEMA, settings, {}, defaults={"mcp": [ONE], "keys": [7]})
+    check_use(SCHEMA, settings, {ONE: KEY}, defaults={})
+    check_use(SCHEMA, {"keys": "no list"}, {}, defaults={})
+    with pytest.raises(CredentialLineError, match=UNUSED):
+        check_use(SCHEMA, settings, {}, defaults={"keys": [ONE]})
 
 
 @pytest.mark.parametrize(("credential", "left"), [("X-Api-Key: abcdefgh", ""), (f"X-Api-Key: {KEY}", "ters")])

@@ -1,0 +1,45 @@
+"""Where the settings of an agent name a server whose credential the gateway puts in. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from projects.rules.keyed_servers import CredentialLineError, marked
+
+UNUSED = "No other setting has this address. Write it as it stands there, also what is at its end."
+
+
+def check_use(
+    schema: Any, settings: Mapping[str, Any], known: Mapping[str, str], *, defaults: Mapping[str, Any]
+) -> None:
+    """Whether another setting has the address of each credential that is not `known`, or an agent would never ask by
+    the gateway. `settings` are those that `separate` returns. Raises `CredentialLineError`.
+    """
+    names, used = marked(schema), set[str]()
+    left = [value for name, value in {**defaults, **settings}.items() if name not in names]
+    while left:
+        value = left.pop()
+        if isinstance(value, list | dict):
+            left += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, str):
+            used.add(value.strip())
+    for name in names:
+        lines = settings.get(name)
+        for at, line in enumerate(lines if isinstance(lines, list) else []):
+            if line.partition(" ")[0] not in {*used, *known}:
+                raise CredentialLineError(UNUSED, path=f"settings.{name}.{at}")
+
+
+def for_agent(schema: Any, settings: Mapping[str, Any], ways: Mapping[str, str]) -> dict[str, Any]:
+    """The settings as an agent gets them: without those that hold credentials, and with the gateway's address in the
+    place of each server's whose credential it puts in.
+    """
+    left = {name: value for name, value in settings.items() if name not in marked(schema)}
+    return {name: _lead(value, ways) for name, value in left.items()} if ways else left
+
+
+def _lead(value: Any, ways: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_lead(each, ways) for each in value]
+    if isinstance(value, dict):
+        return {name: _lead(each, ways) for name, each in value.items()}
+    return ways.get(value.strip(), value) if isinstance(value, str) else value
