@@ -146,9 +146,9 @@ def test_answers_that_quote_the_credential_are_redacted_or_cut_and_redirects_are
     assert (status, find_canary(body), b"redacted" in body) == (403, None, True)
     with pytest.raises(http.client.HTTPException):
         ask(running, f"{way}?status=200")
-    (way,) = tell(running, at("tools.example.org", web, "/quoting", value=f"Token key={CANARY_API_KEY}, client=1234"))
+    (way,) = tell(running, at("tools.example.org", web, "/quoting", value="Token harbour-pilot-seven client=12345678"))
     status, body = ask(running, f"{way}?status=403")
-    assert (status, find_canary(body), b"redacted" in body) == (403, None, True)
+    assert (status, b"pilot" in body, b"redacted" in body) == (403, False, True)
     (way,) = tell(running, at("tools.example.org", web, "/inside"))
     assert ask(running, way)[0] == 502
 
