@@ -70,14 +70,14 @@ def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provi
         ([" word"] * 100, 100),
         (["船舶"] * 100, 100),
         (["船"] * 100, 50),  # single characters
-        (["船" * 90] * 100, 50),
+        (["船" * 90] * 100, 70),
         (["word word word word word word word word "] * 100, 800),
-        # Of these nobody knows: what comes may be a piece of a token, or a token a whole line.
+        # Of these nobody knows more than that a token has at most 128 characters.
         (["x"] * 100, 0),
-        (["----------------"] * 100, 0),
-        ([" " * 80] * 100, 0),
-        (["=" * 64 + "\n"] * 100, 0),
-        (["internationalization"] * 100, 0),
+        (["----------------"] * 100, 12),
+        ([" " * 80] * 100, 62),
+        (["=" * 64 + "\n"] * 100, 50),
+        (["internationalization"] * 100, 15),
     ],
 )
 def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: int) -> None:

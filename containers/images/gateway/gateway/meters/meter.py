@@ -18,6 +18,10 @@ _SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U000
 """Of what is written without blanks (Chinese, Japanese, Thai) or in syllables (Korean). A run of one counts once."""
 SIGNS_OF_A_TOKEN = 2
 """At the most, on an average."""
+CHARACTERS_OF_A_TOKEN = 128
+"""At the most, whatever is written: the longest tokens of the vocabularies in use (OpenAI's, and those of Llama, Qwen
+and DeepSeek) are runs of 128 blanks or dashes. Of what has no words (JSON, emoji, one letter after the other) nothing
+else is beyond doubt."""
 
 
 def read_model(document: dict[str, Any]) -> str:
@@ -58,12 +62,18 @@ class Meter(ABC):
         """Tokens that have come, beyond doubt."""
         return 0
 
+    def likely(self) -> int:
+        """Tokens that have come, as far as one can guess, and rather too many: what an estimate counts."""
+        return 0
+
 
 class EventMeter(Meter):
     """Of a stream that is broken off, what has come says how much was written."""
 
     pieces = 0
     size = 0
+    """In bytes, of all texts."""
+    _characters = 0
     _begun = 0
     _ended = 0
     _signs = 0
@@ -113,13 +123,17 @@ class EventMeter(Meter):
 
     def written(self) -> int:
         """Words, and events with other signs: most providers send one for each token, and some one for each sign."""
-        return max(self._begun, self._ended, min(self._events_of_signs, self._signs // SIGNS_OF_A_TOKEN))
+        signs = min(self._events_of_signs, self._signs // SIGNS_OF_A_TOKEN)
+        return max(self._begun, self._ended, signs, self._characters // CHARACTERS_OF_A_TOKEN)
+
+    def likely(self) -> int:
+        return max(self.pieces, -(-self.size // BYTES_OF_A_TOKEN), self.written())
 
     def estimate(self, bound: Usage) -> Usage:
         if self._cutter.is_lost:
             return super().estimate(bound)
         told = self.usage or Usage()
-        output = max(told.output, self.pieces, -(-self.size // BYTES_OF_A_TOKEN))
+        output = max(told.output, self.likely())
         if not self._has_length or self.written() <= bound.output:  # small pieces are not more than was asked for
             output = max(told.output, min(output, bound.output))
         return Usage(told.input or bound.input, output, told.cached, told.money, is_estimated=True, extra=told.extra)
@@ -132,10 +146,18 @@ class EventMeter(Meter):
         if usage is not None:
             self.usage, self._is_old = usage, False
 
+    def note_sound(self, encoded: object) -> None:
+        """Of which nobody can tell how many tokens it has."""
+        if isinstance(encoded, str) and encoded:
+            self._is_old = True
+            self.pieces += 1
+            self.size += len(encoded)
+
     def note_text(self, text: object) -> None:
         if isinstance(text, str) and text:
             self._is_old = True
             self.pieces += 1
+            self._characters += len(text)
             self._begun += len(_BEGIN.findall(text))
             self._ended += len(_END.findall(text))
             if text.isascii():

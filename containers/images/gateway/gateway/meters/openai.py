@@ -79,7 +79,8 @@ class ResponsesMeter(EventMeter):
 
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
-        self.note_text(document.get("delta"))
+        is_sound = isinstance(kind, str) and kind.endswith(".audio.delta")
+        (self.note_sound if is_sound else self.note_text)(document.get("delta"))
         is_end = isinstance(kind, str) and kind in _ENDS
         holder = document.get("response") if is_end else document
         if isinstance(holder, dict):

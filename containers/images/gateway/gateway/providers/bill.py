@@ -15,6 +15,8 @@ class Bill:
         self.reservation = reservation
         self.usage = Usage()
         self.is_error = True
+        self.is_beyond = False
+        """Whether the answer is longer than was asked for, beyond doubt."""
         self.model = ""
         """That has answered, as far as its answer says."""
 
@@ -27,7 +29,7 @@ class Bill:
 
     def is_longer(self, reservation: Reservation) -> None:
         """Than was asked for: more is reserved for it."""
-        self.reservation = reservation
+        self.reservation, self.is_beyond = reservation, True
         self.is_asked()
 
     def is_free(self) -> None:

@@ -137,13 +137,13 @@ class ProviderCalls:
                     end=partial(longer.end, meter),
                 )
             except ExceededError:
-                bill.is_broken(meter)
+                longer.is_broken(meter)
                 raise
             except BaseException:
                 wish.leave()
-                bill.is_left(meter, await see_rest(answer, meter))
+                longer.is_left(meter, await see_rest(answer, meter))
                 raise
-            bill.is_complete(meter)
+            longer.is_complete(meter)
             return response
 
     async def _look(self, wish: Wish) -> web.StreamResponse:

@@ -1,10 +1,12 @@
 """Answers that are longer than they may be: some providers do not obey that."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.meter import Meter
+from gateway.pipes.passing import Rest
 from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
 from gateway.rules.paths import Call
@@ -36,14 +38,37 @@ class Longer:
             return b""
         try:
             while meter.written() > self.bill.reservation.output:
-                by = max(LEAST_MORE, self.bill.reservation.output)
-                longer = self.ledger.extend(self.bill.reservation, self.entry, by=by, others=self.asked.others)
-                self.bill.is_longer(longer)
+                self._extend(max(LEAST_MORE, self.bill.reservation.output))
         except RefusedError as error:
             note_refusal(self.truth, self.entry, error)
             kind = Kind.ANTHROPIC if self.asked.call is Call.MESSAGES else self.kind
             return shape_in_stream(error, kind, is_response=self.asked.call is Call.RESPONSES)
         return b""
+
+    def is_broken(self, meter: Meter) -> None:
+        self._cover(meter)
+        self.bill.is_broken(meter)
+
+    def is_left(self, meter: Meter, rest: Rest) -> None:
+        self._cover(meter)
+        self.bill.is_left(meter, rest)
+
+    def is_complete(self, meter: Meter) -> None:
+        self._cover(meter)
+        self.bill.is_complete(meter)
+
+    def _cover(self, meter: Meter) -> None:
+        """Reserves for what has come of an answer that was longer than was asked for, which bounds it no more: likely
+        more than what is beyond doubt. It is counted as far as the budget has room for it."""
+        more = meter.likely() - self.bill.reservation.output
+        if self.bill.is_beyond and more > 0:
+            with suppress(RefusedError):
+                self._extend(more)
+
+    def _extend(self, by: int) -> None:
+        """Raises RefusedError."""
+        longer = self.ledger.extend(self.bill.reservation, self.entry, by=by, others=self.asked.others)
+        self.bill.is_longer(longer)
 
 
 def note_refusal(truth: Truth, entry: Entry, error: RefusedError) -> None:

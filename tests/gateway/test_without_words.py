@@ -1,0 +1,61 @@
+"""A budget holds against a provider that writes more than it is asked for, also where nobody can count the words."""
+
+import json
+from pathlib import Path
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Budget, Entry, Kind
+from gateway.meters.openai import ChatMeter, ResponsesMeter
+from gateway.providers.asked import Asked
+from gateway.providers.bill import Bill
+from gateway.providers.longer import Longer
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError
+from gateway.truth import Truth
+
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+NOW = (2026, 11, 22)
+WITHOUT_WORDS = ["abcdefgh", '{"a":[1,2],"b":{"c":null}}', "😀", "слово,"]
+
+
+def event(text: str) -> bytes:
+    """Of 10,000 characters."""
+    delta = {"content": (text * 10_000)[:10_000]}
+    return b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("text", WITHOUT_WORDS)
+@pytest.mark.parametrize("budget", [1000, 100_000])
+def test_what_has_no_words_is_cut_and_counted_too(tmp_path: Path, text: str, budget: int) -> None:
+    """Of 16 tokens that are asked for 200,000 characters come: 1562 tokens beyond doubt, and likely 50,000 or more."""
+    entry = Entry("p", budget=Budget(day_tokens=budget))
+
+    async def test(ledger: Ledger) -> None:
+        asked = Asked(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
+        bill = Bill(await ledger.reserve(entry, "m", given=0, least=16, most=16))
+        await ledger.read_since(0)
+        longer = Longer(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, asked, bill)
+        meter, last = ChatMeter(), b""
+        for _ in range(20):
+            meter.see(event(text))
+            last = last or longer.end(meter)
+        assert (b"it resets on" in last) == (budget == 1000)
+        longer.is_broken(meter)
+        assert bill.usage.is_estimated
+        assert bill.usage.output >= 50_000
+        assert budget == 1000 or bill.usage.output <= bill.reservation.output <= budget
+        ledger.settle(bill.reservation, bill.usage, entry=entry)
+        with pytest.raises(RefusedError):
+            await ledger.reserve(entry, "m", given=0, least=60_000, most=60_000)
+
+    run(tmp_path, Clock(*NOW), test)
+
+
+def test_a_sound_in_a_response_says_nothing_of_its_length() -> None:
+    meter = ResponsesMeter()
+    meter.see(b"data: " + json.dumps({"type": "response.audio.delta", "delta": "A" * 9000}).encode() + b"\n\n")
+    assert (meter.written(), meter.likely()) == (0, 2250)
