@@ -1,11 +1,8 @@
 """When the gateway is told during a deploy, for tests of kills: a kill ends all threads of a process at once."""
 
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
+from containers.side_work import SideWork
 from projects.services import gateway
 
 FIRST, LAST = "told first", "told last"
@@ -13,19 +10,12 @@ FIRST, LAST = "told first", "told last"
 
 
 def tell_in_the_same_thread(patch: pytest.MonkeyPatch, when: str) -> None:
-    class Thread:
-        def __init__(self, *, target: Callable[[], None], **_: Any) -> None:
-            self._target = target
-
-        def start(self) -> None:
+    class Saying(SideWork[str]):
+        def begin(self) -> bool:
             if when == FIRST:
-                self._target()
+                self.do()
+                if self._error is not None:
+                    raise self._error
+            return True
 
-        def join(self, _within: float) -> None:
-            if when == LAST:
-                self._target()
-
-        def is_alive(self) -> bool:
-            return False
-
-    patch.setattr(gateway, "threading", SimpleNamespace(Thread=Thread))
+    patch.setattr(gateway, "SideWork", Saying)

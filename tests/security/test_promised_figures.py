@@ -64,7 +64,7 @@ SENTENCES = [
     f"a signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
     f"forms are the {REAL_LIMITS['commands']} commands or {REAL_LIMITS['deploys']} deploys",
     (
-        f"looked at every {protection.FIREWALL_EVERY:.0f} seconds and mended where they do not hold, through the "
+        f"looked at every {protection.FIREWALL_EVERY:.0f} seconds and set again where they do not hold, through the "
         f"engine every {egress.THROUGH_ENGINE_EVERY:.0f} seconds"
     ),
     f"the old one goes on for at most {api_keys.ROTATION_GRACE.total_seconds() / HOUR:.0f} hours",

@@ -100,7 +100,7 @@ def test_a_day_is_small_takes_two_queries_more_than_nothing_and_asks_no_engine(
     assert engine.calls == []
     assert len(answer.content) < 30_000
     # What a page asks for every four seconds has no charts.
-    assert b"<svg" not in dashboard.get(path_of(project), {"live": "1"}).content
+    assert b"<svg" not in dashboard.get(path_of(project, "/changes")).content
 
 
 def test_nobody_sees_the_charts_of_another(bob: Any, project: Project) -> None:
