@@ -99,7 +99,9 @@ def describe_steps(snapshot: Snapshot) -> Steps:
         Step(title=title, state=state, at=at, seconds=seconds)
         for title, state, (at, seconds) in zip(TITLES, states, times, strict=True)
     ]
-    return Steps(steps=steps, goes_on=not ended and reached < len(TITLES) and is_new(project, facts.now))
+    # The gateway is asked every few seconds when it was polled first; the agent itself may have said so before.
+    has_more = reached < len(TITLES) or (polled_at is None and project.has_virtual_credentials)
+    return Steps(steps=steps, goes_on=not ended and has_more and is_new(project, facts.now))
 
 
 def _after(moment: datetime | None, other: datetime | None) -> bool:

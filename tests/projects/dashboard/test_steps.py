@@ -78,6 +78,19 @@ def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashb
     assert dashboard.get(path_of(project)).context["steps"] is None
 
 
+def test_they_go_on_until_the_gateway_has_told_when_it_was_polled_first(dashboard: Client, project: Project) -> None:
+    steps, row = path_of(project, "/steps"), Project.objects.filter(pk=project.pk)
+    for polled_at, address, goes_on in (
+        (None, "10.0.0.5", True),
+        (timezone.now(), "10.0.0.5", False),
+        (None, None, False),
+    ):
+        row.update(first_polled_at=polled_at, address=address, virtual_token_ciphertext="", virtual_key_ciphertext="")
+        answer = dashboard.get(steps, headers=HTMX)
+        assert states(answer) == ["done"] * 4
+        assert ("hx-get" in answer.content.decode()) == goes_on
+
+
 def test_what_nobody_has_sent_has_no_steps(dashboard: Client) -> None:
     assert dashboard.get(f"/projects/{uuid.uuid4()}/steps", headers=HTMX).status_code == 404
 
@@ -98,7 +111,7 @@ def test_the_steps_are_no_page_to_read_and_the_sign_in_never_takes_their_place(
 def test_a_degraded_agent_is_ready_and_its_link_is_shown(dashboard: Client, project: Project) -> None:
     row = Project.objects.filter(pk=project.pk)
     row.update(bot_username="harbour_pilot_bot", agent_state="degraded", agent_code="provider_unreachable")
-    row.update(health="starting", observed_at=timezone.now(), operation="")
+    row.update(health="starting", observed_at=timezone.now(), operation="", first_polled_at=timezone.now())
     page = dashboard.get(path_of(project))
     assert page.context["snapshot"].status == Status.DEGRADED
     assert page.context["steps"].is_done
