@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import re
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,7 @@ from accounts.text import has_control_characters, hides_something
 
 counts: Counter[str] = Counter()
 _numbers = count()
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @schemathesis.hook
@@ -40,11 +42,12 @@ def _as_patch(settings: dict[str, Any]) -> dict[str, Any]:
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _options: Any) -> None:
-    """Three things that cannot be said in a schema.
+    """What cannot be said in a schema.
 
     A key is for one request: used again, it gets an answer of before, about a project that may be gone by now. And a
     whole number is written without a point, which JSON Schema does not care about. And a name holds nothing that
-    is not seen, but for what emoji and scripts need.
+    is not seen, but for what emoji and scripts need, and no setting a control character. And credentials of servers
+    are those of servers that another setting names.
     """
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and 0 < len(key) < 200:
@@ -54,14 +57,18 @@ def before_call(_context: Any, case: Any, _options: Any) -> None:
         body["name"] = "".join("x" if _is_hidden(character) else character for character in body["name"])
     for part in ("settings", "budget"):
         if part in body:
-            body[part] = _without_points(body[part])
+            body[part] = _as_people_write(body[part])
+    if isinstance(body.get("settings"), dict):
+        body["settings"].pop("server_credentials", None)
 
 
-def _without_points(value: Any) -> Any:
+def _as_people_write(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_points(inner) for name, inner in value.items()}
+        return {name: _as_people_write(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_points(inner) for inner in value]
+        return [_as_people_write(inner) for inner in value]
+    if isinstance(value, str):
+        return _CONTROL.sub("x", value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
