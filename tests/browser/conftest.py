@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
@@ -14,7 +15,6 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from tests.clients import browser_of
-from tests.waiting import wait_until
 
 CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM") or which("chromium-headless-shell") or which("chromium")
 ARGUMENTS = [
@@ -30,6 +30,9 @@ LOOKS: list[tuple[int, Literal["dark", "light"]]] = [(390, "dark"), (1280, "ligh
 """Each width and each colour scheme; where people want the pictures, every pair of them."""
 if PICTURES:
     LOOKS += [(390, "light"), (1280, "dark")]
+
+ANSWERED_WITHIN = 1.0
+"""Seconds after a test."""
 
 GIVEN_UP = ("ERR_NETWORK_CHANGED", "chrome-error://")
 """What the browser says where a network of the machine changes while it loads, and while it shows that it has not."""
@@ -83,8 +86,16 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     context.add_init_script(_WATCH)
     yield context
     context.close()
-    # What a page has asked for last is not answered in the middle of the next test.
-    wait_until(lambda: not any("process_request_thread" in each.name for each in threading.enumerate()))
+    _wait_for_last_answers()
+
+
+def _wait_for_last_answers() -> None:
+    """What a page has asked for last is not answered in the middle of the next test, but for a log that is followed:
+    its thread sees only at the next sign of life that nobody listens.
+    """
+    until = time.monotonic() + ANSWERED_WITHIN
+    while time.monotonic() < until and any("process_request_thread" in each.name for each in threading.enumerate()):
+        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Pages that refresh themselves."""
 
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from projects.models import Project
@@ -67,6 +68,8 @@ def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
 
 def test_the_page_of_a_project_that_is_gone_leads_to_the_list(home: Page) -> None:
     project = deploy_by_form(home)
+    Project.objects.filter(pk=project.pk).update(first_polled_at=timezone.now())  # its steps are done
+    home.reload()
     Project.objects.filter(pk=project.pk).delete()
     home.clock.run_for(MOMENT)
     expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
