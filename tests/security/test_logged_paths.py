@@ -32,6 +32,8 @@ SECRETS: dict[str, Callable[[User], str]] = {
 PATHS = ("/set-password/OGY3/{}", "/set-password/OGY3/{}/", "/api/projects/{}", "/api/{}", "/{}/x", "//{}", "/probe/{}")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 LARGE = b"x" * 70_000
+TELLING = 8
+"""From so many characters on, what stands behind the last mark of a credential is not in a log line by chance."""
 CHOSEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """The ids of requests that clients may choose. Any other one is replaced."""
 
@@ -73,8 +75,8 @@ def test_no_credential_of_an_address_is_logged(alice: User, logged: Callable[[],
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     assert sum(line["logger"] == "berth.access" for line in lines) == len(PATHS) * len(METHODS)
     assert ("[redacted]" in text) == (way != "as the request's id" or bool(CHOSEN_ID.fullmatch(secret)))
-    for part in {secret, secret.rpartition("-")[2], secret.rpartition(":")[2], secret.rpartition(".")[2]}:
-        assert part not in text
+    parts = {secret, *(secret.rpartition(mark)[2] for mark in "-:.")}
+    assert not [part for part in parts if len(part) >= TELLING and part in text]
 
 
 @pytest.mark.urls("tests.config.probe_urls")
