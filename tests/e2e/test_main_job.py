@@ -39,7 +39,7 @@ def test_a_user_deploys_an_agent_and_it_answers(
     wanted |= {"telegramToken": CANARY_TELEGRAM_TOKEN, "apiKey": CANARY_API_KEY}
     created = settle(service, token, service.call("POST", "/api/projects?wait=30", wanted, token))
     project = created["id"]
-    assert created["status"] == "running"
+    assert created["status"] == "running", created["status_reason"]
     link, _, code = created["bot"]["url"].partition("?start=")
     assert link == "https://t.me/harbour_bot"
     assert [(row["id"], row["status"]) for row in service.call("GET", "/api/projects", token=token).json] == [

@@ -29,6 +29,7 @@ def test_from_the_invitation_to_a_suspension_that_is_lifted(page: Page, service:
     expect(owner.get_by_text("Your password is set. Sign in with it.")).to_be_visible()
     sign_in(owner, OWNER, PASSWORD, to="/")
     project, token = deploy(service)
+    assert project["status"] == "running", project["status_reason"]
     owner.goto(f"/projects/{project['id']}")
     expect(owner.locator("#status")).to_have_text("Running")
     [agent] = service.engine.containers(filters={"label": [f"berth.project={project['id']}"]})
