@@ -16,16 +16,17 @@ from accounts.errors import OutboxFullError
 from accounts.models import OutgoingMail, User
 from accounts.moments import not_recent
 from accounts.services.outbox import Letter, queue_mail
+from containers.vocabulary import ContainerState
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
 from projects.rules.alerts import AlertKind
+from projects.rules.lifecycle import Desired, Operation
 from projects.rules.reasons import Reason
 from projects.rules.remedies import Remedy
 from projects.services.alert_channels import wants_mail
 from projects.services.bot_claims import VERIFY
 from projects.services.disk import EVENT, FULL
-from projects.services.observation import refresh
 from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)
@@ -93,14 +94,29 @@ def _needs_the_owner(event: Event) -> bool:
 
 
 def _find_notice(event: Event) -> tuple[Project, Reason] | None:
-    """The project and why it needs its owner; None where it is gone or well again."""
+    """The project and why it needs its owner; None where it is gone or well again.
+
+    The row tells, which was written with the event. An engine that is busy could only say that it does not answer.
+    """
     rows = Project.objects.filter(pk=event.project_id, instance=settings.BERTH_INSTANCE)
     project = rows.select_related("owner", "plan", "agent_type").first()
     if project is None:
         return None
-    refresh([project])
-    reason = project.reason
+    _pass_over_our_stop(project)
+    facts = project.facts()
+    reason = project.explain(facts._replace(checked_at=facts.now))
     return None if reason is None else (project, reason)
+
+
+def _pass_over_our_stop(project: Project) -> None:
+    """An agent that is given up may still be on its way down: what ended by itself is told, and not that."""
+    is_given_up = project.gave_up_at is not None and project.desired == Desired.RUNNING
+    if not (is_given_up and project.operation == Operation.STOP):
+        return
+    project.operation, project.container_state = Operation.NONE, ContainerState.EXITED
+    if project.ended_at is not None:
+        for field, value in project.last_end().items():
+            setattr(project, field, value)
 
 
 def _queue(project: Project, reason: Reason, *, event: Event) -> None:

@@ -11,6 +11,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
+from projects.models.operation import Claim
 from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
 from projects.rules.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
@@ -73,15 +74,27 @@ def _finish_deletion(project: Project) -> bool:
 
 def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
     """`values` are written with the claim, so that they hold even if the engine falls silent."""
-    claim = project.claim(Operation.STOP, lasting=_time_allowed(project), unchanged=True, **values)
+    claim = _claim_stop(project, remedy, **values)
     if claim is None:
         return False
     with released_if_broken(project, claim):
         outcome = take_down(project, claim)
-    record_outcome(project, claim, outcome, events=_events(remedy, project, outcome))
+    is_told = remedy is Remedy.GIVE_UP and outcome.error is None
+    record_outcome(project, claim, outcome, events=() if is_told else _events(remedy, project, outcome))
     if outcome.error is not None:
         raise outcome.error
     return True
+
+
+def _claim_stop(project: Project, remedy: Remedy, **values: Any) -> Claim | None:
+    """An agent is given up with the claim, and so the event is written with it: after an engine that fell silent, or a
+    watcher that was killed, all that is left to do is to take it down.
+    """
+    with transaction.atomic():
+        claim = project.claim(Operation.STOP, lasting=_time_allowed(project), unchanged=True, **values)
+        if claim is not None and remedy is Remedy.GIVE_UP:
+            project.event(SYSTEM, remedy, "done").save()
+    return claim
 
 
 def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
