@@ -15,6 +15,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
 from config.serving.stand_in import StandIn
+from config.serving.without_workers import refuse_all
 
 
 class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -64,6 +65,9 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
     """Ends on signals, and does nothing else on them: `serve` says how many workers there are, and starts new ones."""
 
+    has_no_room = False
+    """Whether the system had no room for another process when a worker was to be started last."""
+
     def init_signals(self) -> None:
         super().init_signals()
         for name in ("HUP", "TTIN", "TTOU", "USR1", "USR2", "WINCH"):
@@ -71,16 +75,25 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
 
     def spawn_worker(self) -> Any:
         """Goes on where the system has no room for another process. The arbiter tries again every second."""
+        self.has_no_room = False
         try:
             return super().spawn_worker()
         except OSError as error:
+            self.has_no_room = True
             self.log.error("A worker cannot be started: %s. It is tried again.", error.strerror)  # noqa: TRY400 - says it all
             return None
 
+    def wait_for_signals(self, timeout: float = 1.0) -> Any:
+        """Where no worker is left and none can be started, it answers itself meanwhile: each request by a refusal."""
+        if self.has_no_room and not self.WORKERS:
+            refuse_all(self.LISTENERS, seconds=timeout, is_over=lambda: not self.SIG_QUEUE.empty())
+            timeout = 0.0
+        return super().wait_for_signals(timeout)
 
-def _begin(booted: c_int, _worker: Any) -> None:
+
+def _begin(booted: c_int, worker: Any) -> None:
     booted.value = 1
-    StandIn().start()
+    worker.begin_when_possible(StandIn().start)
 
 
 def server_options() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import QuerySet
 
 from accounts.services.outbox import send_due
+from containers.side_work import begin_in_time
 from projects.models import AlertDelivery
 from projects.models.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 EVERY = 15.0
 """Seconds between two looks."""
 
+BEGINS_WITHIN = 0.5
+"""Seconds for its thread to begin. One that finds no memory never does."""
+
 
 class StandIn:
     """`run` begins a piece of work in the background."""
@@ -32,11 +36,12 @@ class StandIn:
     def __init__(self, run: Run | None = None) -> None:
         self._lanes = Lanes(run, find=_find_due)
 
-    def start(self) -> None:
-        """It ends with the process."""
-        threading.Thread(target=self._go_on, name="stand-in", daemon=True).start()
+    def start(self) -> bool:
+        """It ends with the process. Returns False where the system gives no thread for it."""
+        return begin_in_time(self._go_on, BEGINS_WITHIN)
 
     def _go_on(self) -> None:
+        threading.current_thread().name = "stand-in"
         pause = threading.Event()
         while not pause.wait(EVERY):
             try:

@@ -10,14 +10,16 @@ have health checks, which therefore never wait for a thread that others hold.
 import errno
 import os
 import signal
+import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from gunicorn.workers.base import Worker
 
-from config.reserve import RESERVE
+from config.reserve import RESERVE, tells_of_starvation
 from config.serving.clients import Clients
 from config.serving.event_loop import EventLoop
 from config.serving.shared_pulse import SharedPulse
@@ -28,6 +30,9 @@ LINGER_AT_END = 1.0
 
 STARVED_FOR = 10.0
 """Seconds for which a worker may get nothing more of the kernel. Then another process takes its place."""
+
+BOOTS_EVERY = 1.0
+"""Seconds that a worker rests which finds no room for its boot: the next one comes at once."""
 
 NOBODY_COMES_IN = 0.05
 """Seconds of rest where no connection can be accepted. The kernel would go on to say that somebody waits."""
@@ -72,6 +77,25 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.clients = Clients(self)
         self._notify_at = 0.0
         self._starved_since: float | None = None
+        self._to_begin: list[Callable[[], bool]] = []
+
+    def init_process(self) -> None:
+        """A worker that the system gives too little for its boot is no reason to end the server, as it is for gunicorn:
+        the next one may get more.
+        """
+        try:
+            super().init_process()
+        except Exception as error:
+            if self.booted or not tells_of_starvation(error):
+                raise
+            self.log.error("The system has no room for a new worker: %s. Another one is tried.", error)  # noqa: TRY400 - says it all
+            time.sleep(BOOTS_EVERY)
+            sys.exit(os.EX_TEMPFAIL)
+
+    def begin_when_possible(self, begin: Callable[[], bool]) -> None:
+        """Calls it, now and every second, until it says that it was done."""
+        if not begin():
+            self._to_begin.append(begin)
 
     def load_wsgi(self) -> None:
         """The last that gunicorn does between the fork and `run`."""
@@ -109,6 +133,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.notify()
             self.clients.expire(now)
             self._look_after_reserve(now)
+            self._to_begin = [begin for begin in self._to_begin if self.is_starved or not begin()]
 
     @property
     def is_starved(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.chaos.matrix.breaking import Breaking
 from tests.chaos.matrix.installation import Installation
+from tests.waiting import wait_until
 
 GROUPS = Path("/sys/fs/cgroup")
 
@@ -26,8 +27,8 @@ def find_group() -> Path | None:
     return None
 
 
-def without_processes(process: str, *, killed: tuple[str, ...] = ()) -> Breaking:
-    """Those that are there go on, but for those that are killed."""
+def without_processes(process: str, *, killed: tuple[str, ...] = (), room: int = 0) -> Breaking:
+    """Those that are there go on, but for those that are killed. There is `room` for so many new ones or threads."""
 
     @contextmanager
     def limited(installation: Installation) -> Iterator[None]:
@@ -42,6 +43,9 @@ def without_processes(process: str, *, killed: tuple[str, ...] = ()) -> Breaking
             (group / "pids.max").write_text("1")
             for pid in ending:
                 os.kill(pid, signal.SIGKILL)
+            if room:
+                wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in ending))
+                (group / "pids.max").write_text(str(int((group / "pids.current").read_text()) + room))
             yield
         finally:
             (group / "pids.max").write_text("max")

@@ -118,6 +118,9 @@ FAULTS: Mapping[str, Fault] = {
     "serve/no processes, web workers killed": Fault(
         without_processes("web server", killed=("web worker",)), 10.0, mutes=True, kind="processes"
     ),
+    "serve/one process more, web workers killed": Fault(
+        without_processes("web server", killed=("web worker",), room=1), 10.0, mutes=True, kind="processes"
+    ),
     "serve/another with other keys": Fault(beside_other_keys, 10.0),
     "database/kill": Fault(database_killed),
     "database/connections ended": Fault(connections_ended, 10.0),

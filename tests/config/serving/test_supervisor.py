@@ -2,15 +2,23 @@
 
 import errno
 import os
+import queue
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from unittest.mock import Mock
 
 import pytest
 from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
 
+from config.serving import worker as worker_module
 from config.serving.gunicorn import SteadyArbiter
 from config.serving.supervisor import Supervisor
+from config.serving.worker import BufferingWorker
+from tests.config.serving.looping import read_all
 from tests.paths import ROOT
 
 
@@ -46,9 +54,63 @@ def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pyt
     assert supervisor._children["watcher"] is alive
 
 
-def test_a_worker_for_which_there_is_no_process_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+NO_ROOM = BlockingIOError(errno.EAGAIN, "No")
+
+
+@pytest.fixture
+def arbiter() -> Iterator[SteadyArbiter]:
+    """One that listens, and of which no worker lives."""
+    made = SteadyArbiter.__new__(SteadyArbiter)
+    made.log, made.WORKERS, made.SIG_QUEUE = Mock(), {}, queue.SimpleQueue()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        made.LISTENERS = [listener]
+        yield made
+
+
+def test_a_worker_for_which_there_is_no_process_is_tried_again(
+    arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The arbiter of gunicorn ends where a fork fails."""
-    monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[BlockingIOError(errno.EAGAIN, "No"), 17]))
-    arbiter = SteadyArbiter.__new__(SteadyArbiter)
-    arbiter.log = Mock()
+    monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[NO_ROOM, 17]))
     assert [arbiter.spawn_worker(), arbiter.spawn_worker()] == [None, 17]
+
+
+@pytest.mark.parametrize("request_", [b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"POST /api/projects", b""])
+def test_while_there_is_room_for_no_worker_at_all_everybody_is_answered(
+    request_: bytes, arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also who sends half a request, or says nothing; and the arbiter still obeys."""
+    monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[NO_ROOM, 17]))
+    arbiter.spawn_worker()
+    answers: list[bytes] = []
+
+    def ask() -> None:
+        with socket.create_connection(arbiter.LISTENERS[0].getsockname()) as client:
+            client.sendall(request_)
+            answers.append(read_all(client))
+        arbiter.SIG_QUEUE.put(15)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert arbiter.wait_for_signals(timeout=60.0) == [15]
+    asking.join()
+    assert answers[0].startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nRetry-After: 5" in answers[0]
+    arbiter.spawn_worker()
+    assert not arbiter.has_no_room
+
+
+def test_a_worker_that_gets_no_thread_for_its_boot_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 3 would: gunicorn takes it for a program that cannot be loaded."""
+    monkeypatch.setattr(worker_module, "BOOTS_EVERY", 0.0)
+    worker = BufferingWorker.__new__(BufferingWorker)
+    worker.booted, worker.log = False, Mock()
+    for error in (RuntimeError("can't start new thread"), OSError(errno.EMFILE, "No"), MemoryError()):
+        monkeypatch.setattr(Worker, "init_process", Mock(side_effect=error))
+        with pytest.raises(SystemExit) as ended:
+            worker.init_process()
+        assert ended.value.code not in {0, Arbiter.WORKER_BOOT_ERROR, Arbiter.APP_LOAD_ERROR}
+    monkeypatch.setattr(Worker, "init_process", Mock(side_effect=ValueError))
+    with pytest.raises(ValueError, match=r"^$"):
+        worker.init_process()

@@ -6,6 +6,7 @@ from ctypes import c_int
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import pytest
 from django.core import mail
@@ -157,11 +158,12 @@ def test_each_process_of_the_web_server_has_one(monkeypatch: pytest.MonkeyPatch)
     begun: list[StandIn] = []
     booted = c_int(0)
 
-    def note(stand_in: StandIn) -> None:
+    def note(stand_in: StandIn) -> bool:
         begun.append(stand_in)
+        return True
 
     monkeypatch.setattr(StandIn, "start", note)
-    _begin(booted, None)
+    _begin(booted, Mock(begin_when_possible=lambda begin: begin()))
     assert (len(begun), booted.value) == (1, 1)
 
 

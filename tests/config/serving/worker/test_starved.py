@@ -94,6 +94,20 @@ def test_memory_that_ends_outside_of_the_application_is_no_bad_request(
         assert problem_of(server.ask(LAST)) == (503, "overloaded")
 
 
+def test_what_could_not_begin_with_it_begins_when_it_can(server: Looping) -> None:
+    tries, begun = iter([False, False, True]), threading.Event()
+
+    def begin() -> bool:
+        has_begun = next(tries)
+        if has_begun:
+            begun.set()
+        return has_begun
+
+    server.worker.begin_when_possible(begin)
+    assert begun.wait(30)
+    assert server.ask(LAST).endswith(b"/hello")  # and nobody tries once more
+
+
 def test_all_threads_of_requests_are_there_before_the_first_request(server: Looping) -> None:
     assert server.worker.threads.begun == server.worker.cfg.threads
 
