@@ -22,7 +22,7 @@ def touches_database(item: pytest.Item) -> bool:
     if item.get_closest_marker("one_database"):
         return is_for_postgresql(item)
     marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres_only"))
-    return marked or bool(fixtures & {"db", "transactional_db", "live_server", "upgrade", "older_tables"})
+    return marked or bool(fixtures & {"db", "transactional_db", "live_server", "upgrade", "older_tables", "rewinding"})
 
 
 def is_for_postgresql(item: pytest.Item) -> bool:

@@ -15,7 +15,7 @@ from tests.chaos.inside.prepare import add_offers
 from tests.chaos.server import Server, Site
 from tests.watchers import watchers_in_threads
 
-LONG_ONLY = {"test_broken_upgrades.py", "test_engine_restart.py", "test_engine_disk.py", "test_old_server.py"}
+LONG_ONLY = {"test_engine_restart.py", "test_engine_disk.py", "test_old_server.py"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
