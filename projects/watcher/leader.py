@@ -1,14 +1,18 @@
 """Leader election: a lease in the database, so that one watcher at a time is active, and its heartbeat."""
 
+import logging
 from datetime import datetime
 
 from django.conf import settings
 from django.db.models import Q
+from django.db.utils import Error as DatabaseError
 
 from accounts import clock
 from accounts.moments import over
 from projects.models import Watch
 from projects.rules import lifecycle
+
+log = logging.getLogger(__name__)
 
 
 def become_leader(holder: str) -> bool:
@@ -37,6 +41,13 @@ def beat(holder: str, at: datetime) -> None:
     )
 
 
+def beat_again(holder: str, at: datetime) -> None:
+    """The same between two rounds, without the lease. A heartbeat never becomes older."""
+    now = clock.now()
+    held = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder, heartbeat_at__lt=at)
+    held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now)).update(heartbeat_at=at)
+
+
 def note_firewall(warning: str, *, bars_agents: bool) -> None:
     """Keeps for the staff why the firewall does not hold, empty where it does; and whether no agent may run."""
     values = {"firewall_warning": warning[:1000], "bars_agents": bars_agents}
@@ -50,4 +61,8 @@ def note_names(warning: str) -> None:
 
 
 def step_down(holder: str) -> None:
-    Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)
+    """Gives the lease back, if the database lets it."""
+    try:
+        Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)
+    except DatabaseError as error:
+        log.warning("The lease could not be given back, and ends by itself in seconds: %s", error)

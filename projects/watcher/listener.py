@@ -25,11 +25,14 @@ class Miss(Protocol):
 
 
 class Listener(LastingThread):
-    """`hear` gets each event, in that thread. `miss` is called where some may have been missed."""
+    """`hear` gets each event, in that thread. `miss` is called where some may have been missed, and `begin` when none
+    will be any more."""
 
-    def __init__(self, hear: Callable[[EngineEvent], None], miss: Miss, pulse: Pulse) -> None:
+    def __init__(
+        self, hear: Callable[[EngineEvent], None], miss: Miss, pulse: Pulse, begin: Callable[[], None] = lambda: None
+    ) -> None:
         self._hear = hear
-        self._miss = miss
+        self._miss, self._begin = miss, begin
         self._beat = pulse.thread("events of the engine")
         super().__init__(name="events", beat=self._beat)  # it ends after the next event, or with the process
 
@@ -39,7 +42,9 @@ class Listener(LastingThread):
             self._beat.expect(LISTENING)
             is_broken = False
             try:
-                for event in get_engine().events(within, timeout=SILENCE):
+                events = get_engine().events(within, timeout=SILENCE)
+                self._begin()
+                for event in events:
                     self._beat.expect(LISTENING)
                     self._hear(event)
                     if self._stopped.is_set():

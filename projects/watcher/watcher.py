@@ -42,6 +42,7 @@ from projects.watcher.retention import Retention
 from projects.watcher.round import Round
 from projects.watcher.samples import Samples
 from projects.watcher.second_looks import SecondLooks
+from projects.watcher.vouching import Vouching
 
 log = logging.getLogger(__name__)
 
@@ -69,20 +70,21 @@ class Watcher:
         """`pulse` shows the process that has started this one that it lives. Of several each has its `name`."""
         self._pulse = pulse or Pulse()
         self.name = name or f"{socket.gethostname()[:40]}-{os.getpid()}"
-        self._stopped = threading.Event()
-        self._changed = ChangedKeys()
+        self._stopped, self._changed = threading.Event(), ChangedKeys()
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
-        self._listener = Listener(self._hear, self._miss, self._pulse)
         self._ends, self._retention = Ends(), Retention()
         self._protection, self._background = Protection(self._pulse), Background(self._pulse)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = partial(is_leader, self.name)
-        prompt, samples = PromptLooks(leads, self._ends, self._changed.add, self._pulse), Samples(leads, self._pulse)
-        self._reports, self._names = Reports(prompt.look_at, self._pulse), Names(leads, self._pulse)
+        self._prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
+        self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads)
+        self._vouching = Vouching(self.name, self._ends, self._pulse)
+        self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
         self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
-        self._threads = *told, prompt, samples, self._reports, self._second_looks, self._names, *others
+        samples, looks = Samples(leads, self._pulse), (self._prompt, self._vouching)
+        self._threads = *told, *looks, samples, self._reports, self._second_looks, self._names, *others
 
     def stop(self) -> None:
         self._stopped.set()
@@ -99,15 +101,9 @@ class Watcher:
         self._listener.stop()
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
-        self._step_down()
+        step_down(self.name)
         for each in (self._bot_claims, self._protection, *self._threads):
             each.stop()
-
-    def _step_down(self) -> None:
-        try:
-            step_down(self.name)
-        except DatabaseError as error:
-            log.warning("The lease could not be given back, and ends by itself in seconds: %s", error)
 
     def _confine(self, look: Callable[[], None]) -> None:
         try:
@@ -119,6 +115,7 @@ class Watcher:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
             self._second_looks.doubt_all()
+            self._vouching.doubt()
         except Exception:
             log.exception("The watcher's round broke; the next one tries again.")
 
@@ -160,6 +157,7 @@ class Watcher:
         self._names.follow(result.running)
         if not result.unwritten and not self._has_hung():
             beat(self.name, result.at)
+            self._vouching.note_round(now)
         self._changed.put_off(result.put_off | (result.passed_over & changed_keys))
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
@@ -189,12 +187,14 @@ class Watcher:
 
     def _miss(self, *, is_broken: bool) -> None:
         self._ends.note_gap()
+        self._vouching.note_gap(is_broken=is_broken)
         if is_broken:
             self._second_looks.doubt_all()
 
     def _hear(self, event: EngineEvent) -> None:
-        self._ends.note(event)
-        self._names.hear(event)
-        self._second_looks.hear(event)
-        if event.action not in IGNORED_EVENTS:
+        for each in (self._ends.note, self._names.hear, self._second_looks.hear, self._vouching.hear):
+            each(event)
+        if event.action.startswith("health_status"):
+            self._prompt.look_at(event.key)  # a round may be waiting for the engine's list
+        elif event.action not in IGNORED_EVENTS:
             self._changed.add(event.key)

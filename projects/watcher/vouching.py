@@ -1,0 +1,171 @@
+"""Vouches for the rows by the engine's events alone, while a round waits for the engine's list.
+
+Where many agents end at once an engine takes seconds for its list, so that the heartbeat, which is of a list, comes
+late, and all agents would be told to be unknown. But the engine goes on to tell of each change as it happens. Where the
+rows say all that it has told up to a moment, they are right up to that moment, also those of which it has told nothing.
+"""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+
+from accounts import clock
+from containers.vocabulary import ContainerState, EngineEvent
+from projects.models import Project
+from projects.services.quarantine import as_uuid
+from projects.watcher.ends import Ends
+from projects.watcher.failures import locked_rows
+from projects.watcher.hearsay import heard_state
+from projects.watcher.leader import beat_again
+from projects.watcher.observation import differs, record_observation
+from projects.watcher.pulse import IDLE, STEP, Pulse
+from projects.watcher.threads import LastingThread
+
+log = logging.getLogger(__name__)
+
+OVERDUE = 2.5
+"""Seconds from the beginning of the last round that has beaten. Before that its successor may do so in time."""
+
+LONGEST = 10.0
+"""Seconds for which events stand in for a list. An engine may lose some for a listener that is slow."""
+
+EVERY = 0.3
+"""Seconds between two looks at what was heard, at least."""
+
+WAIT = 1.0
+"""Seconds after which the thread looks whether it is to end."""
+
+MARGIN = 0.1
+"""Seconds by which an event may be older than it seems to be, beside the quickest one that was heard."""
+
+RUNS = frozenset({"start", "restart", "die", "stop"})
+"""Events that tell of a run's beginning or end, which rows are told."""
+
+OF_NO_RUN = frozenset({"create", "kill", "oom"})
+"""Events of which no row says anything. Nor do health checks end a run: they have a look of their own."""
+
+OPENS_WITHIN = 0.5
+"""Seconds after its answer has begun until an engine tells all."""
+
+
+class Vouching(LastingThread):
+    """`note_round` is called by the watcher, and `hear` and `note_gap` by the thread that listens to the engine."""
+
+    def __init__(self, name: str, ends: Ends, pulse: Pulse | None = None) -> None:
+        self._beat = (pulse or Pulse()).thread("vouching")
+        super().__init__(name="vouching", end_within=2 * WAIT, beat=self._beat)
+        self._holder, self._ends = name, ends
+        self._lock, self._heard = threading.Lock(), threading.Event()
+        self._least_delay = math.inf
+        self._until = -math.inf
+        self._whole_since = math.inf
+        self._base: float | None = None
+        self._pending: dict[str, float] = {}
+
+    def hear(self, event: EngineEvent) -> None:
+        """An engine tells one after the other. How late it does so, the quickest of all tells: its clock is its own."""
+        at = event.at.timestamp()
+        with self._lock:
+            self._least_delay = min(self._least_delay, time.monotonic() - at)
+            self._until = at + self._least_delay
+            if event.action in RUNS:
+                self._pending[event.key] = self._until
+            elif event.action not in OF_NO_RUN and not event.action.startswith("health_status"):
+                self._base, self._whole_since = None, time.monotonic()  # of what this is about, a list has to tell
+        self._heard.set()
+
+    def note_open(self) -> None:
+        """From now on all is heard."""
+        with self._lock:
+            self._whole_since = time.monotonic() + OPENS_WITHIN
+
+    def note_gap(self, *, is_broken: bool) -> None:
+        """Some events may have been missed. `is_broken`: the engine may be another one, with another clock."""
+        with self._lock:
+            self._base, self._whole_since, self._until = None, math.inf, -math.inf
+            self._least_delay = math.inf if is_broken else self._least_delay
+            self._pending.clear()
+
+    def note_round(self, began: float) -> None:
+        """A round that began at this moment, on the monotonic clock, has told all that was so then, and has beaten."""
+        with self._lock:
+            self._base = began if began >= self._whole_since else None
+            self._pending = {key: at for key, at in self._pending.items() if at > began}
+
+    def doubt(self) -> None:
+        """The last round could not look at all."""
+        with self._lock:
+            self._base = None
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._heard.set()
+        super().stop()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY):
+            self._beat.expect(IDLE)
+            if not self._heard.wait(WAIT) or self._stopped.is_set():
+                continue
+            self._heard.clear()
+            self._beat.expect(STEP)
+            try:
+                close_old_connections()
+                self.step()
+            except DatabaseError as error:
+                log.info("The heartbeat is left to the round that is under way: %s", error)
+            except Exception:
+                log.exception("What the engine tells could not be vouched for; it is left to the rounds.")
+            finally:
+                connections.close_all()
+
+    def step(self) -> None:
+        """Writes down what was heard, and up to when. It does nothing while the rounds do so in time."""
+        now = time.monotonic()
+        with self._lock:
+            base, until, pending = self._base, self._until, dict(self._pending)
+        if base is None or not (OVERDUE <= now - base < LONGEST and until > base):
+            return
+        told = set(tell_runs({key: _moment(at) for key, at in pending.items()}, self._ends))
+        if told >= pending.keys() and self._is_still_told(base, pending):
+            beat_again(self._holder, _moment(until - MARGIN))
+
+    def _is_still_told(self, base: float, told: Mapping[str, float]) -> bool:
+        """Forgets what the rows say. False where something has come between."""
+        with self._lock:
+            self._pending = {key: at for key, at in self._pending.items() if at != told.get(key)}
+            return self._base == base
+
+
+def _moment(monotonic: float) -> datetime:
+    return clock.now() - timedelta(seconds=time.monotonic() - monotonic)
+
+
+def tell_runs(heard: Mapping[str, datetime], ends: Ends) -> Iterator[str]:
+    """Writes down which of these agents have ended or were started, and counts no crash. Yields the keys of those whose
+    rows say what was heard, or for which no heartbeat vouches anyway. `heard` has a moment for each key.
+    """
+    ids = {key: found for key in heard if (found := as_uuid(key))}
+    rows = Project.objects.filter(pk__in=ids.values(), instance=settings.BERTH_INSTANCE)
+    known = {project.pk: project for project in rows.select_related("owner")}
+    for key, at in heard.items():
+        project = known.get(ids[key]) if key in ids else None
+        if project is None or (project.pk not in locked_rows and _tell(project, ends, at)):
+            yield key
+
+
+def _tell(project: Project, ends: Ends, heard_at: datetime) -> bool:
+    if project.operation or project.reconcile_failures:
+        return True
+    heard = heard_state(project, (), ends.find)
+    if heard is None:
+        return project.observed_at is not None and project.observed_at >= heard_at
+    if heard.state is ContainerState.RESTARTING and project.container_state != ContainerState.RUNNING:
+        return True  # that it is down, the row says, and in the engine's own words
+    return not differs(project, heard) or record_observation(project, heard, at=clock.now())
