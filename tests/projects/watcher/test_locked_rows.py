@@ -103,10 +103,10 @@ def test_the_watcher_does_not_beat_for_rows_that_it_could_not_write(
 def test_a_watcher_that_ends_while_the_database_is_away_ends_in_peace(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_holder: str) -> None:
+    def fail() -> None:
         raise LOCKED
 
-    monkeypatch.setattr("projects.watcher.watcher.step_down", fail)
+    monkeypatch.setattr(Watch.objects, "filter", lambda **_: fail())
     watcher = Watcher()
     watcher.stop()
     with caplog.at_level(logging.WARNING):
