@@ -1,6 +1,5 @@
 """The mail to an owner whose agent needs them."""
 
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,12 +9,11 @@ from django.utils import timezone
 
 from accounts.models import MailState, OutgoingMail
 from accounts.services import outbox
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.services import delete_project
 from projects.watcher import crash_mail
-from projects.watcher.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, find_canary
 from tests.fakes.engine import MemoryEngine
@@ -40,50 +38,6 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
     assert "token refused [redacted]" in message.body
     assert f"https://berth.example/projects/{project.pk}" in message.body
     assert find_canary(str(message.body)) is None
-
-
-class KilledError(BaseException):
-    pass
-
-
-def test_an_engine_that_is_busy_is_no_reason(
-    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The row tells why the agent crashed, however long ago the engine has last answered."""
-    cursor = open_cursor()
-    with monkeypatch.context() as patched:
-        patched.setattr("projects.watcher.reconcile.queue_crash_mails", lambda _: None)
-        engine.crash(project.container_name, exit_code=20, restarting=True)
-        reconcile()
-    Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))
-    engine.silence_container(project.container_name)
-    queue_crash_mails(cursor)
-    assert "Telegram refused the bot token." in OutgoingMail.objects.get().facts["reason"]
-
-
-@pytest.mark.parametrize("while_stopping", ["it is told", "the engine falls silent", "the watcher is killed"])
-def test_an_agent_that_is_given_up_is_told_whatever_becomes_of_its_stop(
-    while_stopping: str, project: Project, engine: MemoryEngine
-) -> None:
-    cursor = open_cursor()
-
-    def go_wrong() -> None:
-        match while_stopping:
-            case "it is told":
-                queue_crash_mails(cursor)
-                assert OutgoingMail.objects.exists()
-            case "the engine falls silent":
-                raise EngineUnavailableError
-            case _:
-                raise KilledError
-
-    engine.crash(project.container_name, exit_code=20, restarting=True)
-    engine.slow("stop", go_wrong)
-    with suppress(KilledError, EngineUnavailableError):
-        reconcile()
-    queue_crash_mails(cursor)
-    assert "Telegram refused the bot token." in OutgoingMail.objects.get().facts["reason"]
-    assert Event.objects.filter(action="give up").count() == 1
 
 
 def test_a_crash_that_the_engine_mends_is_not_told(project: Project, engine: MemoryEngine) -> None:
@@ -170,6 +124,9 @@ def test_a_full_outbox_loses_no_notice(
 def test_a_watcher_that_dies_between_the_mail_and_the_cursor_makes_one_mail(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class KilledError(BaseException):
+        pass
+
     def die(*_args: Any) -> None:
         raise KilledError
 
