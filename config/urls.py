@@ -7,6 +7,7 @@ from django.views.decorators.gzip import gzip_page
 
 from config.api_docs.page import DocsView
 from config.api_docs.schema_view import SchemaView
+from config.cli.view import serve_cli
 from config.health import healthz, readyz
 
 handler400 = "config.error_handlers.bad_request"
@@ -24,6 +25,7 @@ urlpatterns = [
     path("api/", include("projects.api.urls")),
     path("api/schema", _public(SchemaView.as_view()), name="schema"),
     path("api/docs", _docs, name="docs"),
+    path("cli", serve_cli),
     path("healthz", healthz),
     path("readyz", readyz),
     path("admin/", admin.site.urls),

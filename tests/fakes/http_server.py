@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             if callable(close := getattr(pieces, "close", None)):
                 close()
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _serve  # noqa: N815 - http.server's names
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _serve  # noqa: N815 - http.server's names
 
     def _gone(self) -> bool:
         try:

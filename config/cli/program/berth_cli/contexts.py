@@ -1,0 +1,124 @@
+"""The installations that this user knows, each with its token, in one private file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from berth_cli.addresses import read_address
+from berth_cli.errors import CommandError, UsageError
+from berth_cli.private_files import explain, locked, make_private_folder, settings_folder, write_whole
+
+FILE = "contexts.json"
+
+
+@dataclass(frozen=True)
+class Context:
+    """`key_id` is that of the API key which a login has made, so that the next one takes it away."""
+
+    name: str
+    url: str
+    token: str = field(default="", repr=False)
+    email: str = ""
+    key_id: str = ""
+    ca: str = ""
+    insecure_http: bool = False
+
+
+@dataclass(frozen=True)
+class Contexts:
+    current: str = ""
+    known: dict[str, Context] = field(default_factory=dict)
+
+    def with_one(self, context: Context) -> Contexts:
+        return Contexts(current=context.name, known={**self.known, context.name: context})
+
+    def without(self, name: str) -> Contexts:
+        known = {other: context for other, context in self.known.items() if other != name}
+        return Contexts(current="" if self.current == name else self.current, known=known)
+
+
+def read_contexts() -> Contexts:
+    """Raises `CommandError` for a file that is not ours. One that others could read is closed, which is said."""
+    path = settings_folder() / FILE
+    try:
+        content = path.read_bytes()
+        _close_to_others(path)
+    except FileNotFoundError:
+        return Contexts()
+    except OSError as error:
+        raise explain(error, f"{path} cannot be read") from None
+    try:
+        told = json.loads(content)
+        known = {name: _read_context(name, each) for name, each in told["contexts"].items()}
+        return Contexts(current=str(told.get("current") or ""), known=known)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise CommandError(f"{path} is damaged. Remove it, and say `berth login` again.") from None
+
+
+def change_contexts(change: Callable[[Contexts], Contexts]) -> None:
+    """Reads, changes and writes while no other command does."""
+    folder = settings_folder()
+    try:
+        with locked(folder):
+            changed = change(read_contexts())
+            told = {"current": changed.current, "contexts": {n: asdict(one) for n, one in changed.known.items()}}
+            write_whole(folder / FILE, json.dumps(told, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise explain(error, f"{folder / FILE} cannot be written") from None
+
+
+def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False) -> Context:
+    """The one that the command means, with what the environment says in its place. Raises `UsageError`."""
+    named, url = name or os.environ.get("BERTH_CONTEXT", ""), os.environ.get("BERTH_URL", "")
+    context = None
+    if named or not url:
+        contexts = read_contexts()
+        context = contexts.known.get(named or contexts.current)
+        if context is None and named:
+            raise UsageError(f"There is no context “{named}”. `berth context` lists those that there are.")
+    if context is None:
+        if not url:
+            raise UsageError("No installation is named. Say `berth login https://…` first, or set BERTH_URL.")
+        context = Context(name="", url=url)
+    insecure_http = insecure_http or context.insecure_http
+    return Context(
+        name=context.name,
+        url=read_address(context.url, allows_http=insecure_http),
+        token=(os.environ.get("BERTH_TOKEN") or context.token).strip(),
+        email=context.email,
+        key_id=context.key_id,
+        ca=str(Path(ca).expanduser().absolute()) if ca else context.ca,
+        insecure_http=insecure_http,
+    )
+
+
+def read_note(name: str) -> float:
+    """A time that was noted under this name, in seconds since 1970; 0 where there is none."""
+    try:
+        return (settings_folder() / name).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def note(name: str) -> None:
+    """Notes the present under this name. Raises OSError."""
+    make_private_folder(settings_folder())
+    (settings_folder() / name).touch(mode=0o600)
+
+
+def _read_context(name: str, told: dict[str, Any]) -> Context:
+    known = {each.name for each in fields(Context)} - {"name", "insecure_http"}
+    texts = {key: str(value) for key, value in told.items() if key in known}
+    return Context(name=name, insecure_http=told.get("insecure_http") is True, **texts)
+
+
+def _close_to_others(path: Path) -> None:
+    if os.name != "nt" and path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+        sys.stderr.write(f"berth: others could read {path}. It is closed to them now; make new keys.\n")

@@ -1,0 +1,121 @@
+"""berth start, stop, restart, update and rm: a command, and the wait for what comes of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from berth_cli.api import Api, Document
+from berth_cli.documents import as_object, as_rows, text
+from berth_cli.errors import CommandError, UnreachableError, UsageError
+from berth_cli.output import Output
+from berth_cli.projects import find_all, find_project, path_of
+from berth_cli.terminal import can_ask, confirm
+from berth_cli.waiting import Wait, has_settled, is_down, wait_until_gone
+
+NEW_IMAGE = "new image"
+"""The action of the events that tell what came of an update."""
+
+
+def control(options: argparse.Namespace, api: Api, out: Output) -> int:
+    """All of them are commanded, also where one is refused; the exit code is then that of the last refusal."""
+    errors = [_find_error(options, api, out, each) for each in find_all(api, options.projects)]
+    return next((error.code for error in reversed(errors) if error is not None), 0)
+
+
+def update(options: argparse.Namespace, api: Api, out: Output) -> int:
+    """Takes the newest image of the type. What came of it stands in the events."""
+    project_id = find_project(api, options.project)
+    out.goes_on = f"The update goes on. `berth status {project_id}` tells how far it is."
+    document = api.call("POST", path_of(project_id, "update"))
+    as_object(document.told)
+    if document.status == 200 or options.no_wait:
+        out.show(document, [])
+        out.line("It has the newest image already." if document.status == 200 else "It gets the newest image.")
+        return 0
+    document = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on).until(has_settled, document)
+    events = as_rows(api.call("GET", path_of(project_id, "events"), query={"limit": 20}).told)
+    last = next((event for event in events if text(event, "action") == NEW_IMAGE), {})
+    outcome, detail = text(last, "outcome"), text(last, "detail")
+    if outcome in {"undone", "failed", "given up"}:
+        raise CommandError(f"The update was {outcome}. {detail}".strip(), document=document.raw)
+    out.show(document, [])
+    out.line(f"{text(document.told, 'name')} has the newest image, and is {text(document.told, 'status')}.")
+    return 0
+
+
+def remove(options: argparse.Namespace, api: Api, out: Output) -> int:
+    """Deletes for good. Nobody is believed to mean what begins like what they have typed, unless they are asked."""
+    asks = not options.yes
+    if asks and not can_ask():
+        raise UsageError("A deletion is for good, and here is no terminal to ask in. Say --yes if you mean it.")
+    code = 0
+    for project_id in find_all(api, options.projects, whole=not asks):
+        if asks and not _is_meant(api, project_id):
+            out.progress("It is left alone.")
+            code = CommandError.code
+            continue
+        out.goes_on = f"The deletion goes on. `berth status {project_id}` tells how far it is."
+        _remove_one(options, api, out, project_id)
+    return code
+
+
+def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> None:
+    document = api.call("DELETE", path_of(project_id))
+    if document.status == 204:
+        out.line("It is deleted.")
+        return
+    as_object(document.told)
+    if options.no_wait:
+        out.show(document, [])
+        out.line("It is being deleted.")
+        return
+    wait_until_gone(Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on))
+    out.line("It is deleted.")
+
+
+def finish(document: Document, *, wanted: str) -> Document:
+    """The document of a project that is as it was wanted. Raises `CommandError` with the reason where it is not."""
+    status = text(as_object(document.told), "status")
+    if status == wanted:
+        return document
+    reason = text(document.told, "status_reason", "message")
+    name = text(document.told, "name")
+    raise CommandError(f"{name} is {status}. {reason}".strip(), document=document.raw)
+
+
+def _is_meant(api: Api, project_id: str) -> bool:
+    found = as_object(api.call("GET", path_of(project_id)).told)
+    question = f"Delete {text(found, 'name')} ({text(found, 'status')}) and all that it remembers?"
+    return confirm(question, option="--yes")
+
+
+def _find_error(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> CommandError | None:
+    """None for one that is done. Raises where the others would fare no better."""
+    try:
+        _control_one(options, api, out, project_id)
+    except (UnreachableError, UsageError):
+        raise
+    except CommandError as error:
+        out.refuse(error)
+        return error
+    return None
+
+
+def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> None:
+    action = options.command
+    out.goes_on = f"The {action} may go on all the same. `berth status {project_id}` tells."
+    try:
+        document = api.call("POST", path_of(project_id, "control"), {"action": action})
+    except UnreachableError as error:
+        if error.is_sent:
+            raise UnreachableError(f"{error} It may have been carried out: `berth status` tells.") from None
+        raise
+    if not options.no_wait:
+        out.goes_on = f"The {action} goes on. `berth status {project_id}` tells how far it is."
+        wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)
+        document = wait.until(is_down if action == "stop" else has_settled, document)
+        if action != "stop":
+            finish(document, wanted="running")
+    told = as_object(document.told)
+    out.show(document, [])
+    out.line(f"{text(told, 'name')} is {text(told, 'status')}.")

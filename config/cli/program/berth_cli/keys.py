@@ -1,0 +1,73 @@
+"""berth keys: API keys. Each command signs in for its own time, because no key may make or end keys."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from urllib.parse import quote
+
+from berth_cli.api import Api
+from berth_cli.contexts import Context, change_contexts
+from berth_cli.documents import as_object, as_rows, moment, text
+from berth_cli.errors import UsageError
+from berth_cli.output import Output
+from berth_cli.sign_in import days_of, session
+from berth_cli.tables import write_ago, write_table
+from berth_cli.terminal import say
+
+
+def keys(options: argparse.Namespace, context: Context, out: Output) -> int:
+    verb = {"list": _list, "new": _make, "rotate": _rotate, "revoke": _revoke}[options.verb]
+    if options.verb == "rotate" and not (options.key or context.key_id):
+        raise UsageError("Say which key: `berth keys list` shows their ids.")
+    with session(options, context) as api:
+        verb(options, context, api, out)
+    return 0
+
+
+def _list(_options: argparse.Namespace, context: Context, api: Api, out: Output) -> None:
+    document = api.call("GET", "auth/keys")
+    rows = [
+        [
+            text(row, "name") + (" (this one)" if text(row, "id") == context.key_id else ""),
+            text(row, "scope"),
+            text(row, "hint"),
+            text(row, "expires_at")[:10] or "never",
+            f"{write_ago(moment(row, 'last_used_at'))} ago" if text(row, "last_used_at") else "never",
+            text(row, "id"),
+        ]
+        for row in as_rows(document.told)
+    ]
+    out.show(document, write_table(["NAME", "SCOPE", "ENDS WITH", "EXPIRES", "USED", "ID"], rows))
+
+
+def _make(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:
+    wanted = {"name": options.name, "scope": options.scope, "expires_in_days": days_of(options)}
+    document = api.call("POST", "auth/keys", wanted)
+    out.show(document, [])
+    if not out.as_json:
+        say(text(as_object(document.told), "key"))
+    out.progress("This is the only time that it is shown.")
+
+
+def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output) -> None:
+    """The key of this context is replaced in it; another one is shown."""
+    key_id = options.key or context.key_id
+    document = api.call("POST", f"auth/keys/{quote(key_id, safe='')}/rotate")
+    told = as_object(document.told)
+    if key_id == context.key_id and context.name:
+        renewed = replace(context, token=text(told, "key"), key_id=text(told, "id"))
+        change_contexts(
+            lambda contexts: replace(contexts, known={**contexts.known, context.name: renewed})  # current as it was
+        )
+        out.line("This context has a new key. The old one goes on for at most a day.")
+        return
+    out.show(document, [])
+    if not out.as_json:
+        say(text(told, "key"))
+    out.progress("This is the only time that it is shown. The old one goes on for at most a day.")
+
+
+def _revoke(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:
+    api.call("DELETE", f"auth/keys/{quote(options.key, safe='')}")
+    out.line("It is refused from now on.")

@@ -1,0 +1,123 @@
+"""berth logs: what an agent has printed, and with -f what it prints, across connections that break."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from berth_cli.api import Api, open_stream
+from berth_cli.errors import CommandError, RefusedError, UnreachableError
+from berth_cli.output import Output
+from berth_cli.projects import find_project, path_of
+from berth_cli.terminal import say, tell
+
+SILENCE = 60.0
+"""Seconds without a byte, after which the connection is made anew. The service says every few that it is there."""
+
+TRIES, PAUSE = 10, 2.0
+"""Connections in a row that bring nothing, and the seconds between them."""
+
+LONGEST_LINE = 1024 * 1024
+
+
+def read_logs(options: argparse.Namespace, api: Api, out: Output) -> int:
+    path = path_of(find_project(api, options.project), "logs")
+    query = {"tail": options.tail, "since": options.since, "run": options.run}
+    if options.follow:
+        return _Follower(api, path, query).follow()
+    content = api.read_text(path, query=query)
+    if sys.stdout.isatty():
+        for line in content.decode(errors="replace").splitlines():
+            say(line)
+    else:
+        out.raw(content)
+    return 0
+
+
+class _Follower:
+    """Knows what it has shown last, so that it goes on there after a connection has broken."""
+
+    def __init__(self, api: Api, path: str, query: dict[str, Any]) -> None:
+        self.api, self.path, self.query = api, path, query
+        self.shown: list[str] = []
+        self.failures = 0
+        self.was_let_in = False
+
+    def follow(self) -> int:
+        """Returns when the log has ended, because the agent has. Raises `CommandError`."""
+        while True:
+            try:
+                if self._follow_once():
+                    tell("The log has ended.")
+                    return 0
+            except CommandError as error:
+                if not self._may_pass(error):
+                    raise
+                trouble = str(error)
+            else:
+                trouble = f"The answer of {self.api.transport.host} was cut off."
+            self.failures += 1
+            if self.failures >= TRIES:
+                raise UnreachableError(trouble)
+            if self.failures == 1:
+                tell(f"{trouble} Trying again.")
+            time.sleep(PAUSE)
+
+    def _follow_once(self) -> bool:
+        """Whether the log has ended; False where the connection has."""
+        query = {**self.query, "follow": "true"}
+        again = set(self.shown)
+        if self.shown:
+            query.update(since=_moment_of(self.shown[-1]), tail=None)
+        for event, line in self._events(query):
+            if event == "end":
+                return True
+            if event == "error":
+                raise CommandError(line)
+            if line not in again:
+                self._show(line)
+        return False
+
+    def _show(self, line: str) -> None:
+        self.failures = 0
+        same = self.shown if self.shown and _moment_of(self.shown[-1]) == _moment_of(line) else []
+        self.shown = [*same, line]
+        say(line)
+
+    def _events(self, query: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """The events of one connection, with their data."""
+        event, data = "message", list[str]()
+        stream = open_stream(self.api, self.path, query=query, within=SILENCE)
+        with stream:
+            if "text/event-stream" not in str(stream.headers.get("Content-Type")):
+                raise UnreachableError(f"{self.api.transport.host} has answered, and not as Berth does.")
+            self.was_let_in = True
+            while True:
+                try:
+                    line = stream.readline(LONGEST_LINE).decode(errors="replace")
+                except Exception as error:  # noqa: BLE001 - what ends a connection has many names, and all mean that
+                    self.api.transport.explain(error, SILENCE)
+                if not line:
+                    return
+                name, _, told = line.rstrip("\r\n").partition(":")
+                told = told[1:] if told.startswith(" ") else told
+                if not name and not told and line.strip() == "" and data:
+                    yield event, "\n".join(data)
+                    event, data = "message", list[str]()
+                elif name == "event":
+                    event = told
+                elif name == "data":
+                    data.append(told)
+
+    def _may_pass(self, error: CommandError) -> bool:
+        if isinstance(error, RefusedError):
+            return self.was_let_in and (error.status >= 500 or error.status == 429)
+        return self.was_let_in and isinstance(error, UnreachableError)
+
+
+def _moment_of(line: str) -> str:
+    """The time in front of a line."""
+    return line.partition(" ")[0]

@@ -1,0 +1,88 @@
+"""Files that hold tokens: for their owner alone, and either as they were or as they are to be."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from berth_cli.errors import CommandError, UsageError
+
+LONGEST_SECRET = 4096
+
+_ON_WINDOWS = os.name == "nt"
+
+
+def settings_folder() -> Path:
+    """Where this user's programs keep their settings (XDG; on Windows its own place)."""
+    base = os.environ.get("APPDATA", "") if _ON_WINDOWS else os.environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".config") / "berth"
+
+
+def write_whole(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Puts the file there in one step: a crash leaves the former one. Raises OSError."""
+    target = Path(os.path.realpath(path))  # where people keep their settings elsewhere, the link stays
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def make_private_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _ON_WINDOWS and folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lets one of several commands change the settings at a time. Where the system has no such lock, all of them."""
+    make_private_folder(folder)
+    with (folder / "lock").open("a+b") as file:
+        _lock(file.fileno())
+        yield  # closing the file gives the lock back
+
+
+def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
+    """What stands in the file, or comes by standard input for `-`, without the space around it. Where it may have
+    spaces, only the end of the line is taken away. Raises `UsageError`.
+    """
+    try:
+        if source == "-":
+            text = sys.stdin.read(LONGEST_SECRET + 1)
+        else:
+            with Path(source).expanduser().open(encoding="utf-8") as file:
+                text = file.read(LONGEST_SECRET + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"The file for {what} cannot be read: {reason or error}.") from None
+    secret = text.rstrip("\r\n") if has_spaces else text.strip()
+    if not secret or len(text) > LONGEST_SECRET or len(secret.splitlines() if has_spaces else secret.split()) > 1:
+        raise UsageError(f"What was given for {what} is not one. Put it, and nothing else, into the file.")
+    return secret
+
+
+def explain(error: OSError, doing: str) -> CommandError:
+    return CommandError(f"{doing}: {error.strerror or error}.")
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - there is none elsewhere
+
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl  # noqa: PLC0415 - there is none on Windows
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,0 +1,148 @@
+"""berth list, status, stats, usage and whoami: what is, as people read it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from berth_cli.api import Api
+from berth_cli.documents import as_object, as_rows, moment, number, text, value
+from berth_cli.output import Output
+from berth_cli.projects import find_project, path_of
+from berth_cli.tables import COLOURS, write_ago, write_size, write_table
+from berth_cli.terminal import paint, printable, width_of_terminal
+
+SHORT_ID = 13
+"""Characters of an id in a terminal: two random groups, which any command takes."""
+
+
+def list_projects(options: argparse.Namespace, api: Api, out: Output) -> int:
+    query = {"status": options.status, "q": options.query, "sort": options.sort}
+    # People see the bots as well; a program that asks for the API's document gets what the API gives by itself.
+    document = api.call("GET", "projects", query=query if out.as_json else {**query, "include": "bot"})
+    out.show(document, _write_projects(as_rows(document.told)))
+    return 0
+
+
+def show_project(options: argparse.Namespace, api: Api, out: Output) -> int:
+    document = api.call("GET", path_of(find_project(api, options.project)))
+    out.show(document, _write_project(as_object(document.told)))
+    return 0
+
+
+def show_stats(options: argparse.Namespace, api: Api, out: Output) -> int:
+    path = path_of(find_project(api, options.project), "stats")
+    document = api.call("GET", path, query={"since": options.since})
+    told = as_object(document.told)
+    out.show(document, _write_series(told) if options.since else _write_now(told))
+    return 0
+
+
+def show_usage(options: argparse.Namespace, api: Api, out: Output) -> int:
+    path = path_of(find_project(api, options.project), "usage")
+    query = {"since": options.since, "until": options.until, "by": options.by}
+    if options.csv:
+        out.raw(api.read_text(path, query={**query, "format": "csv"}))
+        return 0
+    document = api.call("GET", path, query=query)
+    rows = [
+        [
+            text(row, "at")[: 16 if options.by == "hour" else 10].replace("T", " "),
+            text(row, "model") or "-",
+            *(text(row, name) for name in ("messages", "requests", "input_tokens", "output_tokens", "money")),
+        ]
+        for row in as_rows(document.told)
+    ]
+    out.show(document, write_table(["FROM", "MODEL", "MESSAGES", "CALLS", "TOKENS IN", "OUT", "MONEY"], rows))
+    return 0
+
+
+def who_am_i(_options: argparse.Namespace, api: Api, out: Output) -> int:
+    document = api.call("GET", "me")
+    me = as_object(document.told)
+    expires = text(me, "token", "expires_at")
+    lines = {
+        "Installation": api.context.url,
+        "Email": text(me, "email"),
+        "Role": text(me, "role"),
+        "Token": f"{text(me, 'token', 'name')} ({text(me, 'token', 'scope')})",
+        "Expires": expires or "never",
+    }
+    out.show(document, _write_fields(lines))
+    return 0
+
+
+def _write_projects(rows: list[dict[str, Any]]) -> list[str]:
+    short = width_of_terminal() is not None
+    cells = [
+        [
+            text(row, "name"),
+            text(row, "status"),
+            text(row, "plan"),
+            f"@{text(row, 'bot', 'username')}" if text(row, "bot", "username") else "-",
+            write_ago(moment(row, "created_at")),
+            text(row, "id")[: SHORT_ID if short else None],
+        ]
+        for row in rows
+    ]
+    return write_table(["NAME", "STATUS", "PLAN", "BOT", "AGE", "ID"], cells)
+
+
+def _write_project(told: dict[str, Any]) -> Iterator[str]:
+    status = text(told, "status")
+    messages, tokens = (text(told, "usage", "today", name) for name in ("messages", "tokens"))
+    lines = {
+        "Name": text(told, "name"),
+        "Status": status,
+        "Why": text(told, "status_reason", "message"),
+        "Bot": text(told, "bot", "url"),
+        "Type": text(told, "type"),
+        "Plan": text(told, "plan"),
+        "Provider": text(told, "provider"),
+        "Id": text(told, "id"),
+        "Created": f"{write_ago(moment(told, 'created_at'))} ago",
+        "Started": f"{write_ago(moment(told, 'started_at'))} ago" if text(told, "started_at") else "",
+        "Restarts": text(told, "restarts"),
+        "Disk": _of(number(told, "disk", "used"), number(told, "disk", "limit")),
+        "Today": f"{messages} messages, {tokens} tokens" if messages else "",
+        "Image": "There is a newer one: `berth update` takes it." if value(told, "image", "update_available") else "",
+    }
+    yield from _write_fields(lines)
+
+
+def _write_now(told: dict[str, Any]) -> Iterator[str]:
+    cpu = number(told, "cpu_percent")
+    lines = {
+        "Processor": "-" if cpu is None else f"{cpu:.1f} % of a core",
+        "Memory": _of(number(told, "memory"), number(told, "memory_limit")),
+        "Received": write_size(number(told, "network_received")),
+        "Sent": write_size(number(told, "network_sent")),
+        "Processes": text(told, "pids") or "-",
+    }
+    yield from _write_fields(lines)
+
+
+def _write_series(told: dict[str, Any]) -> list[str]:
+    samples = value(told, "samples")
+    rows = [
+        [
+            text(each, "at")[:16].replace("T", " "),
+            f"{number(each, 'cpu_percent') or 0.0:.1f} %",
+            *(write_size(number(each, name)) for name in ("memory", "network_received", "network_sent")),
+        ]
+        for each in (samples if isinstance(samples, list) else [])
+    ]
+    return write_table(["FROM (UTC)", "PROCESSOR", "MEMORY", "RECEIVED", "SENT"], rows)
+
+
+def _write_fields(lines: dict[str, str]) -> Iterator[str]:
+    widest = max(map(len, lines))
+    for name, told in lines.items():
+        if told:
+            shown = " ".join(printable(told).split())
+            yield f"{name:<{widest}}  {paint(shown, COLOURS.get(told, ''))}"
+
+
+def _of(used: float | None, limit: float | None) -> str:
+    return write_size(used) + (f" of {write_size(limit)}" if limit is not None else "")

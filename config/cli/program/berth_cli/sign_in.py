@@ -1,0 +1,148 @@
+"""berth login and logout: a password for a moment, and an API key for the time after it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from berth_cli.addresses import name_of, read_address
+from berth_cli.api import Api
+from berth_cli.contexts import Context, change_contexts, read_contexts
+from berth_cli.documents import as_object, text
+from berth_cli.errors import CommandError, RefusedError, UsageError
+from berth_cli.output import Output
+from berth_cli.private_files import read_secret
+from berth_cli.terminal import ask, ask_secret, can_ask, printable, tell
+
+KEY_PREFIX = "berth_"
+CODES = 3
+"""Tries of a second factor's code before the whole command has to be said again."""
+
+
+def log_in(options: argparse.Namespace, out: Output) -> int:
+    former = read_contexts()
+    url = options.url or getattr(former.known.get(options.context or former.current), "url", "")
+    url = read_address(url or ask("Address of the installation", option="it"), allows_http=options.insecure_http)
+    name = options.context or name_of(url)
+    known = former.known.get(name)
+    same = known if known and known.url == url else None
+    ca = read_ca(options) or (same.ca if same else "")
+    context = Context(name=name, url=url, ca=ca, insecure_http=options.insecure_http)
+    if options.with_key or options.key_file:
+        context = _take_key(options, context)
+    else:
+        context = _make_key(options, context, former=same)
+    out.line(f"You are signed in to {context.url} as {context.email}. The context is called {name}.")
+    if os.environ.get("BERTH_TOKEN"):
+        out.progress("BERTH_TOKEN is set, and counts before what was kept now.")
+    return 0
+
+
+def log_out(options: argparse.Namespace, context: Context, out: Output) -> int:
+    if not context.name or not context.token:
+        raise UsageError("You are not signed in there.")
+    if options.revoke and context.key_id:
+        with session(options, context) as api:
+            api.call("DELETE", f"auth/keys/{context.key_id}")
+    change_contexts(lambda contexts: contexts.without(context.name))
+    out.line(f"The token of {context.name} is forgotten here.")
+    if not options.revoke:
+        out.progress("The key itself goes on: the settings page, or `berth logout --revoke` in its place, ends it.")
+    return 0
+
+
+@contextmanager
+def session(options: argparse.Namespace, context: Context) -> Iterator[Api]:
+    """A session for one command, which ends with it: the API lets no key make or end keys."""
+    if context.token and not context.token.startswith(KEY_PREFIX):
+        yield Api(context, tell=tell)
+        return
+    api, _email = _open_session(options, context)
+    try:
+        yield api
+    finally:
+        with suppress(CommandError):
+            api.call("POST", "auth/logout", patience=0)
+
+
+def read_ca(options: argparse.Namespace) -> str:
+    return str(Path(options.ca).expanduser().absolute()) if options.ca else ""
+
+
+def days_of(options: argparse.Namespace) -> int | None:
+    return None if options.days == "never" else int(options.days)
+
+
+def _take_key(options: argparse.Namespace, context: Context) -> Context:
+    """A key that was made on the settings page."""
+    source = options.key_file or ("" if can_ask() else "-")
+    key = read_secret(source, what="the API key") if source else ask_secret("API key").strip()
+    me = as_object(Api(context, token=key, tell=tell).call("GET", "me").told)
+    context = replace(context, token=key, email=text(me, "email"))
+    change_contexts(lambda contexts: contexts.with_one(context))
+    return context
+
+
+def _make_key(options: argparse.Namespace, context: Context, *, former: Context | None) -> Context:
+    """A key of this machine's, in the place of the one that a former login has made."""
+    api, email = _open_session(options, replace(context, email=former.email if former else ""))
+    try:
+        name = printable(f"berth on {socket.gethostname()}")[:64]
+        wanted = {"name": name, "scope": options.scope, "expires_in_days": days_of(options)}
+        made = as_object(api.call("POST", "auth/keys", wanted).told)
+        context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
+        try:
+            change_contexts(lambda contexts: contexts.with_one(context))
+        except CommandError:
+            _revoke(api, context.key_id, why_kept="The new key, which could not be kept,")
+            raise
+        if former and former.key_id:
+            _revoke(api, former.key_id, why_kept="The former key of this machine")
+    finally:
+        with suppress(CommandError):
+            api.call("POST", "auth/logout", patience=0)
+    return context
+
+
+def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, str]:
+    """A session's API, and the email that was typed."""
+    email = options.email or ask("Email", default=context.email, option="--email")
+    if options.password_file:
+        password = read_secret(options.password_file, what="the password", has_spaces=True)
+    else:
+        password = ask_secret("Password", option="--password-file")
+    body = {"email": email, "password": password}
+    api = Api(context, token="", tell=tell)
+    for _ in range(CODES):
+        told = _send_credentials(api, body)
+        if told is not None:
+            return Api(context, token=text(told, "token"), tell=tell), text(told, "user", "email") or email
+        if "code" in body:
+            tell("This code is wrong, too old or used already.")
+        body["code"] = ask_secret("Code of the second factor").strip()
+    raise CommandError("No code was right. Look at the clock of the phone, and log in again.")
+
+
+def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
+    """What the API answers; None where a code is needed that somebody here may type. Raises `CommandError`."""
+    try:
+        return as_object(api.call("POST", "auth/login", body).told)
+    except RefusedError as error:
+        if error.problem.get("code") != "second_factor_required" or not can_ask():
+            raise
+        return None
+
+
+def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:
+    """One that is gone already is as good; of another that cannot be revoked the user is told."""
+    try:
+        api.call("DELETE", f"auth/keys/{key_id}")
+    except CommandError as error:
+        if not (isinstance(error, RefusedError) and error.status == 404):
+            tell(f"berth: {why_kept} goes on: {error} Revoke it on the settings page.")

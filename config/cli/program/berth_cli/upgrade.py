@@ -1,0 +1,84 @@
+"""berth upgrade: the program that the installation serves now, in the place of this file."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import time
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from berth_cli import VERSION
+from berth_cli.contexts import Context, note, read_note
+from berth_cli.errors import CommandError, UnreachableError
+from berth_cli.output import Output
+from berth_cli.private_files import explain, write_whole
+from berth_cli.terminal import tell
+from berth_cli.transport import Transport
+
+PATH = "/cli"
+VERSION_HEADER = "X-Berth-Cli-Version"
+"""Names in what the service answers there; `config/cli/view.py` has them too."""
+
+DAY = 86_400.0
+LOOK_WITHIN = 2.0
+"""Seconds that a command may take longer for the look whether there is a newer program."""
+
+LOOKED = "looked-for-newer"
+
+
+def upgrade(_options: argparse.Namespace, context: Context, out: Output) -> int:
+    """No token is sent: anybody may fetch it."""
+    target = own_file()
+    if target is None:
+        raise CommandError("This program does not run from its one file, so that it cannot replace it.")
+    transport = Transport(context.url, ca=context.ca)
+    answer = transport.send("GET", PATH, headers={})
+    if answer.status != 200 or not _is_program(answer.body):
+        raise UnreachableError(f"{transport.host} has no such program. Its installation may be an older one.")
+    told = str(answer.headers.get(VERSION_HEADER) or "?")
+    if answer.body == target.read_bytes():
+        out.line(f"This is what {transport.host} serves: version {VERSION}.")
+        return 0
+    try:
+        write_whole(target, answer.body, mode=target.stat().st_mode & 0o777)
+    except OSError as error:
+        raise explain(error, f"{target} cannot be written") from None
+    out.line(f"{target} is version {told} now; it was {VERSION}.")
+    return 0
+
+
+def hint_at_newer(context: Context) -> None:
+    """Once a day, where somebody sits there: whether the installation serves a newer program. Fails in silence."""
+    if not sys.stderr.isatty() or os.environ.get("BERTH_NO_HINTS") or own_file() is None:
+        return
+    if abs(time.time() - read_note(LOOKED)) < DAY:
+        return
+    with suppress(CommandError, OSError, ValueError):
+        note(LOOKED)
+        answer = Transport(context.url, ca=context.ca).send("HEAD", PATH, headers={}, within=LOOK_WITHIN)
+        served = str(answer.headers.get(VERSION_HEADER) or "")
+        if answer.status == 200 and read_version(served) > read_version(VERSION):
+            tell(f"There is version {served} of this program, and this is {VERSION}: `berth upgrade` fetches it.")
+
+
+def read_version(written: str) -> tuple[int, ...]:
+    """Raises ValueError."""
+    return tuple(int(part) for part in written.split("."))
+
+
+def own_file() -> Path | None:
+    """The one file that is running; None where the modules lie in a folder."""
+    path = Path(sys.argv[0]) if sys.argv and sys.argv[0] else None
+    return path.resolve() if path is not None and path.is_file() and zipfile.is_zipfile(path) else None
+
+
+def _is_program(content: bytes) -> bool:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            return "berth_cli/main.py" in packed.namelist() and packed.testzip() is None
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False

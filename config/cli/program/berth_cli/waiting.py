@@ -1,0 +1,75 @@
+"""Waits until a project has settled. What fails meanwhile is tried again, since the command itself is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from berth_cli.api import Api, Document
+from berth_cli.documents import as_object, text, value
+from berth_cli.errors import CommandError, RefusedError, UnreachableError, UnsettledError
+from berth_cli.projects import path_of
+from berth_cli.transport import ANSWER_WITHIN
+
+POLL_SECONDS = 1.0
+
+MOVING = {"deploying", "starting", "restarting", "stopping", "deleting", "unknown"}
+"""In which nothing is decided yet. Where the engine does not answer, it may soon."""
+
+
+@dataclass
+class Wait:
+    """`goes_on` is what the user is told whose patience, or whose Ctrl-C, ends before the wait."""
+
+    api: Api
+    project_id: str
+    seconds: float
+    goes_on: str
+    began: float = field(default_factory=time.monotonic)
+
+    def until(self, is_settled: Callable[[Document], bool], document: Document | None = None) -> Document:
+        """Returns the first document that is settled. Raises `UnsettledError`, and what the API refuses for good."""
+        trouble = ""
+        while True:
+            if document is not None and is_settled(document):
+                return document
+            left = self.began + self.seconds - time.monotonic()
+            if left <= 0:
+                raise UnsettledError(f"{trouble or self._so_far(document)} {self.goes_on}".strip())
+            time.sleep(min(POLL_SECONDS, left))
+            try:
+                within = min(ANSWER_WITHIN, max(2.0, left))
+                document, trouble = self.api.call("GET", path_of(self.project_id), patience=0, within=within), ""
+            except CommandError as error:
+                if not _may_pass(error):
+                    raise
+                trouble = str(error)
+
+    def _so_far(self, document: Document | None) -> str:
+        status = text(document.told, "status") if document else ""
+        return f"It is still {status or 'under way'} after {self.seconds:.0f} s."
+
+
+def has_settled(document: Document) -> bool:
+    told = as_object(document.told)
+    return text(told, "status") not in MOVING and not value(told, "image", "updating")
+
+
+def is_down(document: Document) -> bool:
+    return text(as_object(document.told), "status") in {"stopped", "suspended"}
+
+
+def wait_until_gone(wait: Wait) -> None:
+    """Raises `UnsettledError` where it is there all that time."""
+    try:
+        wait.until(lambda _document: False)
+    except RefusedError as error:
+        if error.status != 404:
+            raise
+
+
+def _may_pass(error: CommandError) -> bool:
+    return isinstance(error, UnreachableError) or (
+        isinstance(error, RefusedError) and (error.status >= 500 or error.status == 429)
+    )
