@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 
@@ -14,6 +15,7 @@ from accounts.services.open_sessions import is_session, list_sessions
 def show_settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
     """The settings of who is signed in, with what `context` has in place of the rest."""
     page = {
+        "address": settings.BERTH_PUBLIC_URL,
         "password_form": ChangePasswordForm(request.user, client_address(request)),
         "key_form": NewKeyForm(),
         "keys": ApiKey.objects.unrevoked().filter(user=request.user),

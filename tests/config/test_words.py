@@ -31,7 +31,10 @@ REPLACED = re.compile(
 PRIVATE = re.compile(r"\b(mend(s|ed|ing)?|rooms)\b", re.IGNORECASE)
 """Words of ours that nobody else would say so: it repairs, and they are packages."""
 
-FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"] + [ROOT / "UPGRADING.md"]
+FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"] + [
+    ROOT / "UPGRADING.md",
+    ROOT / "docs/operations.md",
+]
 
 pytestmark = pytest.mark.one_database
 

@@ -14,7 +14,7 @@ from tests.security.routes import address_of, every_route
 pytestmark = pytest.mark.one_database
 
 SECRET = "canary-of-an-exception-4711"
-PUBLIC = {"/api/schema", "/api/docs"}
+PUBLIC = {"/api/schema", "/api/docs", "/cli"}
 """The same for everybody."""
 
 

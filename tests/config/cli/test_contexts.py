@@ -14,8 +14,8 @@ from tests.config.cli.other_end import OtherEnd
 pytestmark = pytest.mark.one_database
 
 
-def keep(name: str, **fields: str) -> None:
-    context = Context(name=name, url=f"https://{name}", token=f"berth_{name}", **fields)
+def keep(name: str, *, email: str = "") -> None:
+    context = Context(name=name, url=f"https://{name}", token=f"berth_{name}", email=email)
     change_contexts(lambda found: found.with_one(context))
 
 

@@ -3,7 +3,6 @@
 import ast
 import os
 import pty
-import subprocess
 import sys
 import zipfile
 from io import BytesIO
@@ -14,7 +13,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from berth_cli.errors import UsageError
 from config.cli.pack import PROGRAM, pack
 from config.cli.view import VERSION_HEADER
 from tests.config.cli.conftest import Berth
@@ -152,55 +150,3 @@ def test_once_a_day_it_tells_of_a_newer_one(berth: Berth, packed: Path, monkeypa
         monkeypatch.setenv("BERTH_URL", other_end.url)
         told = [berth("whoami").err for _ in range(2)]
     assert told == ["There is version 99.1 of this program, and this is 1.0: `berth upgrade` fetches it.\n", ""]
-
-
-@pytest.mark.parametrize(("typed", "offered"), [
-    ([], "deploy"), (["status"], "Harbour pilot"), (["completion"], "zsh"), (["deploy"], "--plan"),
-    (["--context"], "berth.example.org"), (["context"], "berth.example.org"),
-])  # fmt: skip
-def test_a_shell_is_told_what_may_come(
-    berth: Berth, home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offered: str
-) -> None:
-    from berth_cli.contexts import Context, change_contexts
-
-    change_contexts(lambda found: found.with_one(Context(name="berth.example.org", url="https://berth.example.org")))
-    monkeypatch.setenv("BERTH_TOKEN", "berth_x")
-    with OtherEnd() as other_end:
-        monkeypatch.setenv("BERTH_URL", other_end.url)
-        done = berth("__complete", *typed)
-    assert (done.code, done.err) == (0, "")
-    assert offered in done.out.splitlines()
-
-
-def test_bash_completes_a_name_with_a_space(berth: Berth, tmp_path: Path) -> None:
-    script = berth("completion", "bash").out + (
-        "berth() { [[ $1$2 == __completestatus ]] && printf 'Harbour pilot\\nHermit\\n--json\\n'; }\n"
-        "COMP_WORDS=(berth status Harb) COMP_CWORD=2; _berth; printf '%s\\n' \"${COMPREPLY[@]}\"\n"
-    )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "Harbour\\ pilot\n"
-
-
-def test_no_option_takes_a_secret() -> None:
-    """Arguments stand in the list of processes."""
-    from berth_cli.completion import _commands
-
-    options = {
-        (action.option_strings[-1], action.nargs)
-        for parser in _commands().values()
-        for action in parser._actions
-        if action.option_strings
-    }
-    secret = {name for name, nargs in options if any(word in name for word in ("token", "key", "password", "code"))}
-    assert secret == {"--telegram-token-file", "--api-key-file", "--password-file", "--key-file", "--with-key"}
-    assert ("--with-key", 0) in options
-
-
-def test_a_file_with_more_than_a_secret_is_none(tmp_path: Path) -> None:
-    from berth_cli.private_files import read_secret
-
-    for content in ("", "two words", "a\nb", "x" * 5000):
-        (tmp_path / "file").write_text(content)
-        with pytest.raises(UsageError) as raised:
-            read_secret(str(tmp_path / "file"), what="the key")
-        assert "two" not in str(raised.value)

@@ -8,7 +8,7 @@ from berth_cli.addresses import is_loopback, read_address
 from berth_cli.errors import UsageError
 from tests.config.cli.conftest import Berth
 from tests.config.cli.other_end import PROJECT_ID, OtherEnd, refuse
-from tests.fakes.messages import Answer, Request
+from tests.fakes.messages import Answer, Request, Streamed
 from tests.ports import reserve_port
 
 pytestmark = pytest.mark.one_database
@@ -116,12 +116,12 @@ def test_nobody_there_is_said_at_once(berth: Berth, monkeypatch: pytest.MonkeyPa
 
 def test_silence_ends(berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth_cli.transport.ANSWER_WITHIN", 0.1)
-    other_end.respond = other_end.hang  # type: ignore[func-returns-value]  # then all is well
+    other_end.respond = other_end.hang
     at(other_end)
     read, command = berth("list"), berth("stop", PROJECT_ID)
     assert (read.code, command.code) == (1, 1)
     assert "has not answered within" in read.err
-    assert "It may have been carried out" in command.err
+    assert "Whether it was carried out is not known." in command.err
 
 
 @pytest.mark.parametrize(
@@ -156,3 +156,41 @@ def test_only_this_machine_is_this_machine() -> None:
     assert is_loopback("http://127.8.8.8")
     assert not is_loopback("http://10.0.0.1")
     assert not is_loopback("http://localhost.example.org")
+
+
+def test_a_log_is_followed_across_connections_that_break(berth: Berth, other_end: OtherEnd, at: At) -> None:
+    """Each line once, in its order, though the second connection tells the last second again."""
+    lines = [f"2026-01-01T00:00:0{second}Z Line {second}." for second in range(5)]
+    parts = iter([lines[:2], [], [*lines[:2], *lines[2:3]], lines[2:]])
+
+    def stream(request: Request) -> Answer:
+        part = next(parts)
+        events = [f"data: {line}\n\n".encode() for line in part]
+        if part[-1:] == lines[-1:]:
+            events.append(b"event: end\ndata: the log has ended\n\n")
+        return Streamed(200, b"", {"Content-Type": "text/event-stream"}, pieces=[b": still here\n\n", *events])
+
+    other_end.respond = stream
+    at(other_end)
+    done = berth("logs", "-f", "--tail", "2", PROJECT_ID)
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == lines
+    asked = [request.query for request in other_end.seen]
+    assert asked[0] == {"tail": "2", "follow": "true"}
+    assert asked[1] == {"since": "2026-01-01T00:00:01Z", "follow": "true"}
+
+
+def test_a_stream_that_says_why_it_ends_is_believed(berth: Berth, other_end: OtherEnd, at: At) -> None:
+    said = b"event: error\ndata: The token is not valid.\n\n"
+    other_end.respond = lambda _: Answer(200, said, {"Content-Type": "text/event-stream"})
+    at(other_end)
+    done = berth("logs", "-f", PROJECT_ID)
+    assert (done.code, done.err) == (1, "berth: The token is not valid.\n")
+
+
+def test_a_server_that_stays_away_ends_a_log(berth: Berth, other_end: OtherEnd, at: At) -> None:
+    other_end.respond = lambda _: Answer(200, b": still here\n\n", {"Content-Type": "text/event-stream"})
+    at(other_end)
+    done = berth("logs", "-f", PROJECT_ID)
+    assert done.code == 1
+    assert len(other_end.seen) == 10

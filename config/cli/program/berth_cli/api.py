@@ -68,7 +68,12 @@ class Api:
             answer = self.transport.send(method, target, headers=headers, body=data, within=within)
             return self._read(answer)
 
-        return self._persist(send, patience=patience, may_repeat=may_repeat, is_command=bool(once_by))
+        try:
+            return self._persist(send, patience=patience, may_repeat=may_repeat, is_command=bool(once_by))
+        except UnreachableError as error:
+            if error.is_sent and method not in SAFE and not self._is_public:
+                raise UnreachableError(f"{error} Whether it was carried out is not known.") from None
+            raise
 
     def read_text(self, path: str, *, query: Mapping[str, object]) -> bytes:
         """What the API tells as text. Raises `CommandError`."""

@@ -66,6 +66,13 @@ def _add_accounts(command: _Adder) -> None:
     logout = command("logout", "Forget the token of a context.")
     logout.add_argument("--revoke", action="store_true", help="end the key itself too, which takes the password")
     _add_credentials(logout)
+    _add_keys(command)
+    context = command("context", "List the installations that you know, or go to one of them.")
+    context.add_argument("name", nargs="?", default="")
+    command("whoami", "Tell who you are there, and what your token may do.")
+
+
+def _add_keys(command: _Adder) -> None:
     keys = command("keys", "List, make, rotate and revoke API keys. Each takes the password.")
     verbs = keys.add_subparsers(dest="verb", metavar="VERB", required=True)
     listed = verbs.add_parser("list", help="those that there are", parents=[_common(inner=True)], allow_abbrev=False)
@@ -82,9 +89,6 @@ def _add_accounts(command: _Adder) -> None:
     revoke.add_argument("key", metavar="ID")
     for each in (listed, new, rotate, revoke):
         _add_credentials(each)
-    context = command("context", "List the installations that you know, or go to one of them.")
-    context.add_argument("name", nargs="?", default="")
-    command("whoami", "Tell who you are there, and what your token may do.")
 
 
 def _add_deploying(command: _Adder) -> None:

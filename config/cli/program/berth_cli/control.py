@@ -104,12 +104,7 @@ def _find_error(options: argparse.Namespace, api: Api, out: Output, project_id: 
 def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> None:
     action = options.command
     out.goes_on = f"The {action} may go on all the same. `berth status {project_id}` tells."
-    try:
-        document = api.call("POST", path_of(project_id, "control"), {"action": action})
-    except UnreachableError as error:
-        if error.is_sent:
-            raise UnreachableError(f"{error} It may have been carried out: `berth status` tells.") from None
-        raise
+    document = api.call("POST", path_of(project_id, "control"), {"action": action})
     if not options.no_wait:
         out.goes_on = f"The {action} goes on. `berth status {project_id}` tells how far it is."
         wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)

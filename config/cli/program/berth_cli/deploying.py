@@ -14,7 +14,7 @@ from uuid import uuid4
 from berth_cli.api import Api, Document
 from berth_cli.control import finish
 from berth_cli.documents import as_object, as_rows, seconds_between, text, value
-from berth_cli.errors import UnreachableError, UsageError
+from berth_cli.errors import UsageError
 from berth_cli.output import Output
 from berth_cli.private_files import read_secret
 from berth_cli.projects import find_project, path_of
@@ -43,12 +43,7 @@ def deploy(options: argparse.Namespace, api: Api, out: Output) -> int:
     out.goes_on = "The deploy may go on all the same. `berth list` tells."
     out.progress("Checking the credentials and making the container …")
     began = time.monotonic()
-    try:
-        document = api.call("POST", "projects", body, once_by=str(uuid4()))
-    except UnreachableError as error:
-        if error.is_sent:
-            raise UnreachableError(f"{error} It may have been carried out: `berth list` tells.") from None
-        raise
+    document = api.call("POST", "projects", body, once_by=str(uuid4()))
     project_id = text(as_object(document.told), "id")
     out.goes_on = f"The deploy goes on. `berth status {project_id}` tells how far it is."
     _tell_made(document, took=time.monotonic() - began, out=out)

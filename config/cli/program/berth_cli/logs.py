@@ -49,35 +49,41 @@ class _Follower:
     def follow(self) -> int:
         """Returns when the log has ended, because the agent has. Raises `CommandError`."""
         while True:
-            try:
-                if self._follow_once():
-                    tell("The log has ended.")
-                    return 0
-            except CommandError as error:
-                if not self._may_pass(error):
-                    raise
-                trouble = str(error)
-            else:
-                trouble = f"The answer of {self.api.transport.host} was cut off."
-            self.failures += 1
+            began = time.monotonic()
+            trouble = self._find_trouble()
+            if trouble is None:
+                tell("The log has ended.")
+                return 0
+            self.failures = 1 if time.monotonic() - began > SILENCE / 2 else self.failures + 1
             if self.failures >= TRIES:
                 raise UnreachableError(trouble)
             if self.failures == 1:
                 tell(f"{trouble} Trying again.")
             time.sleep(PAUSE)
 
+    def _find_trouble(self) -> str | None:
+        """None where the log has ended, else why the connection has. Raises what another one would not better."""
+        try:
+            if self._follow_once():
+                return None
+        except CommandError as error:
+            if not self._may_pass(error):
+                raise
+            return str(error)
+        return f"The answer of {self.api.transport.host} was cut off."
+
     def _follow_once(self) -> bool:
         """Whether the log has ended; False where the connection has."""
         query = {**self.query, "follow": "true"}
-        again = set(self.shown)
-        if self.shown:
-            query.update(since=_moment_of(self.shown[-1]), tail=None)
+        shown = list(self.shown)
+        if shown:
+            query.update(since=_moment_of(shown[-1]), tail=None)
         for event, line in self._events(query):
             if event == "end":
                 return True
             if event == "error":
                 raise CommandError(line)
-            if line not in again:
+            if not (shown and (_moment_of(line) < _moment_of(shown[-1]) or line in shown)):
                 self._show(line)
         return False
 

@@ -15,7 +15,7 @@ from berth_cli.addresses import name_of, read_address
 from berth_cli.api import Api
 from berth_cli.contexts import Context, change_contexts, read_contexts
 from berth_cli.documents import as_object, text
-from berth_cli.errors import CommandError, RefusedError, UsageError
+from berth_cli.errors import CommandError, RefusedError, UnreachableError, UsageError
 from berth_cli.output import Output
 from berth_cli.private_files import read_secret
 from berth_cli.terminal import ask, ask_secret, can_ask, printable, tell
@@ -27,9 +27,10 @@ CODES = 3
 
 def log_in(options: argparse.Namespace, out: Output) -> int:
     former = read_contexts()
-    url = options.url or getattr(former.known.get(options.context or former.current), "url", "")
+    named = options.context or os.environ.get("BERTH_CONTEXT", "")
+    url = options.url or getattr(former.known.get(named or former.current), "url", "")
     url = read_address(url or ask("Address of the installation", option="it"), allows_http=options.insecure_http)
-    name = options.context or name_of(url)
+    name = named or name_of(url)
     known = former.known.get(name)
     same = known if known and known.url == url else None
     ca = read_ca(options) or (same.ca if same else "")
@@ -96,6 +97,8 @@ def _make_key(options: argparse.Namespace, context: Context, *, former: Context 
         name = printable(f"berth on {socket.gethostname()}")[:64]
         wanted = {"name": name, "scope": options.scope, "expires_in_days": days_of(options)}
         made = as_object(api.call("POST", "auth/keys", wanted).told)
+        if not text(made, "key"):
+            raise UnreachableError(f"{api.transport.host} has answered with no key.")
         context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
         try:
             change_contexts(lambda contexts: contexts.with_one(context))

@@ -1,0 +1,1 @@
+"""docs/operations.md, word for word."""
