@@ -144,7 +144,7 @@ def _read_text(source: str) -> str:
             return sys.stdin.read(LARGEST_SETTINGS)
         with Path(source).expanduser().open(encoding="utf-8") as file:
             return file.read(LARGEST_SETTINGS)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
         raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from None
 
 

@@ -19,7 +19,12 @@ _ON_WINDOWS = os.name == "nt"
 def settings_folder() -> Path:
     """Where this user's programs keep their settings (XDG; on Windows its own place)."""
     base = os.environ.get("APPDATA", "") if _ON_WINDOWS else os.environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".config") / "berth"
+    if base and Path(base).is_absolute():
+        return Path(base) / "berth"
+    try:
+        return Path.home() / ".config" / "berth"
+    except RuntimeError:
+        raise UsageError("This user has no home directory for the settings. Set XDG_CONFIG_HOME.") from None
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o600) -> None:
@@ -64,9 +69,9 @@ def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
         else:
             with Path(source).expanduser().open(encoding="utf-8") as file:
                 text = file.read(LONGEST_SECRET + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"The file for {what} cannot be read: {reason or error}.") from None
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
+        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        raise UsageError(f"The file for {what} cannot be read: {reason}.") from None
     secret = text.rstrip("\r\n") if has_spaces else text.strip()
     if not secret or len(text) > LONGEST_SECRET or len(secret.splitlines() if has_spaces else secret.split()) > 1:
         raise UsageError(f"What was given for {what} is not one. Put it, and nothing else, into the file.")
