@@ -30,10 +30,11 @@ PAGE = ROOT / "docs" / "operations.md"
 def read_blocks() -> list[tuple[str, str]]:
     """Each block for a shell, with the heading that it stands under."""
     blocks, heading = [], ""
-    for found in re.finditer(r"^## (.+)$|^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+    for found in re.finditer(r"^## ([^\n]+)$|^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
         heading = found[1] or heading
         if found[2]:
             blocks.append((heading, found[2]))
+    assert blocks, "The page has no block for a shell."
     return blocks
 
 
