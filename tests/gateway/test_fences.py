@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from cryptography.fernet import Fernet
-from gateway.pipes.passing import BrokenError, Rest
+from gateway.pipes.passage import BrokenError
+from gateway.pipes.rest import Rest
 from gateway.telegram.polling import NOTHING, poll
 from gateway.telegram.polls import Polls
 

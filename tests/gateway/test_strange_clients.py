@@ -6,8 +6,8 @@ from itertools import chain, repeat
 
 import pytest
 from aiohttp import web
+from gateway.pipes.echo import Echo, forms_of
 from gateway.pipes.guard import GuardedServer
-from gateway.pipes.passing import Echo, forms_of
 from gateway.rules.pace import Pace
 from gateway.rules.share import Share
 

@@ -8,6 +8,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from gateway.pipes.incoming import Connector
 from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
@@ -20,7 +21,7 @@ IDLE_FOR = 15.0
 def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
     """With a `resolver` of one's own it asks nobody but whom that finds, and that is asked each time: who waits for a
     name would wait with all others for the first of them, whose owner may have many that nobody answers."""
-    connector = aiohttp.TCPConnector(
+    connector = Connector(
         limit=0,
         keepalive_timeout=IDLE_FOR,
         ttl_dns_cache=30,

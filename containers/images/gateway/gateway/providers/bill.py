@@ -5,7 +5,7 @@ from dataclasses import replace
 from gateway.budgets.rows import Reservation
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
-from gateway.pipes.passing import Rest
+from gateway.pipes.rest import Rest
 
 
 class Bill:

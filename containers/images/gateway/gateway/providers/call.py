@@ -11,7 +11,9 @@ from gateway.entries.entry import Kind
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
-from gateway.pipes.passing import ExceededError, pass_on, pass_redacted, see_rest
+from gateway.pipes.passage import ExceededError
+from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.rest import see_rest
 from gateway.pipes.upstream import NotAskedError, ask
 from gateway.providers.asked import Asked, ask_for_usage, keep_to_price, shorten, write
 from gateway.providers.bill import Bill

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.meter import Meter
-from gateway.pipes.passing import Rest
+from gateway.pipes.rest import Rest
 from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
 from gateway.rules.paths import Call

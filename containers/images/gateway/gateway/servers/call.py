@@ -13,7 +13,8 @@ from gateway.entries.entry import Entry
 from gateway.entries.servers import Server
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.guard import read_body
-from gateway.pipes.passing import BrokenError, pass_on, pass_redacted
+from gateway.pipes.passage import BrokenError
+from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates

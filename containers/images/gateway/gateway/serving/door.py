@@ -13,7 +13,8 @@ from aiohttp import web
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
 from gateway.entries.table import Table
 from gateway.pipes.connection import address_of
-from gateway.pipes.passing import LAST_WITHIN, BrokenError, ExceededError
+from gateway.pipes.passage import BrokenError, ExceededError
+from gateway.pipes.passing import LAST_WITHIN
 from gateway.providers.call import ProviderCalls
 from gateway.providers.wish import read_wish
 from gateway.rules.credentials import read_credential

@@ -1,0 +1,76 @@
+"""Passes pieces of an answer on in the moment in which they come, while nothing stands in the way."""
+
+import asyncio
+
+import aiohttp
+from aiohttp import web
+
+from gateway.pipes.incoming import Incoming
+from gateway.pipes.passage import Passage
+
+
+class Relay:
+    """For an answer in chunks whose head is on its way to the agent."""
+
+    def __init__(
+        self, request: web.BaseRequest, response: web.StreamResponse, answer: aiohttp.ClientResponse, passage: Passage
+    ) -> None:
+        connection = answer.connection
+        self._incoming = connection.protocol if connection and response.chunked else None
+        self._content = answer.content
+        self._agent = request.protocol
+        self._passage = passage
+        self._is_passing = False
+        self._error: BaseException | None = None
+        self._stopped: asyncio.Future[float] | None = None
+
+    async def go_on(self) -> float:
+        """Returns when the answer ends, breaks off, comes too fast, or the agent does not take it, with the seconds for
+        which nothing more may be passed. Raises what is found in a piece.
+        """
+        if not isinstance(self._incoming, Incoming):
+            return 0.0
+        self._stopped = asyncio.get_running_loop().create_future()
+        self._incoming.tell = self._take
+        try:
+            self._take()
+            wait = await self._stopped
+        finally:
+            self._let_go()
+        if self._error is not None:
+            raise self._error
+        return wait
+
+    def _take(self) -> None:
+        """Called within the connection to the upstream, which nothing that is raised here may end."""
+        if self._is_passing or self._stopped is None or self._stopped.done():
+            return
+        self._is_passing = True
+        try:
+            wait = self._pass_piece()
+        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
+            self._error, wait = error, 0.0
+        finally:
+            self._is_passing = False
+        if wait is not None:
+            self._let_go()
+            self._stopped.set_result(wait)
+
+    def _let_go(self) -> None:
+        """Where the answer has ended the connection may be another one's already."""
+        if isinstance(self._incoming, Incoming) and self._incoming.tell == self._take:
+            self._incoming.tell = None
+
+    def _pass_piece(self) -> float | None:
+        """None where the next one may come."""
+        transport = self._agent.transport
+        if transport is None or transport.is_closing() or self._agent.writing_paused:
+            return 0.0
+        if self._content.is_eof() or self._content.exception() is not None:
+            return 0.0
+        piece = self._content.read_nowait()
+        if not piece:
+            return None
+        if passed := self._passage.see(piece):
+            transport.write(b"%x\r\n%b\r\n" % (len(passed), passed))
+        return self._passage.pay(len(piece)) or None

@@ -1,0 +1,52 @@
+"""What an upstream had sent already when its reader hung up."""
+
+import asyncio
+from contextlib import suppress
+from enum import Enum, auto
+
+import aiohttp
+
+from gateway.pipes.passage import Meter
+
+REST_SILENCE = 0.2
+"""Seconds for the next piece of an answer whose reader has gone."""
+REST_WITHIN = 1.0
+"""Seconds after which only what is there already is read: the upstream has not noticed, and goes on writing."""
+AT_ONCE = 0.01
+REST_LONGEST = 10.0
+
+
+class Rest(Enum):
+    """What is known of an answer after its reader has gone."""
+
+    WHOLE = auto()
+    SEEN = auto()
+    """All that has come."""
+    ENDLESS = auto()
+    """It comes faster than it can be read."""
+
+
+async def see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
+    """Counts what the upstream had sent already when the agent hung up: it is paid for, and can be much where the agent
+    has read nothing. That the agent's connection is lost meanwhile, which cancels its call, ends nothing."""
+    seeing = asyncio.ensure_future(_see_rest(answer, meter))
+    while not seeing.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([seeing])
+    return seeing.result()
+
+
+async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with suppress(aiohttp.ClientError, OSError):
+        while loop.time() < began + REST_LONGEST:
+            silence = REST_SILENCE if loop.time() < began + REST_WITHIN else AT_ONCE
+            async with asyncio.timeout(silence):
+                piece = await answer.content.readany()
+            if not piece:
+                meter.finish()
+                return Rest.WHOLE
+            meter.see(piece)
+        return Rest.ENDLESS
+    return Rest.SEEN
