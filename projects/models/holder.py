@@ -16,21 +16,40 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NUMBERS = Path("/proc/self/ns/pid")
 
 
-def name_holder(claim_id: UUID) -> str:
-    """This process as the holder of this claim. Empty where nothing tells it from processes elsewhere."""
+def name_process() -> str:
+    """This process, in up to 64 characters. Empty where nothing tells it from processes elsewhere."""
     place = _find_place()
-    return f"{claim_id.hex} {place} {os.getpid()}" if place else ""
+    return f"{place} {os.getpid()}" if place else ""
+
+
+def name_holder(claim_id: UUID) -> str:
+    """This process as the holder of this claim. Empty as above."""
+    process = name_process()
+    return f"{claim_id.hex} {process}" if process else ""
+
+
+def process_has_ended(name: str) -> bool:
+    """Whether this is the name of a process, and that one is certain to have ended.
+
+    A number that another process has by now proves nothing.
+    """
+    match name.split(" "):
+        case [place, number] if place and place == _find_place() and number.isdecimal() and int(number):
+            return _is_free(int(number))
+        case _:
+            return False
 
 
 def has_ended(holder: str, claim_id: UUID | None) -> bool:
     """Whether this is the holder of this claim, and its process is certain to have ended.
 
-    An older server claims without naming itself and leaves the name of the holder before: that is of another claim. A
-    number that another process has by now proves nothing.
+    An older server claims without naming itself and leaves the name of the holder before: that is of another claim.
     """
-    number = _find_number(holder, claim_id) if claim_id else 0
-    if not number:
-        return False
+    claim, _, process = holder.partition(" ")
+    return claim_id is not None and claim == claim_id.hex and process_has_ended(process)
+
+
+def _is_free(number: int) -> bool:
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -38,15 +57,6 @@ def has_ended(holder: str, claim_id: UUID | None) -> bool:
     except (PermissionError, OverflowError):
         return False
     return False
-
-
-def _find_number(holder: str, claim_id: UUID) -> int:
-    """Of the process. Zero where it is not among those that are numbered here."""
-    match holder.split(" "):
-        case [claim, place, number] if claim == claim_id.hex and place and place == _find_place():
-            return int(number) if number.isdecimal() else 0
-        case _:
-            return 0
 
 
 @cache

@@ -1,6 +1,8 @@
 """Leader election: a lease in the database, so that one watcher at a time is active, and its heartbeat."""
 
 import logging
+import os
+import socket
 from datetime import datetime
 
 from django.conf import settings
@@ -10,21 +12,33 @@ from django.db.utils import Error as DatabaseError
 from accounts import clock
 from accounts.moments import over
 from projects.models import Watch
+from projects.models.holder import name_process, process_has_ended
 from projects.rules import lifecycle
 
 log = logging.getLogger(__name__)
 
 
+def name_watcher() -> str:
+    """This process, so that another one on this machine can tell that it has ended."""
+    return name_process() or f"{socket.gethostname()[:40]}-{os.getpid()}"
+
+
 def become_leader(holder: str) -> bool:
-    """Takes or renews the lease for 15 seconds. Returns whether `holder` has it."""
+    """Takes or renews the lease for 15 seconds. Returns whether `holder` has it.
+
+    A holder whose process was killed on this machine has none any more.
+    """
     now = clock.now()
     free = Q(lease_until=None) | over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(holder=holder)
     mine = Watch.objects.filter(free, instance=settings.BERTH_INSTANCE)
     lease = {"holder": holder, "lease_until": now + lifecycle.LEASE}
     if mine.update(**lease):
         return True
-    _, is_new = Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
-    return is_new and bool(mine.update(**lease))
+    here, is_new = Watch.objects.get_or_create(instance=settings.BERTH_INSTANCE)
+    if is_new:
+        return bool(mine.update(**lease))
+    left = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=here.holder)
+    return process_has_ended(here.holder) and bool(left.update(**lease))
 
 
 def is_leader(holder: str) -> bool:

@@ -6,8 +6,6 @@ one goes through all rows.
 """
 
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -28,7 +26,7 @@ from projects.watcher.ends import Ends
 from projects.watcher.gateway import Gateways
 from projects.watcher.images import Images
 from projects.watcher.inspection import AT_ONCE
-from projects.watcher.leader import beat, become_leader, is_leader, step_down
+from projects.watcher.leader import beat, become_leader, is_leader, name_watcher, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
 from projects.watcher.outbox import Outbox
@@ -69,7 +67,7 @@ class Watcher:
     def __init__(self, pulse: Pulse | None = None, *, name: str = "") -> None:
         """`pulse` shows the process that has started this one that it lives. Of several each has its `name`."""
         self._pulse = pulse or Pulse()
-        self.name = name or f"{socket.gethostname()[:40]}-{os.getpid()}"
+        self.name = name or name_watcher()
         self._stopped, self._changed = threading.Event(), ChangedKeys()
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0

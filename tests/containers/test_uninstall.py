@@ -141,8 +141,8 @@ def test_it_refuses_while_berth_runs() -> None:
         with pytest.raises(CommandError, match="Stop Berth first"):
             uninstall("--yes")
     soon = clock.now() + timedelta(seconds=5)
-    Watch.objects.create(instance=django_settings.BERTH_INSTANCE, holder="here-1", lease_until=soon)
-    with pytest.raises(CommandError, match=r"still runs \(here-1\)"):
+    Watch.objects.create(instance=django_settings.BERTH_INSTANCE, holder="boot/4026531836 17", lease_until=soon)
+    with pytest.raises(CommandError, match=r"still runs \(process 17\)"):
         uninstall("--yes")
 
 

@@ -71,7 +71,8 @@ class Command(BaseCommand):
             )
         watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE).only("holder", "lease_until").first()
         if watch is not None and is_watch_alive(watch.lease_until, clock.now()):
-            raise CommandError(f"Berth still runs ({watch.holder}). Stop it, wait for half a minute, then run this.")
+            process = watch.holder.rpartition(" ")[2]
+            raise CommandError(f"Berth still runs (process {process}). Stop it, wait for half a minute, then run this.")
 
     def _require_database(self) -> None:
         """Raises `CommandError` where there is none."""

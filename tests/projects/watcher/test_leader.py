@@ -1,5 +1,8 @@
 """One watcher at a time holds the lease, and only that one beats."""
 
+import os
+import subprocess
+import sys
 import threading
 from datetime import timedelta
 from typing import Any
@@ -10,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Watch
+from projects.models.holder import name_process
 from projects.rules.lifecycle import LEASE
 from projects.watcher.leader import beat, become_leader, step_down
 
@@ -58,3 +62,20 @@ def test_of_many_who_want_the_lease_one_gets_it() -> None:
     for thread in threads:
         thread.join()
     assert len(got) == 1
+
+
+def test_the_lease_of_a_process_that_was_killed_here_is_free_at_once_and_any_other_is_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
+        name = name_process().replace(f" {os.getpid()}", f" {process.pid}")
+        assert name != name_process()
+        assert become_leader(name)
+        assert not become_leader("next")
+        process.kill()
+        process.wait()
+    place, _, number = name.partition(" ")
+    for other in (f"{place}0 {number}", f"{place} {number} ", f"{place} -{number}", f"here-{number}", number):
+        Watch.objects.update(holder=other)
+        assert not become_leader("next"), other
+    Watch.objects.update(holder=name)
+    assert become_leader("next")
+    assert not become_leader("another")
