@@ -14,9 +14,10 @@ from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
 from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import MOST, Usage, cost_of
-from gateway.providers.asked import LONGEST_NAME, ask_for_usage, shorten, write
+from gateway.providers.asked import LONGEST_NAME
 from gateway.providers.reading import read_call
 from gateway.providers.slices import do_at_once
+from gateway.providers.writing import ask_for_usage, shorten, write
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 

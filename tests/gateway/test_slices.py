@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers.asked import MOST_VALUES, write
+from gateway.providers.asked import MOST_VALUES
 from gateway.providers.reading import read_call
 from gateway.providers.slices import Turns, do, do_at_once
+from gateway.providers.writing import write
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 

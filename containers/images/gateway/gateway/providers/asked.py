@@ -1,18 +1,13 @@
-"""A call as the provider is asked: read from the agent's request, and written anew. Pure.
-
-It is written anew from what was read, so that the provider reads what the gateway has read: of two equal names in a
-JSON object the last one counts, here and there.
-"""
+"""A call as an agent asks it, read from its request. Pure."""
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import orjson
-
-from gateway.entries.entry import Kind, Limits
+from gateway.entries.entry import Limits
 from gateway.providers.bounds import bound_input
+from gateway.providers.long_texts import LongTexts
 from gateway.providers.slices import Slices
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
@@ -26,16 +21,13 @@ LONGEST_ANSWER = 2**24
 """Tokens. No model writes so many; who asks for more is not reserved more."""
 LONGEST_NAME = 200
 
-_LENGTHS = {
+LENGTHS = {
     Call.CHAT: ("max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"),
     Call.RESPONSES: ("max_output_tokens",),
     Call.MESSAGES: ("max_tokens",),
 }
 """The names by which a call says how long its answer may be. The first one is set where there is none, or only one of
 the last two: some servers of one's own (llama.cpp) obey these first, and others not at all."""
-_STANDARD = 2
-_DEARER = {"service_tier": "priority", "speed": "fast", "inference_geo": "us"}
-"""Ways of being answered that cost more than the price which staff keep."""
 
 
 @dataclass(slots=True)
@@ -54,17 +46,19 @@ class Asked:
     """Whether the provider may keep some of the input, which makes that dearer."""
     others: tuple[str, ...] = ()
     """Models of which one answers where the first one is busy (OpenRouter)."""
+    texts: LongTexts = field(default_factory=LongTexts)
+    """For which something else stands in the document."""
     body: bytes = b""
     """What is sent, once it is written."""
 
     @property
     def has_length(self) -> bool:
         """Whether such a call says how long its answer may be."""
-        return self.call in _LENGTHS
+        return self.call in LENGTHS
 
     def forget(self) -> None:
         """The provider has it: a long answer need not keep a large request in memory."""
-        self.document, self.body = {}, b""
+        self.document, self.texts, self.body = {}, LongTexts(), b""
 
 
 def read_json(body: bytes) -> Slices[dict[str, Any]]:
@@ -84,8 +78,8 @@ def read_json(body: bytes) -> Slices[dict[str, Any]]:
     return document
 
 
-def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) -> Slices[Asked]:
-    """Raises RefusedError."""
+def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits, texts: LongTexts) -> Slices[Asked]:
+    """`size` is that of the whole request in bytes. Raises RefusedError."""
     model = read_name(document.get("model"))
     if document.get("background"):
         raise RefusedError(Why.BAD, "Answers in the background cannot be asked for through the gateway.")
@@ -94,8 +88,8 @@ def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits) 
         raise RefusedError(Why.BAD, "stream must be true or false.")
     choices = _choices(call, document)
     length = _length(call, document, limits)
-    tokens, is_cached = yield from bound_input(document, size, limits)
-    return Asked(call, document, model, tokens, choices * length, choices, stream, is_cached=is_cached)
+    tokens, is_cached = yield from bound_input(document, size, limits, texts.length)
+    return Asked(call, document, model, tokens, choices * length, choices, stream, is_cached=is_cached, texts=texts)
 
 
 def read_name(value: object) -> str:
@@ -105,55 +99,6 @@ def read_name(value: object) -> str:
     if len(value) > LONGEST_NAME or not value.isprintable():
         raise RefusedError(Why.BAD, f"The name of a model has up to {LONGEST_NAME} characters that can be printed.")
     return value
-
-
-def shorten(asked: Asked, output: int, kind: Kind) -> None:
-    """Says in the call how long its answer may be: `output` tokens, of all choices together."""
-    names = _LENGTHS.get(asked.call)
-    if names is None:
-        return
-    asked.output = output
-    each = output // asked.choices
-    given = [name for name in names if isinstance(asked.document.get(name), int)]
-    # Servers that speak like OpenAI know the older name; OpenAI's newer models know the newer one only.
-    default = "max_tokens" if asked.call is Call.CHAT and kind is not Kind.OPENAI else names[0]
-    for name in given:
-        asked.document[name] = min(each, asked.document[name])
-    if not set(given) & set(names[:_STANDARD]):
-        asked.document[default] = each
-
-
-def keep_to_price(asked: Asked) -> None:
-    """Takes out of the call what would make it dearer than its price."""
-    for name, value in _DEARER.items():
-        if asked.document.get(name) == value:
-            del asked.document[name]
-
-
-def ask_for_usage(asked: Asked) -> None:
-    """Has the provider tell at the end of a stream what it has cost."""
-    if asked.call is not Call.CHAT or not asked.is_stream:
-        return
-    options = asked.document.get("stream_options")
-    options = dict(options) if isinstance(options, dict) else {}
-    asked.hides_usage = options.get("include_usage") is not True
-    asked.document["stream_options"] = {**options, "include_usage": True}
-
-
-def write(asked: Asked) -> None:
-    """Raises RefusedError."""
-    try:
-        asked.body = orjson.dumps(asked.document)
-    except orjson.JSONEncodeError:
-        asked.body = _write_slowly(asked.document)
-
-
-def _write_slowly(document: dict[str, Any]) -> bytes:
-    """What has very large numbers, many levels or half of a surrogate pair."""
-    try:
-        return json.dumps(document, separators=(",", ":")).encode()
-    except (ValueError, RecursionError):
-        raise RefusedError(Why.BAD, "The request cannot be written as JSON.") from None
 
 
 def _choices(call: Call, document: dict[str, Any]) -> int:
@@ -173,10 +118,10 @@ def _choices(call: Call, document: dict[str, Any]) -> int:
 
 def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
     """How long one choice of the answer may be."""
-    if call not in _LENGTHS:
+    if call not in LENGTHS:
         return limits.media_tokens if call is Call.SPEECH else 0
     lengths = []
-    for name in _LENGTHS[call]:
+    for name in LENGTHS[call]:
         value = document.get(name)
         if value is None:
             document.pop(name, None)

@@ -6,7 +6,7 @@ reads them as such: what an agent calls a picture in the description of a tool, 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
@@ -23,6 +23,7 @@ _SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])")
 OpenRouter is to choose (`:floor`)."""
 _TELLING = frozenset({"type", "cache_control", "file_id", "file_url"})
 """Names without one of which an object says nothing of what its call costs."""
+LengthOf = Callable[[str], int]
 _HOLDERS = (dict, list)
 AT_A_TIME = 1000
 """Objects that are looked at before others have their turn: some milliseconds."""
@@ -44,11 +45,12 @@ class Bound(NamedTuple):
     """Whether the provider may be asked to keep some of the input, which makes that dearer."""
 
 
-def bound_input(document: dict[str, Any], size: int, limits: Limits) -> Slices[Bound]:
-    """What the input of a call has at the most. `size` is that of the request in bytes."""
+def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: LengthOf = len) -> Slices[Bound]:
+    """What the input of a call has at the most. `size` is that of the request in bytes, and `length_of` says it of a
+    text that the document stands for."""
     media, is_cached, leads_elsewhere = yield from _look_at_objects(document)
     is_unseen = leads_elsewhere or (yield from _is_unseen(document))
-    encoded, files = yield from _look_at_parts(document)
+    encoded, files = yield from _look_at_parts(document, length_of)
     media += sum(length // PIECE for length in encoded)
     added = (
         (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
@@ -125,15 +127,15 @@ def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]
     return media, is_cached, leads_elsewhere
 
 
-def _look_at_parts(document: dict[str, Any]) -> Slices[tuple[list[int], list[int]]]:
+def _look_at_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tuple[list[int], list[int]]]:
     """The lengths of what is encoded in the parts of messages: of pictures and sounds, and of PDFs."""
     encoded, files = list[int](), list[int]()
     for number, part in enumerate(_parts(document), 1):
         if number % AT_A_TIME == 0:
             yield
         if part:
-            encoded += _encoded(part)
-            files += [length] if (length := _pdf(part)) else []
+            encoded += map(length_of, _encoded(part))
+            files += [length] if (length := length_of(_pdf(part))) else []
     return encoded, files
 
 
@@ -150,30 +152,30 @@ def _dicts(value: object) -> Iterator[dict[str, Any]]:
     return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
 
 
-def _encoded(part: dict[str, Any]) -> Iterator[int]:
-    """The lengths of the strings in this part that are no text but a picture or a sound, in base64."""
+def _encoded(part: dict[str, Any]) -> Iterator[str]:
+    """The strings in this part that are no text but a picture or a sound, in base64."""
     kind, source, sound = part.get("type"), part.get("source"), part.get("input_audio")
     if kind == "image" and isinstance(source, dict) and source.get("type") == "base64":
-        yield _length(source.get("data"))
+        yield _text(source.get("data"))
     if kind == "input_audio" and isinstance(sound, dict):
-        yield _length(sound.get("data"))
+        yield _text(sound.get("data"))
     if _is_one_of(kind, _PICTURES):
         url = part.get("image_url")
         address = url.get("url") if isinstance(url, dict) else url
         if isinstance(address, str) and address.startswith("data:"):
-            yield len(address)
+            yield address
 
 
-def _pdf(part: dict[str, Any]) -> int:
-    """The length of the PDF in this part, in base64. Other files are text that the model reads."""
+def _pdf(part: dict[str, Any]) -> str:
+    """The PDF in this part, in base64. Other files are text that the model reads."""
     kind, source, data = part.get("type"), part.get("source"), None
     if kind == "document" and isinstance(source, dict) and source.get("media_type") == "application/pdf":
         data = source.get("data")
     elif kind in ("file", "input_file"):
         holder = part.get("file") if kind == "file" else part
         data = holder.get("file_data") if isinstance(holder, dict) else None
-    return len(data) if isinstance(data, str) and _PDF.match(data) else 0
+    return data if isinstance(data, str) and _PDF.match(data) else ""
 
 
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str) else 0
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

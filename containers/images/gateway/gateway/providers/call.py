@@ -15,13 +15,15 @@ from gateway.pipes.passage import ExceededError
 from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.rest import see_rest
 from gateway.pipes.upstream import NotAskedError, ask
-from gateway.providers.asked import Asked, ask_for_usage, keep_to_price, shorten, write
+from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
+from gateway.providers.long_texts import LongTexts
 from gateway.providers.longer import Longer, note_refusal
 from gateway.providers.reading import read_call
 from gateway.providers.slices import Turns, do, do_at_once
 from gateway.providers.wish import Wish
+from gateway.providers.writing import ask_for_usage, keep_to_price, shorten, write
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
@@ -115,7 +117,7 @@ class ProviderCalls:
             ask_for_usage(asked)
             with self._rates.reading(wish.entry):
                 write(asked)
-            asked.document = {}  # a large one is not kept twice
+            asked.document, asked.texts = {}, LongTexts()  # a large one is not kept twice
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
         bill.is_asked()

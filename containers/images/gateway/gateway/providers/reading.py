@@ -3,6 +3,7 @@
 from gateway.entries.entry import Entry
 from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_json, read_name
+from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
 from gateway.rules.paths import Call
@@ -19,8 +20,9 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     """Raises RefusedError."""
     if call is Call.TRANSCRIPTION:
         return _read_form(entry, content_type, body)
-    document = yield from read_json(body)
-    asked = yield from read_asked(call, document, len(body), entry.limits)
+    short, texts = yield from take_out(body)
+    document = yield from read_json(short)
+    asked = yield from read_asked(call, document, len(body), entry.limits, texts)
     _check_model(entry, asked.model)
     asked.others = tuple(_read_others(document.get("models")))
     for other in asked.others:

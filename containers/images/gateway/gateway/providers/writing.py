@@ -1,0 +1,70 @@
+"""A call as the provider is asked: changed where it must be, and written anew. Pure.
+
+It is written anew from what was read, so that the provider reads what the gateway has read: of two equal names in a
+JSON object the last one counts, here and there.
+"""
+
+import json
+from typing import Any
+
+import orjson
+
+from gateway.entries.entry import Kind
+from gateway.providers.asked import LENGTHS, Asked
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError, Why
+
+_STANDARD = 2
+"""Names of a length that most servers know: the first ones."""
+_DEARER = {"service_tier": "priority", "speed": "fast", "inference_geo": "us"}
+"""Ways of being answered that cost more than the price which staff keep."""
+
+
+def shorten(asked: Asked, output: int, kind: Kind) -> None:
+    """Says in the call how long its answer may be: `output` tokens, of all choices together."""
+    names = LENGTHS.get(asked.call)
+    if names is None:
+        return
+    asked.output = output
+    each = output // asked.choices
+    given = [name for name in names if isinstance(asked.document.get(name), int)]
+    # Servers that speak like OpenAI know the older name; OpenAI's newer models know the newer one only.
+    default = "max_tokens" if asked.call is Call.CHAT and kind is not Kind.OPENAI else names[0]
+    for name in given:
+        asked.document[name] = min(each, asked.document[name])
+    if not set(given) & set(names[:_STANDARD]):
+        asked.document[default] = each
+
+
+def keep_to_price(asked: Asked) -> None:
+    """Takes out of the call what would make it dearer than its price."""
+    for name, value in _DEARER.items():
+        if asked.document.get(name) == value:
+            del asked.document[name]
+
+
+def ask_for_usage(asked: Asked) -> None:
+    """Has the provider tell at the end of a stream what it has cost."""
+    if asked.call is not Call.CHAT or not asked.is_stream:
+        return
+    options = asked.document.get("stream_options")
+    options = dict(options) if isinstance(options, dict) else {}
+    asked.hides_usage = options.get("include_usage") is not True
+    asked.document["stream_options"] = {**options, "include_usage": True}
+
+
+def write(asked: Asked) -> None:
+    """Raises RefusedError."""
+    try:
+        written = orjson.dumps(asked.document)
+    except orjson.JSONEncodeError:
+        written = _write_slowly(asked.document)
+    asked.body = asked.texts.put_back(written)
+
+
+def _write_slowly(document: dict[str, Any]) -> bytes:
+    """What has very large numbers, many levels or half of a surrogate pair."""
+    try:
+        return json.dumps(document, separators=(",", ":")).encode()
+    except (ValueError, RecursionError):
+        raise RefusedError(Why.BAD, "The request cannot be written as JSON.") from None

@@ -1,0 +1,95 @@
+"""A long text of a request comes to the provider as it was, and is no less checked and counted than a short one."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Entry
+from gateway.providers import long_texts
+from gateway.providers.asked import Asked
+from gateway.providers.reading import read_call
+from gateway.providers.slices import do_at_once
+from gateway.providers.writing import write
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError
+
+pytestmark = pytest.mark.one_database
+
+PIECES = ["a", "QUJD", " ", '"', "\\", "\\" * 99, "\n", "\x01", "é", "漢", "\U0001f600", "\ud83d", "\ude00", '","b":[']
+JUNK = [
+    b"\n", b"\x00", b"\\x", b"\\u12", b"\\u12g4", b"\xff", b"\xc0\xa2", b"\xed\xa0\x80", b"\xe6\xbc", b"\xf0\x9f\x98",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_texts, "LONG", 40)
+
+
+def read(body: bytes) -> Asked:
+    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
+    write(asked)
+    return asked
+
+
+def make_text(chance: random.Random) -> str:
+    return "".join(chance.choices(chance.sample(PIECES, 4), k=chance.choice([3, 30, 300])))
+
+
+def make_value(chance: random.Random, depth: int = 3) -> Any:
+    kind = chance.randrange(4 if depth else 2)
+    if kind == 2:
+        return {make_text(chance): make_value(chance, depth - 1) for _ in range(3)}
+    return [make_value(chance, depth - 1) for _ in range(3)] if kind == 3 else make_text(chance)
+
+
+def test_what_is_written_is_what_was_read_whatever_is_in_its_texts() -> None:
+    chance, lifted = random.Random(11), 0
+    for number in range(400):
+        document = {"model": "m", "messages": [], "a": make_value(chance), "b": make_text(chance)}
+        body = json.dumps(document, ensure_ascii=number % 2 == 0).encode(errors="surrogatepass")
+        try:
+            expected = json.loads(body)
+            body.decode()
+        except UnicodeDecodeError:  # half of a pair as it is, which is no UTF-8
+            continue
+        asked = read(body)
+        assert json.loads(asked.body) == expected
+        lifted += len(asked.texts._texts)
+    assert lifted > 400
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
+def test_a_long_text_that_is_none_is_refused_wherever_that_is(junk: bytes) -> None:
+    for before in (0, 34, 38, 40, 41, 80, 200):
+        with pytest.raises(RefusedError):
+            read(b'{"model":"m","messages":[],"a":"%b%b%b"}' % (b"x" * before, junk, b"x" * 99))
+
+
+def test_what_stands_for_a_text_is_measured_as_the_text() -> None:
+    picture, sound, file = "data:image/png;base64," + "QUJD" * 99_999, "QUJD" * 60_000, "JVBERi" + "QUJD" * 500
+    parts = [
+        {"type": "image_url", "image_url": {"url": picture}},
+        {"type": "input_audio", "input_audio": {"data": sound}},
+        {"type": "file", "file": {"file_data": file}},
+        {"type": "text", "text": picture},
+    ]
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": parts}]}).encode()
+    asked = read(body)
+    assert len(asked.texts._texts) == 4
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_texts, "LONG", 10**9)
+        assert asked.input == read(body).input
+    assert json.loads(asked.body) == json.loads(body)
+
+
+def test_a_long_name_of_a_model_is_refused() -> None:
+    with pytest.raises(RefusedError):
+        read(b'{"messages":[],"model":"%b"}' % (b"m" * 300))
+
+
+def test_who_guesses_how_a_text_is_replaced_has_no_use_of_it() -> None:
+    name = long_texts.LongTexts().take(memoryview(b""), "a", 1)
+    body = json.dumps({"model": "m", "messages": [], name: name, "b": [name, "x" * 99]}).encode()
+    assert json.loads(read(body).body) == json.loads(body)
