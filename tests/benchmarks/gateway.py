@@ -1,10 +1,12 @@
 """What the gateway costs, against a direct connection and a bare pass-through. All in one run, in turn.
 
     python -m tests.benchmarks.gateway [--streams 100] [--pieces 50] [--seconds 10] [--pollers 1000] [--rounds 3]
+        [--before CHECKOUT]
 
 Each stream is of so many pieces a second. `first byte` is the time to the first piece of an answer, `delay` the time of
 each piece since it was sent; what is shown is added to the direct connection's. Processor time is that of the process
-in between, in percent of one core. The pollers wait for messages that do not come. Medians of the rounds.
+in between, in percent of one core, and of each piece in microseconds. The pollers wait for messages that do not come.
+Medians of the rounds. `--before` is a worktree of another version, whose gateway is measured in the same rounds.
 """
 
 import argparse
@@ -16,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -30,7 +32,9 @@ from tests.gateway.unpacked import unpack_image
 from tests.ports import reserve_port
 from tests.waiting import wait_until
 
-TITLES = ("first byte", "p99", "delay", "p99 of delays", "cpu %", "idle cpu %", "PSS MB", "RSS MB")
+TITLES = ("first byte", "p99", "delay", "p99 of delays", "cpu %", "µs a piece", "idle cpu %", "PSS MB", "RSS MB")
+WHERE_ITS_MODULES_ARE = ("containers/images/gateway", "containers")
+"""Of a checkout."""
 BODY = {"model": "model-a", "messages": [{"role": "user", "content": "hello"}], "stream": True, "max_tokens": 4096}
 KEY, TOKEN = "bvk_benchmark", "benchmark{:06}"
 
@@ -45,17 +49,22 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--pollers", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--before", type=Path, help="a checkout of another version")
     options = parser.parse_args()
-    with (
-        running("upstream", options.pieces, options.seconds) as (upstream, _),
-        running("bare", upstream) as bare,
-        gateway(upstream, pollers=options.pollers) as ours,
-    ):
+    with ExitStack() as stack:
+        upstream, _ = stack.enter_context(running("upstream", options.pieces, options.seconds))
+        bare = stack.enter_context(running("bare", upstream))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        images = {"gateway": str(unpack_image(folder / "image"))}
+        if options.before:
+            images["before"] = ":".join(str(options.before.resolve() / each) for each in WHERE_ITS_MODULES_ARE)
         ways: dict[str, tuple[str, str, int]] = {
             "direct": (f"http://127.0.0.1:{upstream}/v1", f"http://127.0.0.1:{upstream}", 0),
             "pass-through": (f"http://127.0.0.1:{bare[0]}/v1", f"http://127.0.0.1:{bare[0]}", bare[1]),
-            "gateway": (f"http://127.0.0.1:{ours[0]}/llm/v1", f"http://127.0.0.1:{ours[0]}/tg", ours[1]),
         }
+        for name, image in images.items():
+            port, pid = stack.enter_context(gateway(image, upstream, pollers=options.pollers))
+            ways[name] = f"http://127.0.0.1:{port}/llm/v1", f"http://127.0.0.1:{port}/tg", pid
         found: dict[str, list[list[float]]] = {name: [] for name in ways}
         for _ in range(options.rounds):
             for name, (provider, telegram, pid) in ways.items():
@@ -96,7 +105,9 @@ async def measure(provider: str, telegram: str, pid: int, options: argparse.Name
                             first.append((now - began) * 1000)
                         delays.append((now - float(sent.rstrip(b"}\n"))) * 1000)
 
-        used = await share(pid, lambda: gathered(stream(number) for number in range(options.streams)))
+        began = processor_time(pid)
+        used = await share(pid, lambda: asyncio.gather(*map(stream, range(options.streams))))
+        each_took = 1e6 * (processor_time(pid) - began) / max(1, len(delays))
         polls = [asyncio.ensure_future(poll(client, telegram, number)) for number in range(options.pollers)]
         await asyncio.sleep(2 + options.pollers / 500)  # until all of them wait
         idle = await share(pid, lambda: asyncio.sleep(options.seconds))
@@ -105,11 +116,7 @@ async def measure(provider: str, telegram: str, pid: int, options: argparse.Name
             each.cancel()
         await asyncio.wait(polls)
     middles = [statistics.median(first), percentile(first, 0.99), statistics.median(delays), percentile(delays, 0.99)]
-    return [*middles, used, idle, *memory]
-
-
-async def gathered(acts: Iterable[Awaitable[None]]) -> None:
-    await asyncio.gather(*acts)
+    return [*middles, used, each_took, idle, *memory]
 
 
 async def poll(client: aiohttp.ClientSession, telegram: str, number: int) -> None:
@@ -118,7 +125,7 @@ async def poll(client: aiohttp.ClientSession, telegram: str, number: int) -> Non
         await answer.read()
 
 
-async def share(pid: int, act: Callable[[], Awaitable[None]]) -> float:
+async def share(pid: int, act: Callable[[], Awaitable[object]]) -> float:
     """Percent of one core that the process took meanwhile."""
     before, began = processor_time(pid), time.monotonic()
     await act()
@@ -161,11 +168,11 @@ def running(what: str, *rest: object) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def gateway(upstream: int, *, pollers: int) -> Iterator[tuple[int, int]]:
+def gateway(image: str, upstream: int, *, pollers: int) -> Iterator[tuple[int, int]]:
     """With a budget, so that every call is reserved on the disk."""
     base = f"http://127.0.0.1:{upstream}"
     with tempfile.TemporaryDirectory() as folder:
-        ours = Gateway(unpack_image(Path(folder) / "image"), Path(folder))
+        ours = Gateway(Path(image), Path(folder))
         ours.env["GATEWAY_CONNECTIONS"] = "1000000"
         ours.start()
         try:

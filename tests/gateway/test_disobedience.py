@@ -10,7 +10,6 @@ import pytest
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.events import read_event
-from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError
@@ -81,12 +80,17 @@ def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provi
     ],
 )
 def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: int) -> None:
-    meter: EventMeter = ChatMeter()
-    for text in texts:
+    meter, at_once = ChatMeter(), ChatMeter()
+    for number, text in enumerate(texts):
         delta = {"reasoning": text, "reasoning_content": text}
         delta |= {"content": ""}
-        meter.see(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
-    assert meter.written() == tokens
+        for each in (meter, at_once):
+            each.see(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
+        so_far = at_once.written()
+        if number % 7 == 0:  # in between they are not counted
+            assert not meter.has_written(so_far)
+            assert so_far == 0 or meter.has_written(so_far - 1)
+    assert meter.written() == at_once.written() == tokens
 
 
 def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(tmp_path: Path) -> None:

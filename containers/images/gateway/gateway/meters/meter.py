@@ -18,6 +18,8 @@ _SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U000
 """Of what is written without blanks (Chinese, Japanese, Thai) or in syllables (Korean). A run of one counts once."""
 SIGNS_OF_A_TOKEN = 2
 """At the most, on an average."""
+COUNTED_AT_A_TIME = 64
+"""Texts of events: to look for the words of each takes twice as long."""
 CHARACTERS_OF_A_TOKEN = 128
 """At the most, whatever is written: the longest tokens of the vocabularies in use (OpenAI's, and those of Llama, Qwen
 and DeepSeek) are runs of 128 blanks or dashes. Of what has no words (JSON, emoji, one letter after the other) nothing
@@ -62,6 +64,9 @@ class Meter(ABC):
         """Tokens that have come, beyond doubt."""
         return 0
 
+    def has_written(self, more_than: int) -> bool:
+        return self.written() > more_than
+
     def likely(self) -> int:
         """Tokens that have come, as far as one can guess, and rather too many: what an estimate counts."""
         return 0
@@ -79,6 +84,9 @@ class EventMeter(Meter):
     _signs = 0
     """Words that have begun and that have ended within an event, and signs that are no letters."""
     _events_of_signs = 0
+    _uncounted_size = 0
+    _written = 0
+    """As of when words were counted last."""
     _is_old = False
     """Whether something was written after the usage was told."""
 
@@ -88,6 +96,7 @@ class EventMeter(Meter):
         Where nobody can say how long the answer may be (`has_length`), what is reserved bounds it, input and output.
         """
         self._cutter = Cutter()
+        self._uncounted: list[str] = []
         self._hides = hides
         self._has_length = has_length
 
@@ -119,12 +128,29 @@ class EventMeter(Meter):
         before = self._signs
         is_only_usage = self.read(document)
         self._events_of_signs += self._signs > before
+        if len(self._uncounted) >= COUNTED_AT_A_TIME:
+            self._count_words()
         return is_only_usage
+
+    def has_written(self, more_than: int) -> bool:
+        """A token that is beyond doubt takes two characters. So mostly nothing has to be counted for this."""
+        return self._written + (self._uncounted_size + 1) // 2 > more_than and super().has_written(more_than)
 
     def written(self) -> int:
         """Words, and events with other signs: most providers send one for each token, and some one for each sign."""
+        if self._uncounted:
+            self._count_words()
+        return self._written
+
+    def _count_words(self) -> None:
+        """Those within each text, which is why they are joined by what is neither of a word nor blank."""
+        texts = "\0".join(self._uncounted)
+        self._uncounted.clear()
+        self._uncounted_size = 0
+        self._begun += len(_BEGIN.findall(texts))
+        self._ended += len(_END.findall(texts))
         signs = min(self._events_of_signs, self._signs // SIGNS_OF_A_TOKEN)
-        return max(self._begun, self._ended, signs, self._characters // CHARACTERS_OF_A_TOKEN)
+        self._written = max(self._begun, self._ended, signs, self._characters // CHARACTERS_OF_A_TOKEN)
 
     def likely(self) -> int:
         return max(self.pieces, -(-self.size // BYTES_OF_A_TOKEN), self.written())
@@ -158,8 +184,8 @@ class EventMeter(Meter):
             self._is_old = True
             self.pieces += 1
             self._characters += len(text)
-            self._begun += len(_BEGIN.findall(text))
-            self._ended += len(_END.findall(text))
+            self._uncounted_size += len(text)
+            self._uncounted.append(text)
             if text.isascii():
                 self.size += len(text)
             else:

@@ -56,7 +56,9 @@ class ChatMeter(EventMeter):
         if isinstance(choices, list):
             for choice in choices:
                 self._note_choice(choice)
-        usage = read_openai_usage(document.get("usage"))
+        if (told := document.get("usage")) is None:
+            return False
+        usage = read_openai_usage(told)
         self.note_usage(usage)
         return usage is not None and not choices
 
@@ -64,6 +66,9 @@ class ChatMeter(EventMeter):
         delta = choice.get("delta") if isinstance(choice, dict) else None
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
+            return
+        if len(delta) == 1 and "content" in delta:  # as of nearly every event
+            self.note_text(delta["content"])
             return
         texts = [text for name, text in delta.items() if name in _TEXTS and isinstance(text, str)]
         for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some send what is thought by both of its names

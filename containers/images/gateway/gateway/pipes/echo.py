@@ -15,7 +15,9 @@ class Echo:
     def is_in(self, piece: bytes) -> bool:
         joined = self._end + piece
         self._end = joined[-self._kept :] if self._kept else b""
-        return self._first in joined or any(other in joined for other in self._others)
+        if self._first in joined:
+            return True
+        return bool(self._others) and any(other in joined for other in self._others)
 
 
 def forms_of(secret: str) -> list[str]:

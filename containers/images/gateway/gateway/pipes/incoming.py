@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.helpers import _EXC_SENTINEL as _NONE
 
 
 class Incoming(ResponseHandler):
@@ -29,6 +30,12 @@ class Incoming(ResponseHandler):
         super().connection_lost(exc)
         if self.tell is not None:
             self.tell()
+
+    def set_exception(self, exc: BaseException, exc_cause: BaseException = _NONE) -> None:
+        """The library does not tell who waits for an answer that it cannot read any further."""
+        super().set_exception(exc, exc_cause)
+        if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
+            self._payload.set_exception(aiohttp.ClientPayloadError())
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - the library's
         """The reader asks for it with each piece that it gives."""

@@ -37,7 +37,7 @@ class Longer:
         if not (self.asked.has_length and self.entry.budget.is_set):
             return b""
         try:
-            while meter.written() > self.bill.reservation.output:
+            while meter.has_written(self.bill.reservation.output):
                 self._extend(max(LEAST_MORE, self.bill.reservation.output))
         except RefusedError as error:
             note_refusal(self.truth, self.entry, error)

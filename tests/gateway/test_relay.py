@@ -1,0 +1,218 @@
+"""Pieces of an answer pass in the moment in which they come, and whatever stands in their way is seen to as before."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from aiohttp import web
+from gateway.meters.plain import BlindMeter
+from gateway.pipes.incoming import Incoming
+from gateway.pipes.passage import BrokenError
+from gateway.pipes.passing import pass_on
+from gateway.pipes.relay import Relay
+from gateway.pipes.upstream import ask, open_client
+
+from tests.gateway.process import PATIENCE
+
+pytestmark = pytest.mark.one_database
+SECRET = "sk-the-real-one"
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+class Scene:
+    """An upstream, an agent, and what passes an answer on between them."""
+
+    def __init__(self) -> None:
+        self.upstream: asyncio.StreamWriter
+        self.asked = asyncio.Queue[asyncio.StreamWriter]()
+        self.ends: list[BaseException | None] = []
+        self.waits: list[float] = []
+        self.opened: list[asyncio.StreamWriter] = []
+        self.port = 0
+
+    async def begin(self) -> asyncio.StreamReader:
+        """An answer whose first piece the agent has."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**25)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        self.agent, self.upstream = writer, await self.asked.get()
+        self.opened += [writer, self.upstream]
+        self.upstream.write(HEAD + chunk(b"first"))
+        await reader.readuntil(chunk(b"first"))
+        return reader
+
+    async def take(self, reader: asyncio.StreamReader, data: bytes) -> None:
+        self.upstream.write(chunk(data))
+        assert await reader.readexactly(len(chunk(data))) == chunk(data)
+
+    def pay(self, _size: int) -> float:
+        return self.waits.pop() if self.waits else 0.0
+
+    async def answer(self, request: web.BaseRequest, client: Any, url: str) -> web.StreamResponse:
+        try:
+            async with ask(client, "GET", url, headers={}) as answer:
+                response = await pass_on(
+                    request,
+                    answer,
+                    secrets=(SECRET,),
+                    meter=BlindMeter(),
+                    pay=self.pay,
+                )
+        except BaseException as error:
+            self.ends.append(error)
+            if request.transport:
+                request.transport.abort()
+            raise
+        self.ends.append(None)
+        return response
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Scene]:
+    scene = Scene()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                await scene.asked.put(writer)
+
+    upstream = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{upstream.sockets[0].getsockname()[1]}/"
+    async with open_client() as client:
+        server = web.Server(cast(Any, lambda request: scene.answer(request, client, url)), handler_cancellation=True)
+        listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+        for each in (upstream, listening):
+            each.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        scene.port = listening.sockets[0].getsockname()[1]
+        try:
+            yield scene
+        finally:
+            listening.close()
+            await server.shutdown(0.1)
+            upstream.close()
+            for each in scene.opened:
+                each.transport.abort()
+                with suppress(OSError):
+                    await each.wait_closed()
+
+
+def run(scene: Callable[[Scene], Coroutine[Any, Any, None]]) -> None:
+    async def play() -> None:
+        async with opened() as stage:
+            await scene(stage)
+
+    asyncio.run(asyncio.wait_for(play(), PATIENCE))
+
+
+def test_no_task_is_woken_for_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes = []
+
+    async def go_on(self: Relay, before: Any = Relay.go_on) -> float:
+        goes.append(self)
+        return float(await before(self))
+
+    monkeypatch.setattr(Relay, "go_on", go_on)
+
+    async def scene(stage: Scene) -> None:
+        for _ in range(2):  # the second time on the same connection to the upstream
+            reader = await stage.begin()
+            for number in range(20):
+                await stage.take(reader, b"piece %d" % number)
+            stage.upstream.write(b"0\r\n\r\n")
+            await reader.readuntil(b"0\r\n\r\n")
+            stage.agent.close()
+        assert stage.ends == [None, None]
+        assert len(goes) == 2
+
+    run(scene)
+
+
+def test_a_credential_in_two_pieces_is_not_completed() -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        await stage.take(reader, b"key: sk-the-re")
+        stage.upstream.write(chunk(b"al-one"))
+        assert b"al" not in await reader.read()
+        assert isinstance(stage.ends[0], BrokenError)
+
+    run(scene)
+
+
+@pytest.mark.parametrize("last", [b"", b"zz\r\n", b"5\r\nha"])
+def test_an_upstream_that_breaks_off_ends_the_answer_before_its_time(last: bytes) -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        await stage.take(reader, b"piece")
+        stage.upstream.write(last)
+        stage.upstream.close()
+        assert b"0\r\n\r\n" not in await reader.read()
+        assert isinstance(stage.ends[0], BrokenError)
+
+    run(scene)
+
+
+def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_end() -> None:
+    piece, count = b"x" * 50_000, 250
+
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        reader._transport.pause_reading()  # type: ignore[attr-defined]  # nothing is taken from the kernel
+        for _ in range(count):
+            stage.upstream.write(chunk(piece))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(stage.upstream.drain(), 0.2)
+        reader._transport.resume_reading()  # type: ignore[attr-defined]  # as above
+        stage.upstream.write(b"0\r\n\r\n")
+        came = await reader.readuntil(b"\r\n0\r\n\r\n")
+        assert came.count(b"x") == len(piece) * count
+        assert stage.ends == [None]
+
+    run(scene)
+
+
+def test_who_comes_too_fast_waits_and_loses_nothing() -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        stage.waits = [0.01] * 5
+        for number in range(20):
+            await stage.take(reader, b"piece %d" % number)
+        assert not stage.waits
+
+    run(scene)
+
+
+def test_an_agent_that_goes_is_left() -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        await stage.take(reader, b"piece")
+        stage.agent.transport.abort()
+        while not stage.ends:
+            stage.upstream.write(chunk(b"more"))
+            await asyncio.sleep(0.001)
+
+    run(scene)
+
+
+def test_one_timer_tells_of_silence_since_the_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[tuple[float, Callable[[], None]]] = []
+    loop = SimpleNamespace(time=lambda: now, call_later=lambda after, act: timers.append((now + after, act)) or "timer")
+    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.set_exception", lambda *_: silences.append(now))
+    silences: list[float] = []
+    now = 0.0
+    incoming = Incoming(cast(Any, loop))
+    incoming.read_timeout = 10.0
+    for now in (0.0, 4.0, 9.0):  # noqa: B007 - the loop's clock
+        incoming.start_timeout()
+    for _ in range(2):
+        ((now, act),) = timers
+        timers.clear()
+        act()
+    assert silences == [19.0]
+    assert not timers
