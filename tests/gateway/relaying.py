@@ -89,7 +89,7 @@ async def opened() -> AsyncIterator[Scene]:
             listening.close()
             await server.shutdown(0.1)
             upstream.close()
-            for each in scene.opened:
-                each.transport.abort()
+            for writer in scene.opened:
+                writer.transport.abort()
                 with suppress(OSError):
-                    await each.wait_closed()
+                    await writer.wait_closed()

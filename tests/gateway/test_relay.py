@@ -115,16 +115,20 @@ def test_an_agent_that_goes_is_left() -> None:
 
 def test_one_timer_tells_of_silence_since_the_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     timers: list[tuple[float, Callable[[], None]]] = []
-    loop = SimpleNamespace(time=lambda: now, call_later=lambda after, act: timers.append((now + after, act)) or "timer")
-    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.set_exception", lambda *_: silences.append(now))
     silences: list[float] = []
-    now = 0.0
-    incoming = Incoming(cast(Any, loop))
+    clock = [0.0]
+
+    def call_later(after: float, act: Callable[[], None]) -> str:
+        timers.append((clock[0] + after, act))
+        return "timer"
+
+    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.set_exception", lambda *_: silences.append(clock[0]))
+    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: clock[0], call_later=call_later)))
     incoming.read_timeout = 10.0
-    for now in (0.0, 4.0, 9.0):  # noqa: B007 - the loop's clock
+    for clock[0] in (0.0, 4.0, 9.0):
         incoming.start_timeout()
     for _ in range(2):
-        ((now, act),) = timers
+        ((clock[0], act),) = timers
         timers.clear()
         act()
     assert silences == [19.0]

@@ -7,7 +7,7 @@ streams, whose pieces are single words, these took more of the processor than al
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -61,4 +61,4 @@ class Incoming(ResponseHandler):
 class Connector(aiohttp.TCPConnector):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory = partial[ResponseHandler](Incoming, self._loop)
+        self._factory = cast("partial[ResponseHandler]", partial(Incoming, self._loop))
