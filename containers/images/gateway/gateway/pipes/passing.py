@@ -38,15 +38,7 @@ async def pass_on(
     passage = Passage(Echo(*secrets), meter, pay, end)
     try:
         await response.prepare(request)
-        relay, is_begun = Relay(request, response, answer, passage), False
-        async for piece in answer.content.iter_any():
-            if passed := passage.see(piece):
-                await response.write(passed)
-                is_begun = True
-            wait = pay(len(piece)) or (await relay.go_on() if is_begun else 0.0)
-            while wait:
-                await asyncio.sleep(wait)
-                wait = await relay.go_on()
+        await _pass_pieces(answer, response, passage, Relay(request, response, answer, passage))
         if rest := meter.finish():
             await response.write(rest)
         await response.write_eof()
@@ -56,6 +48,21 @@ async def pass_on(
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
     return response
+
+
+async def _pass_pieces(
+    answer: aiohttp.ClientResponse, response: web.StreamResponse, passage: Passage, relay: Relay
+) -> None:
+    """The head of the answer goes with the first piece, which therefore is no relay's."""
+    is_begun = False
+    async for piece in answer.content.iter_any():
+        if passed := passage.see(piece):
+            await response.write(passed)
+            is_begun = True
+        wait = passage.pay(len(piece)) or (await relay.go_on() if is_begun else 0.0)
+        while wait:
+            await asyncio.sleep(wait)
+            wait = await relay.go_on() if is_begun else 0.0
 
 
 async def _tell_last(response: web.StreamResponse, last: bytes) -> None:
