@@ -6,7 +6,7 @@ run: ## Prepare everything and serve Berth on this machine
 upgrade: ## Bring a running installation to the version of this checkout; agents and requests go on
 	@config/bin/upgrade
 
-test: ## Run every check and test; JUST="tests/config -k urls" runs these only
+test: ## Run every check and test; JUST="tests/config -k urls" runs these only, COVERAGE=yes measures coverage, too
 	@config/bin/test $(JUST)
 
 backup: ## Write the database to one archive while everything runs; TO="FILE --with-keys FILE --with-memory" says where and what

@@ -12,7 +12,8 @@ differ by what a database does with them, and of the tests without parameters in
 both databases are tested side by side, the first one leaves that third to the second (`--beside`).
 
 What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in three commits,
-`@pytest.mark.either_database` on one of the databases, with all of its module.
+`@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them in
+one of so many commits. Hypothesis draws fewer examples there, and others for each commit.
 """
 
 import inspect
@@ -35,6 +36,9 @@ Case = TypeVar("Case")
 ON_THE_SECOND_DATABASE = 3
 """One in so many of the cases of a family, if it has as many, and of all tests without parameters."""
 
+EXAMPLES = 30
+"""What Hypothesis draws for one run, where a test names no number of its own."""
+
 LARGE = 8
 """Cases from which on half of a family is enough for one run. The next commit takes another half."""
 
@@ -46,6 +50,15 @@ SPEAKS_OF_DATABASES = re.compile(
     r"|OperationalError|select_for_update|migrat|sqlite|postgres",
     re.IGNORECASE,
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--beside"):
+        from hypothesis import settings
+
+        # Its own settings for a CI draw the same examples each time; here `--hypothesis-seed` says which.
+        settings.register_profile("beside", settings.get_profile("ci"), derandomize=False, max_examples=EXAMPLES)
+        settings.load_profile("beside")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -97,8 +110,9 @@ def _has_its_turn(item: pytest.Item, config: pytest.Config) -> bool:
     is_second = bool(config.getoption("--only-database"))
     if not (is_second or config.getoption("--beside")):
         return True
-    if rare := item.get_closest_marker("rare"):
-        return crc32(item.nodeid.encode(), _seed(config)) % int(rare.args[0]) == 0
+    rare = item.get_closest_marker("rare")
+    if rare and crc32(item.nodeid.encode(), _seed(config)) % int(rare.args[0]):
+        return False
     if item.get_closest_marker("either_database"):
         module, _, _ = item.nodeid.partition("::")
         return bool(crc32(module.encode(), _seed(config)) % 2) is is_second

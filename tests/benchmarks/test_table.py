@@ -23,7 +23,7 @@ ROWS = (
 )  # fmt: skip
 
 
-@pytest.mark.rare(4)
+@pytest.mark.rare(8)
 def test_the_table_has_every_row() -> None:
     command = [sys.executable, "-m", "tests.benchmarks", *SHORT]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)

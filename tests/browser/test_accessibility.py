@@ -17,6 +17,7 @@ UNSEEN_FOCUS = """() => {
 }"""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("below", [None, *BELOW])
 def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
     project = deploy_by_form(home)

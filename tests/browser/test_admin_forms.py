@@ -77,6 +77,7 @@ def look(page: Page, name: str, folder: Path | None) -> list[str]:
     return found + [f"{name}: {fault}" for fault in page.evaluate(CUT_OFF)]
 
 
+@pytest.mark.rare(2)
 def test_nothing_of_a_list_or_a_form_is_cut_off_or_without_its_name(
     page: Page, service: PopulatedService, sign_in: Callable[[User], None], some: Some
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import User
@@ -10,6 +11,7 @@ from tests.browser.project_pages import deploy_named
 from tests.fakes.engine import MemoryEngine
 
 
+@pytest.mark.rare(2)
 def test_sixty_one_projects_are_searched_narrowed_down_sorted_and_commanded(
     page: Page, alice: User, sign_in: Callable[[User], None], engine: MemoryEngine
 ) -> None:

@@ -22,6 +22,7 @@ def fleet(alice: User) -> dict[str, Project]:
     return deploy_fleet(alice)
 
 
+@pytest.mark.rare(2)
 def test_what_comes_and_goes_fits_its_screen(
     page: Page,
     alice: User,
@@ -50,6 +51,7 @@ def test_what_comes_and_goes_fits_its_screen(
     look("unknown")
 
 
+@pytest.mark.rare(2)
 def test_commands_to_many_look_right_everywhere(
     page: Page,
     alice: User,

@@ -78,6 +78,7 @@ def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, docker_in
             assert status in TRUE_OF[before[0]], (before, status)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", DRIFTS)
 def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
     kind: str, mends: int, api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]

@@ -24,6 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("threads", "rounds"), [(50, 20) if every else (8, 5)])
 
 
+@pytest.mark.rare(2)
 def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
     threads: int, rounds: int, site: Site, docker_instance: DockerInstance
 ) -> None:

@@ -63,6 +63,7 @@ def service(site: Site) -> Iterator[WholeService]:
     service.end()
 
 
+@pytest.mark.rare(3)
 def test_what_is_killed_after_a_step_of_the_clock_is_seen_and_mended(
     service: WholeService, docker_instance: DockerInstance
 ) -> None:

@@ -9,6 +9,7 @@ from tests import paths, sampling
 from tests.sampling import Some, pytest_collection_modifyitems
 
 ROLLED_BACK = SimpleNamespace(kwargs={})
+THIRD = SimpleNamespace(args=(3,))
 MARKS: dict[str, dict[str, SimpleNamespace]] = {
     "no database": {},
     "left whole": {"every_case": SimpleNamespace(args=()), "django_db": ROLLED_BACK},
@@ -173,26 +174,25 @@ def test_what_takes_long_has_its_turn() -> None:
                 parent=None,
                 path=Path("tests/a.py"),
                 module=sampling,
-                get_closest_marker={mark: SimpleNamespace(args=(3,)), "django_db": ROLLED_BACK}.get,
+                get_closest_marker=(dict.fromkeys(mark.split(" and "), THIRD) | {"django_db": ROLLED_BACK}).get,
             )
             for number in range(90)
-            for mark in ("rare", "either_database")
+            for mark in ("rare", "either_database", "either_database and rare")
         ]
 
     def names(mark: str, **given: Any) -> set[str]:
         config: Any = configured(**given)
         pytest_collection_modifyitems(config, found := items())
-        return {item.name for item in found if item.name.startswith(mark)}
+        return {item.name for item in found if item.name.rpartition(" ")[0] == mark}
 
     for mark in ("rare", "either_database"):
         assert len(names(mark)) == len(names(mark, whole=True, beside=True)) == 90
     for seed in range(3):
-        first, second = (
-            names("either_database", beside=True, sample_seed=seed, only_database=on) for on in (False, True)
-        )
-        assert not first & second
-        assert len(first | second) == 90
-        assert 20 < len(first) < 70
+        for mark, (least, most) in {"either_database": (89, 91), "either_database and rare": (10, 50)}.items():
+            first, second = (names(mark, beside=True, sample_seed=seed, only_database=on) for on in (False, True))
+            assert not first & second
+            assert least < len(first | second) < most
+        assert 20 < len(names("either_database", beside=True, sample_seed=seed)) < 70
         assert 10 < len(names("rare", beside=True, sample_seed=seed)) < 50
     seeds = [names("either_database", beside=True, sample_seed=seed) for seed in range(8)]
     assert set.union(*seeds) == names("either_database")

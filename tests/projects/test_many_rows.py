@@ -74,6 +74,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
     return made
 
 
+@pytest.mark.rare(2)
 def test_each_statement_finds_its_rows_by_an_index(
     deploy: Callable[..., Project], bob: User, api: APIClient, alice: User, statements: Statements
 ) -> None:

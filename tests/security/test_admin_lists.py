@@ -21,6 +21,7 @@ from tests.security.populated_service import PopulatedService
 pytestmark = pytest.mark.one_database
 
 
+@pytest.mark.sampled(2)
 @every_admin
 def test_lists_are_sorted_by_what_they_show_only(model_admin: AnyAdmin, office: Client, some: Some) -> None:
     """Each column of the list, and places where there is no column. A run takes them in turn up, down, and neither."""

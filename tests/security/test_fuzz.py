@@ -65,7 +65,7 @@ def check(*outcomes: Outcome, requests: int) -> None:
         assert outcomes[-1].counts.get(came), came
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(4)
 def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bool) -> None:
     outcome = run(tmp_path / "silent", seed=1, examples=100 if is_long else 5, engine="SilentEngine")
     assert outcome.passed, outcome.report
@@ -73,7 +73,7 @@ def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bo
     assert outcome.counts["503 POST /api/projects"]
 
 
-@pytest.mark.rare(3)
+@pytest.mark.rare(6)
 def test_a_break_would_be_found(tmp_path: Path) -> None:
     outcome = run(tmp_path / "broken", seed=1, examples=5, engine="BrokenEngine", only="validate_project")
     assert not outcome.passed

@@ -21,6 +21,7 @@ A_PROJECT = f"/api/projects/{uuid.UUID(int=0)}"
 pytestmark = pytest.mark.usefixtures("real_limits")
 
 
+@pytest.mark.either_database
 def test_the_601st_read_of_a_minute_is_refused(client: Client, clock: Clock, alice: User) -> None:
     headers = {"Authorization": f"Bearer {plain_key(ApiKeyFactory.create(user=alice))}"}
     for number in range(1, 601):
@@ -35,6 +36,7 @@ def test_the_601st_read_of_a_minute_is_refused(client: Client, clock: Clock, ali
     assert refused["RateLimit-Policy"] == '"reads";q=600;w=60'
 
 
+@pytest.mark.either_database
 @pytest.mark.parametrize(
     ("method", "path", "scope", "limit"),
     [

@@ -70,6 +70,7 @@ def second_site(docker_instance: DockerInstance, tmp_path: Path) -> Iterator[Sit
         made.close()
 
 
+@pytest.mark.rare(3)
 def test_a_second_data_directory_leaves_the_agents_of_the_first_alone(
     server: Server, second_site: Site, docker_instance: DockerInstance
 ) -> None:

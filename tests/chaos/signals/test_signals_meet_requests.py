@@ -75,6 +75,7 @@ def requests_under_way(service: Whole) -> Iterator[UnderWay]:
         made.close()
 
 
+@pytest.mark.rare(2)
 def test_what_each_signal_does_to_requests_that_are_under_way(service: Whole, request: pytest.FixtureRequest) -> None:
     cells = list(OTHERS)
     if request.config.getoption("--chaos", "short") == "short":

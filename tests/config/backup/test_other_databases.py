@@ -57,6 +57,7 @@ def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("config.backup.restore.migrate_to", fill)
 
 
+@pytest.mark.rare(2)
 @pytest.mark.either_database
 def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
     """On SQLite to another one: the file is empty, and gets its tables by the migrations."""
@@ -85,6 +86,7 @@ def on_older_tables(path: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.rare(2)
 @pytest.mark.either_database
 def test_an_older_archive_is_migrated(archive: Path, folder: Path, run: Run) -> None:
     """And replaces a database of the present version."""

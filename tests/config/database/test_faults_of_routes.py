@@ -62,6 +62,7 @@ def assert_tells_of_the_database(answer: Any, address: str) -> None:
         assert "The database does not answer." in answer.content.decode(), address
 
 
+@pytest.mark.rare(2)
 def test_every_route_of_a_database_that_is_away(service: PopulatedService) -> None:
     visitors: list[Any] = [api_of(service.alice), browser_of(service.admin)]
     for visitor in visitors:

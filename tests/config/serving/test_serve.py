@@ -57,6 +57,7 @@ def end_by(number: signal.Signals, served: Served) -> None:
     served.wait_until_gone(family)
 
 
+@pytest.mark.rare(2)
 def test_nothing_outlives_a_killed_command(served: Served) -> None:
     served.wait_until_up()
     family = served.family()
@@ -65,6 +66,7 @@ def test_nothing_outlives_a_killed_command(served: Served) -> None:
     served.wait_until_gone(family)
 
 
+@pytest.mark.rare(2)
 def test_a_dead_web_server_ends_the_command_with_its_exit_code(served: Served) -> None:
     served.wait_until_up()
     family = served.family()
@@ -114,6 +116,7 @@ def test_an_interrupt_ends_everything_too(shared: Served) -> None:
     end_by(signal.SIGINT, shared)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", [["prepare"], ["serve", "--prepare"]], ids=" ".join)
 def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path, command: list[str]) -> None:
     nobody = reserve_port()

@@ -118,6 +118,7 @@ def begin_request(served: Served) -> socket.socket:
     return connection
 
 
+@pytest.mark.rare(2)
 def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Served, notified: Notified) -> None:
     served.wait_until_up()
     wait_until(lambda: notified.heard() == ["READY=1"], within=PATIENT, what=served.log.read_text)

@@ -58,7 +58,7 @@ RULES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.one_database
 @pytest.mark.parametrize("take", [by_api, by_dashboard, changed_by_api, changed_by_dashboard])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

@@ -79,6 +79,7 @@ def test_no_setting_breaks_a_creation(
         assert api.delete(path).status_code == 204
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("name", NAMES)
@@ -110,6 +111,7 @@ def test_no_name_of_a_setting_breaks_anything(
     others_are_cared_for()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("name", ["model", "allowed_users"])
@@ -126,6 +128,7 @@ def test_no_text_breaks_the_form(
     others_are_cared_for()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_database
 @pytest.mark.parametrize("name", OWN)
 def test_what_was_stored_before_there_was_a_check_harms_nobody(

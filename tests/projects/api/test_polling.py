@@ -122,6 +122,7 @@ def shortcuts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     polled_list._memory.clear()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_has_not_changed_is_304_and_nothing_else_is(
     api: APIClient, project: Project, alice: User, shortcuts: list[bool], monkeypatch: pytest.MonkeyPatch, seed: int

@@ -102,6 +102,7 @@ CELLS = [(status, False) for status in Status] + [(Status.RUNNING, True)]
 """And whether the engine is silent while the verb is tried."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.one_database
 @pytest.mark.parametrize(("status", "silent"), CELLS, ids=str)
 def test_nothing_runs_that_has_no_room(

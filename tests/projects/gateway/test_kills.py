@@ -107,7 +107,7 @@ def assert_true(engine: MemoryEngine, key: str) -> None:
         assert credentials_of(engine, row)["agent_api_key"] == row.decrypt_credential("api_key")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", VERBS)
 def test_whatever_was_done_by_then_the_rest_follows(
     name: str, engine: MemoryEngine, deploy: Callable[..., Project], api: Any, monkeypatch: pytest.MonkeyPatch

@@ -83,11 +83,13 @@ def look(
     return look
 
 
+@pytest.mark.either_database
 def test_one_that_says_nothing_is_what_the_gateway_has_seen(look: Callable[..., tuple[str, str]]) -> None:
     found = {(name, age): look(age=age, **SEEN[name]) for name, age in EXPECTED}
     assert found == EXPECTED
 
 
+@pytest.mark.either_database
 def test_where_its_own_word_differs_the_gateways_counts(look: Callable[..., tuple[str, str]]) -> None:
     """It says that it is healthy."""
     for name, what in SEEN.items():

@@ -25,6 +25,7 @@ class Killed(BaseException):
     """The watcher's process ends here."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("where", ["before", "inside", "after"])
 @pytest.mark.parametrize(("call", "is_way_back"), KILLED_IN)
 def test_a_watcher_that_is_killed_anywhere_loses_nothing(

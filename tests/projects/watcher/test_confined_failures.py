@@ -66,6 +66,7 @@ def prepare(project: Project, engine: MemoryEngine, row: dict[str, Any]) -> None
     later(project, **row)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.one_database("postgresql")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", STEPS)

@@ -41,6 +41,7 @@ def crash(engine: MemoryEngine, name: str, *, exit_code: int, oom: bool, code: s
 WORDS = ["provider_key", "bad_configuration", "memory_unreadable", "an invented one"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("code", WORDS)
 def test_every_end_is_told_rightly_whatever_the_engine_and_berth_did_since(
     code: str,

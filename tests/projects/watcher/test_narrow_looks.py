@@ -118,6 +118,7 @@ def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any
     return {"rows": rows, "events": events, "acts": acts, "told": told}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_look_does_what_a_look_at_all_rows_does(
     template: Project, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -117,6 +117,7 @@ def assert_one_is_made(create: Callable[..., Any], engine: MemoryEngine) -> None
     assert [each.key for each in engine.containers.values()] == [str(made.pk)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_database
 @pytest.mark.parametrize(
     ("deploy", "first", "when"),

@@ -30,7 +30,7 @@ from tests.projects.services.crowd import Crowd
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", API)
 def test_few_requests_of_one_user_wait(alice: User, bobs: APIClient, engine: MemoryEngine, name: str) -> None:
     verb, send = API[name]
@@ -38,14 +38,14 @@ def test_few_requests_of_one_user_wait(alice: User, bobs: APIClient, engine: Mem
     assert_few_wait(make_scene(alice, 6), engine, bobs, verb, send, most=most)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DASHBOARD)
 def test_few_buttons_of_one_user_wait(alice: User, bobs: APIClient, engine: MemoryEngine, name: str) -> None:
     verb, send = DASHBOARD[name]
     assert_few_wait(make_scene(alice, 6, browsers_of=alice), engine, bobs, verb, send, most=MOST)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ADMIN)
 def test_few_actions_of_one_of_the_staff_wait(
     alice: User, sam: User, bobs: APIClient, engine: MemoryEngine, name: str
