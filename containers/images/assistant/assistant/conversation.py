@@ -48,17 +48,14 @@ class Conversation:
         self._small: set[asyncio.Task[None]] = set()
 
     def take(self, update: Update) -> None:
-        """Begins to answer. Raises nothing: one message must not end the agent."""
+        """Begins to answer."""
         message = update.message or update.edited_message
-        try:
-            if message is None:
-                self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
-            elif message.from_user is not None and update.message is None:
-                self._take_edited(message, message.from_user)
-            elif message.from_user is not None and not self._albums.add(message):
-                self._take(Incoming(message, message.from_user, self._bot.bot))
-        except sqlite3.Error:
-            logger.exception("a message could not be looked at")
+        if message is None:
+            self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
+        elif message.from_user is not None and update.message is None:
+            self._take_edited(message, message.from_user)
+        elif message.from_user is not None and not self._albums.add(message):
+            self._take(Incoming(message, message.from_user, self._bot.bot))
 
     async def close(self, patience: float) -> None:
         """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats.

@@ -7,6 +7,7 @@ from telegram import Message, User
 
 from assistant.attachments import Attachment, Kind, attachments_of
 from assistant.memory import Place
+from assistant.structured import read_words
 
 MENTIONS: list[str | None] = ["mention", "text_mention"]
 LONGEST_NAME = 64
@@ -46,9 +47,9 @@ class Incoming:
         """The message that an answer refers to: nobody else talks in between in a private chat."""
         return None if self.is_private and not self.is_edited else self.message.message_id
 
-    @property
+    @cached_property
     def text(self) -> str:
-        return self.message.text or self.message.caption or ""
+        return self.message.text or self.message.caption or read_words(self.message)
 
     @cached_property
     def command(self) -> str:

@@ -128,6 +128,14 @@ class Memory:
             self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)
             self._db.execute("DELETE FROM summary WHERE chat_id = ? AND topic = ?", place)
 
+    def move(self, chat: int, new: int) -> None:
+        """All that was said in a group that has become a supergroup, whose messages have numbers of their own."""
+        self._forgotten[Place(chat)] = self._forgotten.get(Place(chat), 0) + 1
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("UPDATE message SET chat_id = ?, asked_by = NULL WHERE chat_id = ?", (new, chat))
+            self._db.execute("UPDATE OR IGNORE summary SET chat_id = ? WHERE chat_id = ?", (new, chat))
+
     def _newest(self, place: Place) -> list[tuple[int, Message]]:
         rows = self._db.execute(
             "SELECT id, role, content FROM message WHERE chat_id = ? AND topic = ? ORDER BY id DESC LIMIT ?",

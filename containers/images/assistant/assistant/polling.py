@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 
 from telegram import Bot, Update
@@ -11,6 +10,7 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from agent_contract import ExitCode, ProblemCode
 from assistant.config import Config
+from assistant.updates import Fetched, PollingBot, readable_answer
 from berth_agent.outcome import FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED, UNREACHABLE
 from berth_agent.status import Status
@@ -19,8 +19,6 @@ POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the
 LONGEST_PAUSE = 30.0  # seconds, between tries
 BLIPS = 3  # failures in a row before they are reported as a problem
 FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
-
-UPDATES = ["message", "edited_message", "stopped_message_generation"]
 
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
 
@@ -82,22 +80,13 @@ async def sign_in(bot: Bot, patience: Patience) -> None:
     """Calls getMe until Telegram answers."""
     while True:
         try:
-            with _readable_answer():
+            with readable_answer():
                 await bot.initialize()
         except TelegramError as error:
             await asyncio.sleep(patience.suffer(error))
         else:
             patience.succeeded()
             return
-
-
-@contextmanager
-def _readable_answer() -> Iterator[None]:
-    """Turns the library's errors over unexpected JSON, such as that of a proxy in between, into a TelegramError."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise TelegramError("unreadable answer") from None
 
 
 def _is_definite(error: TelegramError) -> bool:
@@ -108,7 +97,7 @@ def _is_definite(error: TelegramError) -> bool:
 
 
 class Poller:
-    def __init__(self, bot: Bot, status: Status, patience: Patience, take: Callable[[Update], None]) -> None:
+    def __init__(self, bot: PollingBot, status: Status, patience: Patience, take: Callable[[Update], None]) -> None:
         self._bot = bot
         self._status = status
         self._patience = patience
@@ -122,7 +111,7 @@ class Poller:
         hold = 0
         while True:
             try:
-                updates = await self._poll(hold)
+                fetched = await self._poll(hold)
             except TelegramError as error:
                 hold = 0
                 if not await self._remove_webhook(error):
@@ -131,22 +120,20 @@ class Poller:
             self._patience.succeeded()
             self._status.note_poll()
             hold = self._patience.hold
-            for update in updates:
-                self._offset, self._unconfirmed = update.update_id + 1, True
-                self._take(update)
+            for number, update in fetched:
+                self._offset, self._unconfirmed = number + 1, True
+                if update is not None:
+                    self._take(update)
 
     async def confirm(self) -> None:
         """Confirms to Telegram the messages taken so far, so that the next start does not answer them again."""
-        if self._unconfirmed:
-            await self._bot.get_updates(offset=self._offset, limit=1, timeout=0, read_timeout=1, connect_timeout=1)
+        if self._unconfirmed and self._offset is not None:
+            await self._bot.confirm(self._offset)
 
-    async def _poll(self, hold: int) -> tuple[Update, ...]:
-        with _readable_answer():
-            updates = await self._bot.get_updates(
-                offset=self._offset, timeout=hold, read_timeout=10, allowed_updates=UPDATES
-            )
+    async def _poll(self, hold: int) -> list[Fetched]:
+        fetched = await self._bot.fetch(self._offset, hold)
         self._unconfirmed = False
-        return updates
+        return fetched
 
     async def _remove_webhook(self, error: TelegramError) -> bool:
         """Removes a forgotten webhook, but only once: if it comes back, somebody else uses the bot."""

@@ -23,6 +23,7 @@ from assistant.memory import Memory
 from assistant.people import People
 from assistant.polling import Patience, Poller, sign_in
 from assistant.reading import Reading
+from assistant.receiving import Receiving
 from assistant.reminders import Reminders
 from assistant.requests import TelegramRequest
 from assistant.spending import Spending
@@ -37,6 +38,7 @@ from assistant.tools.reminding import Reminding
 from assistant.tools.toolbox import Source, Toolbox
 from assistant.tools.web import Web
 from assistant.unanswered import Unanswered
+from assistant.updates import PollingBot
 from assistant.watching import probe, watch_provider
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
@@ -85,10 +87,10 @@ async def _live(config: Config, status: Status) -> None:
         outside = Outside(config.inside_hosts, config.proxy, config.given)
         stack.push_async_callback(outside.close)
         toolbox = _make_toolbox(config, reminders, outside)
-        conversation = _make_conversation(bot, config, brain, files, toolbox, store, status)
-        stack.push_async_callback(conversation.close, FINISH_SECONDS)
-        Unanswered(store).take_up(bot, conversation.take)
-        poller = Poller(bot, status, patience, conversation.take)
+        receiving = _make_receiving(bot, config, brain, files, toolbox, store, status)
+        stack.push_async_callback(receiving.close, FINISH_SECONDS)
+        Unanswered(store).take_up(bot, receiving.take)
+        poller = Poller(bot, status, patience, receiving.take)
         stack.push_async_callback(_confirm_quietly, poller)
         delivering = Delivering(bot, reminders, config.zone)
         works = (poller.run(), watch_provider(config, brain, status), publish_commands(bot), delivering.run())
@@ -98,10 +100,10 @@ async def _live(config: Config, status: Status) -> None:
         await asyncio.gather(*tasks)
 
 
-def _make_bot(config: Config, tls: SSLContext) -> Bot:
+def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
     if not is_header_safe(config.token):  # it cannot even be part of an address
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
-    return Bot(
+    return PollingBot(
         config.token,
         base_url=f"{config.telegram_base}/bot",
         base_file_url=f"{config.telegram_base}/file/bot",
@@ -110,21 +112,22 @@ def _make_bot(config: Config, tls: SSLContext) -> Bot:
     )
 
 
-def _make_conversation(
+def _make_receiving(
     bot: Bot, config: Config, brain: Brain, files: Files, toolbox: Toolbox, store: sqlite3.Connection, status: Status
-) -> Conversation:
-    memory, spending = Memory(store), Spending(store)
+) -> Receiving:
+    memory, spending, reminders = Memory(store), Spending(store), Reminders(store)
     stepping = Stepping(brain, toolbox, spending, config.limits.answer_steps)
     thinking = Thinking(config, stepping, Summing(brain, memory, spending), memory)
     reading = Reading(files, brain, spending, config.limits.answer_seconds)
-    return Conversation(
+    conversation = Conversation(
         bot,
         Access(config, People(store), status),
-        Commands(bot, config, memory, spending, Reminders(store)),
+        Commands(bot, config, memory, spending, reminders),
         Answering(bot, reading, thinking, status, config.limits.answer_seconds),
         config.limits,
         Unanswered(store),
     )
+    return Receiving(conversation, memory, reminders)
 
 
 def _make_toolbox(config: Config, reminders: Reminders, outside: Outside) -> Toolbox:

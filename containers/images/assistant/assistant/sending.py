@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from httpx import ConnectTimeout, PoolTimeout
 from telegram import Bot, LinkPreviewOptions, MessageEntity, ReplyParameters
-from telegram.error import BadRequest, NetworkError, RetryAfter, TelegramError, TimedOut
+from telegram.error import BadRequest, ChatMigrated, NetworkError, RetryAfter, TelegramError, TimedOut
 
 from assistant.formatted import Formatted, clean, units
 from assistant.memory import Place
@@ -36,18 +36,30 @@ async def send_text(bot: Bot, place: Place, text: str, *, reply_to: int | None =
 async def send_parts(
     bot: Bot, place: Place, parts: Sequence[Formatted], *, reply_to: int | None = None, instead_of: int | None = None
 ) -> bool:
-    """Returns whether Telegram took all parts. A blocked or deleted chat is no error.
+    """Returns whether Telegram took all parts. A blocked or deleted chat is no error, and a group that has become a
+    supergroup is followed there.
 
     The first one replaces what the message `instead_of` says, where there is that message.
     """
-    for part in parts:
-        if instead_of is not None and await _edit_part(bot, place, part, instead_of):
-            instead_of = None
-            continue
-        instead_of = None
-        if not await _send_part(bot, place, part, reply_to):
+    left = list(parts)
+    try:
+        return await _send_all(bot, place, left, reply_to, instead_of)
+    except ChatMigrated as error:
+        with suppress(ChatMigrated):
+            return await _send_all(bot, Place(error.new_chat_id), left, None, None)
+        return _give_up(error)
+
+
+async def _send_all(
+    bot: Bot, place: Place, left: list[Formatted], reply_to: int | None, instead_of: int | None
+) -> bool:
+    """Takes off what is sent. Raises ChatMigrated."""
+    while left:
+        is_edited = instead_of is not None and await _edit_part(bot, place, left[0], instead_of)
+        if not is_edited and not await _send_part(bot, place, left[0], reply_to):
             return False
-        reply_to = None
+        instead_of, reply_to = None, reply_to if is_edited else None
+        del left[0]
     return True
 
 
@@ -97,6 +109,8 @@ async def _persist(
             if not part.spans:
                 return _give_up(error)
             part = Formatted(part.text)
+        except ChatMigrated:
+            raise
         except TelegramError as error:
             pause = _pause_after(error, attempt, again_after_time_out=again_after_time_out)
             if pause is None or time.monotonic() + pause > until:
