@@ -86,6 +86,7 @@ class ProblemCode(StrEnum):
     PROVIDER_MODEL = "provider_model"
     PROVIDER_BUSY = "provider_busy"
     PROVIDER_DOWN = "provider_down"
+    TOOLS_REFUSED = "tools_refused"
     MISSING_SECRET = "missing_secret"  # noqa: S105 - a code, not a secret
     BAD_CONFIGURATION = "bad_configuration"
     MEMORY_UNREADABLE = "memory_unreadable"

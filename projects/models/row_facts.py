@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from accounts import clock, moments
+from containers.agent_contract import ProblemCode
 from containers.vocabulary import ContainerState, Health
 from projects.rules.bot import BOT_DENIED
 from projects.rules.derivation import derive_status
@@ -111,6 +112,7 @@ class RowFacts:
             update_until=self.update_until,
             ready_within=self.ready_within,
             is_refuted=bool(self.seen_well) and is_refuted(self.agent_code, self.seen_well),
+            lacks_tools=bool(self.update_step) and self.agent_code == ProblemCode.TOOLS_REFUSED,
         )
 
     @property

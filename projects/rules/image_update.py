@@ -73,7 +73,8 @@ def _judge_trial(facts: Facts) -> Due | None:
         return Due.GO_BACK
     # As of the moment at which it was last looked at: the watcher has just done so.
     status = derive_status(facts._replace(checked_at=facts.now))
-    if status == Status.RUNNING or (status == Status.DEGRADED and facts.has_reached_budget):
+    does_without = facts.has_reached_budget or (facts.lacks_tools and not facts.seen_code)
+    if status == Status.RUNNING or (status == Status.DEGRADED and does_without):
         return Due.KEEP
     return None if any(lasts(until, at_most=LONGEST_TRIAL, now=facts.now) for until in _ends_of(facts)) else Due.GO_BACK
 

@@ -61,7 +61,8 @@ class Facts(NamedTuple):
     a watcher is at work, which starts again what has ended. `kept_down` is a failure after which the container must
     not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
     is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
-    contrary of what the agent says is wrong. `awaits_poll`: it has not yet seen this run of the agent reach Telegram.
+    contrary of what the agent says is wrong. `lacks_tools`: it says that it answers, but without all of its tools.
+    `awaits_poll`: the gateway has not yet seen this run of the agent reach Telegram.
     `update_step` and `update_until` tell of a new image that is tried (`projects.rules.image_update`), `ready_within`
     how many seconds it has from each start.
     """
@@ -85,6 +86,7 @@ class Facts(NamedTuple):
     seen_code: str = ""
     awaits_poll: bool = False
     is_refuted: bool = False
+    lacks_tools: bool = False
     update_step: str = ""
     update_until: datetime | None = None
     ready_within: int = 0

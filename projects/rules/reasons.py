@@ -20,6 +20,8 @@ SENTENCES = {
     "provider_model": "The provider does not know the model. Choose another model in the settings, then restart.",
     "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
+    "tools_refused": "A server of tools asks for a sign-in or refuses its credential. Set a key that it takes, or take "
+    "it out.",
     "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff: what may be left "
     "pays for no answer.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
@@ -65,6 +67,9 @@ CODES_OF_EXIT: dict[int, tuple[str, ...]] = {
 }
 REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
 """What an agent may say of itself. That it crashed is for the engine to say."""
+
+_ENDING_CODES = REPORTED_CODES - {str(ProblemCode.TOOLS_REFUSED)}
+"""What it may have ended for."""
 
 BUDGET_REACHED = "budget_reached"
 
@@ -174,12 +179,12 @@ def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> 
     if oom_killed:
         return "out_of_memory"
     if exit_code is None:
-        return agent_code if agent_code in REPORTED_CODES else "crash_unseen"
+        return agent_code if agent_code in _ENDING_CODES else "crash_unseen"
     if exit_code == 0:
         return "exited"
     if exit_code in KILLED:
         return "killed"
-    meanings = CODES_OF_EXIT.get(exit_code, ("crash", *REPORTED_CODES))
+    meanings = CODES_OF_EXIT.get(exit_code, ("crash", *_ENDING_CODES))
     return agent_code if agent_code in meanings else meanings[0]
 
 

@@ -1,6 +1,7 @@
 """A new project, from the request to a running container."""
 
 import logging
+from dataclasses import replace
 from uuid import uuid4
 
 from django.db import IntegrityError, transaction
@@ -8,6 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from containers.errors import EngineError
+from projects.credentials.tool_servers import look_at_servers
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Actor, Event, IdempotencyRecord, Project
@@ -99,6 +101,8 @@ def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Checks what `create_project` checks and raises what it raises, but makes nothing."""
     with COMMANDS.take(owner.email), command_deadline():
         check = _look_then_ask(owner=owner, wanted=wanted)
+        more = look_at_servers(wanted.agent_type.settings_schema, wanted.settings)
+    check = replace(check, warnings=(*check.warnings, *more))
     check_bot(owner=owner, check=check, project_id=wanted.project_id)
     return check
 

@@ -11,6 +11,7 @@ import pytest
 from tests.agents.agent import Agent, lay_out
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
+from tests.fakes.web import FakeWeb
 
 numbers = count(700_000_001)
 
@@ -74,3 +75,9 @@ def ask(agent: Agent, telegram: FakeTelegram, token: str) -> Callable[..., str]:
         return telegram.wait_for_message(token, after=before, chat_id=chat_id, timeout=100).text
 
     return say_and_wait
+
+
+@pytest.fixture
+def web() -> Iterator[FakeWeb]:
+    with FakeWeb() as fake:
+        yield fake

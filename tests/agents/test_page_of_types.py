@@ -48,7 +48,10 @@ def of_the_assistant() -> list[str]:
         f"takes up to {WORDS[usual.answer_steps]} steps of one answer (`answer_steps`)",
         f"tools of up to {WORDS[config.MOST_SERVERS]} servers",
         f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outside.MOST_BYTES == MIB else '?'} at the most",
+        f"Of one server up to {mcp.MOST_TOOLS} tools are offered to the model, and {toolbox.MOST_TOOLS} in all",
         f"is left alone for {'a minute' if mcp.DOWN_SECONDS == 60 else '?'}",
+        f"it is looked at again every {'minute' if mcp.DOWN_SECONDS == 60 else '?'}",
+        "Where one answers 401",
         (
             f"of one chat {WORDS[usual.messages_per_minute]} messages a minute are answered (`messages_per_minute`), "
             f"of up to {usual.longest_message:,} characters"

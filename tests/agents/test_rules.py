@@ -78,7 +78,7 @@ def test_a_budget_that_ends_a_stream_is_not_the_provider_s_account(kind: str, is
     status: Any = type("Status", (), {"note_provider": told.append})
     nothing: Any = None
     error = RefusedError(explain(refused.value), Heard("What came of it."), words=words)
-    said = Answering(nothing, nothing, nothing, status, 1)._explain(error, "en")
+    said = Answering(nothing, nothing, nothing, nothing, status, 1)._explain(error, "en")
     assert said == "I have used up my budget. I answer again from 2027-01-16 on (UTC)."
 
 

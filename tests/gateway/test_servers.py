@@ -13,6 +13,7 @@ import pytest
 
 from containers.docker_api.image_build import IMAGES
 from containers.gateway.entries import Entry, ServerEntry, ServersEntry, new_virtual_pass
+from tests.agents.tool_use import troubles
 from tests.canaries import CANARY_API_KEY, find_canary
 from tests.fakes.web import FakeWeb
 from tests.gateway.process import PATIENCE
@@ -80,7 +81,7 @@ def test_the_assistants_tools_reach_servers_that_know_them_by_a_credential_which
 
     async def use() -> list[str]:
         outside = Outside(frozenset(), "http://127.0.0.1:9", ways)
-        tools = [*await Server(outside, 1, ways[0]).list_tools()]
+        tools = [*await Server(outside, 1, ways[0], troubles()).list_tools()]
         tools += await Web(outside, reads=False, search_url=ways[1]).list_tools()
         caller: Any = None
         given: dict[str, dict[str, Any]] = {"mcp1_tide_at": {"x": 1}, "search_web": {"query": "tides"}}

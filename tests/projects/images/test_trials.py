@@ -79,3 +79,17 @@ def test_the_image_of_a_type_stays_though_no_project_runs_it(engine: MemoryEngin
     engine.former_images.add("sha256:of-a-type")
     AgentType.objects.update(image_id="sha256:of-a-type")
     assert remove_unused_images() == 0
+
+
+@pytest.mark.parametrize(("code", "left"), [("tools_refused", NEW), ("provider_down", OLD)])
+def test_a_new_image_stays_though_a_server_of_tools_does_not_let_it_in(
+    api: APIClient, engine: MemoryEngine, outdated: Project, code: str, left: str
+) -> None:
+    api.post(f"{path_of(outdated)}/update")
+    engine.ready_after_deploy = False
+    reconcile()
+    engine.report(outdated.container_name, "degraded", code)
+    late(outdated)
+    reconcile()
+    assert image_of(engine, outdated) == left
+    assert told(outdated)[-1] == ("done" if left == NEW else "undone")

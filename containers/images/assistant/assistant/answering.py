@@ -23,6 +23,7 @@ from assistant.sending import send_text
 from assistant.texts import Text, say
 from assistant.thinking import OutOfTimeError, Thinking
 from assistant.tools.tool import Caller
+from assistant.tools.troubles import Troubles
 from berth_agent.status import Status
 
 logger = logging.getLogger(__name__)
@@ -41,12 +42,15 @@ class UnderWay:
 
 
 class Answering:
-    def __init__(self, bot: Bot, reading: Reading, thinking: Thinking, status: Status, seconds: int) -> None:
+    def __init__(
+        self, bot: Bot, reading: Reading, thinking: Thinking, troubles: Troubles, status: Status, seconds: int
+    ) -> None:
         """`seconds` is what the thinking may take for one answer."""
         self._bot = bot
         self._seconds = seconds
         self._reading = reading
         self._thinking = thinking
+        self._troubles = troubles
         self._status = status
         self._drafts = Drafts()
         self._under_way: dict[Place, UnderWay] = {}
@@ -129,7 +133,9 @@ class Answering:
         self._status.note_provider(None)
         under_way.heard = heard
         text = clean(heard.text)
-        return text, say(Text.NO_WORDS, incoming.language) if is_blank(text) else ""
+        if is_blank(text):
+            return text, say(Text.NO_WORDS, incoming.language)
+        return text, self._troubles.tell(incoming.place, incoming.language)
 
     def _explain(self, error: RefusedError, language: str | None, *, has_files: bool = False) -> str:
         """With files a model that is said to be unknown may be one that takes none, or not of this kind."""

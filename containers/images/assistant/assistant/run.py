@@ -4,8 +4,10 @@ import asyncio
 import logging
 import signal
 import sqlite3
+from collections.abc import Coroutine, Iterable
 from contextlib import AsyncExitStack, suppress
 from ssl import SSLContext
+from typing import Any
 
 from telegram import Bot
 from telegram.error import TelegramError
@@ -36,10 +38,11 @@ from assistant.tools.mcp import Server
 from assistant.tools.outside import Outside
 from assistant.tools.reminding import Reminding
 from assistant.tools.toolbox import Source, Toolbox
+from assistant.tools.troubles import Troubles
 from assistant.tools.web import Web
 from assistant.unanswered import Unanswered
 from assistant.updates import PollingBot
-from assistant.watching import probe, watch_provider
+from assistant.watching import probe, watch_provider, watch_tools
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
 from berth_agent.providers import is_header_safe
@@ -86,18 +89,24 @@ async def _live(config: Config, status: Status) -> None:
         reminders = Reminders(store)
         outside = Outside(config.inside_hosts, config.proxy, config.given)
         stack.push_async_callback(outside.close)
-        toolbox = _make_toolbox(config, reminders, outside)
-        receiving = _make_receiving(bot, config, brain, files, toolbox, store, status)
+        troubles = Troubles(status)
+        toolbox = _make_toolbox(config, reminders, outside, troubles)
+        receiving = _make_receiving(bot, config, brain, files, toolbox, troubles, store, status)
         stack.push_async_callback(receiving.close, FINISH_SECONDS)
         Unanswered(store).take_up(bot, receiving.take)
         poller = Poller(bot, status, patience, receiving.take)
         stack.push_async_callback(_confirm_quietly, poller)
         delivering = Delivering(bot, reminders, config.zone)
-        works = (poller.run(), watch_provider(config, brain, status), publish_commands(bot), delivering.run())
-        tasks = [asyncio.create_task(work) for work in works]
-        for task in tasks:
-            stack.callback(task.cancel)
-        await asyncio.gather(*tasks)
+        works = [poller.run(), watch_provider(config, brain, status), publish_commands(bot), delivering.run()]
+        works += [watch_tools(toolbox, troubles)] if config.mcp else []
+        await _do_all(works, stack)
+
+
+async def _do_all(works: Iterable[Coroutine[Any, Any, None]], stack: AsyncExitStack) -> None:
+    tasks = [asyncio.create_task(work) for work in works]
+    for task in tasks:
+        stack.callback(task.cancel)
+    await asyncio.gather(*tasks)
 
 
 def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
@@ -113,7 +122,14 @@ def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
 
 
 def _make_receiving(
-    bot: Bot, config: Config, brain: Brain, files: Files, toolbox: Toolbox, store: sqlite3.Connection, status: Status
+    bot: Bot,
+    config: Config,
+    brain: Brain,
+    files: Files,
+    toolbox: Toolbox,
+    troubles: Troubles,
+    store: sqlite3.Connection,
+    status: Status,
 ) -> Receiving:
     memory, spending, reminders = Memory(store), Spending(store), Reminders(store)
     stepping = Stepping(brain, toolbox, spending, config.limits.answer_steps)
@@ -123,19 +139,20 @@ def _make_receiving(
         bot,
         Access(config, People(store), status),
         Commands(bot, config, memory, spending, reminders),
-        Answering(bot, reading, thinking, status, config.limits.answer_seconds),
+        Answering(bot, reading, thinking, troubles, status, config.limits.answer_seconds),
         config.limits,
         Unanswered(store),
     )
     return Receiving(conversation, memory, reminders)
 
 
-def _make_toolbox(config: Config, reminders: Reminders, outside: Outside) -> Toolbox:
+def _make_toolbox(config: Config, reminders: Reminders, outside: Outside, troubles: Troubles) -> Toolbox:
     sources: list[Source] = []
     if config.reminders:
         sources.append(Reminding(reminders, config.zone).list_tools)
     sources.append(Web(outside, reads=config.web, search_url=config.search_url).list_tools)
-    sources += [Server(outside, number, address).list_tools for number, address in enumerate(config.mcp, 1)]
+    servers = (Server(outside, number, address, troubles) for number, address in enumerate(config.mcp, 1))
+    sources += [server.list_tools for server in servers]
     return Toolbox(config.zone, sources)
 
 

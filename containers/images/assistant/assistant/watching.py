@@ -1,4 +1,4 @@
-"""Probes the provider at intervals, so that the status gets better or worse without a question from a chat."""
+"""Probes the provider and servers of tools at intervals, so that the status gets better or worse without a question."""
 
 import asyncio
 
@@ -6,6 +6,9 @@ from agent_contract import ProblemCode
 from assistant.brain import Brain, RefusedError
 from assistant.config import Config
 from assistant.memory import Message
+from assistant.tools.mcp import DOWN_SECONDS, FRESH_SECONDS
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.troubles import Troubles
 from berth_agent.outcome import Problem
 from berth_agent.preflight import LONGEST_PROBE, check_provider
 from berth_agent.providers import problem
@@ -37,6 +40,13 @@ async def watch_provider(config: Config, brain: Brain, status: Status) -> None:
         if status.provider is not None or now - last_probe >= config.watch_seconds * RELAXED:
             last_probe = now
             status.note_provider(await _find_problem(config, brain, status.provider))
+
+
+async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
+    """At once the first time, so that a project's page tells before anybody asks."""
+    while True:
+        await toolbox.list_tools()
+        await asyncio.sleep(DOWN_SECONDS if troubles else FRESH_SECONDS)
 
 
 async def _find_problem(config: Config, brain: Brain, known: Problem | None) -> Problem | None:

@@ -25,6 +25,7 @@ class Status:
         self._paired: int | None = None
         self._telegram: Problem | None = None
         self._provider: Problem | None = None
+        self._tools: Problem | None = None
 
     @property
     def provider(self) -> Problem | None:
@@ -50,6 +51,12 @@ class Status:
             self._provider = problem
             self._derive()
 
+    def note_tools(self, problem: Problem | None) -> None:
+        """Of what the agent uses beside its model. It answers without."""
+        with self._lock:
+            self._tools = problem
+            self._derive()
+
     def note_paired(self, count: int) -> None:
         """With how many people the agent is paired. An agent that pairs with nobody does not say so."""
         with self._lock:
@@ -62,7 +69,7 @@ class Status:
 
     def _derive(self) -> None:
         """Under the lock with what it follows from, or a thread would report what another one has overtaken."""
-        problem = self._telegram or self._provider
+        problem = self._telegram or self._provider or self._tools
         if self._last_poll is None:
             self._report(AgentState.STARTING, self._telegram)
         else:

@@ -83,6 +83,15 @@ SENTENCES = {
     ),
     Text.PROVIDER_BUSY: "Mein Anbieter ist gerade überlastet. Bitte versuch es in einer Minute noch einmal.",
     Text.PROVIDER_DOWN: "Ich erreiche meinen Anbieter gerade nicht. Bitte versuch es in ein paar Minuten noch einmal.",
+    Text.TOOLS_LOGIN: (
+        "Ich musste ohne die Werkzeuge von {server} auskommen: Er verlangt eine Anmeldung. Einen Schlüssel oder Token "
+        "von ihm, den mein Besitzer in meinen Einstellungen einträgt, kann ich benutzen, aber mich nicht mit einem "
+        "Browser anmelden (OAuth)."
+    ),
+    Text.TOOLS_KEY: (
+        "Ich musste ohne die Werkzeuge von {server} auskommen: Er weist seine Zugangsdaten zurück. Mein Besitzer muss "
+        "gültige eintragen."
+    ),
     Text.MENU_HELP: "Was ich kann",
     Text.MENU_RESET: "Vergessen, was in diesem Chat gesagt wurde",
     Text.MENU_STOP: "Aufhören zu antworten",

@@ -74,6 +74,13 @@ SENTENCES = {
     ),
     Text.PROVIDER_BUSY: "My model provider is busy right now. Please try again in a minute.",
     Text.PROVIDER_DOWN: "I cannot reach my model provider right now. Please try again in a few minutes.",
+    Text.TOOLS_LOGIN: (
+        "I had to do without the tools of {server}: it asks for a sign-in. I can use a key or token of it, which my "
+        "owner enters among my settings, but I cannot sign in with a browser (OAuth)."
+    ),
+    Text.TOOLS_KEY: (
+        "I had to do without the tools of {server}: it refuses its credential. My owner has to enter a valid one."
+    ),
     Text.MENU_HELP: "What I can do",
     Text.MENU_RESET: "Forget what was said in this chat",
     Text.MENU_STOP: "Stop answering",

@@ -70,6 +70,14 @@ SENTENCES = {
     Text.PROVIDER_MODEL: "No puedo responder: mi proveedor no ofrece mi modelo. Mi dueño tiene que elegir otro.",
     Text.PROVIDER_BUSY: "Mi proveedor está saturado ahora mismo. Inténtalo de nuevo dentro de un minuto.",
     Text.PROVIDER_DOWN: "Ahora mismo no llego a mi proveedor. Inténtalo de nuevo dentro de unos minutos.",
+    Text.TOOLS_LOGIN: (
+        "He tenido que prescindir de las herramientas de {server}: pide iniciar sesión. Puedo usar una clave o un "
+        "token suyo, que mi dueño introduce en mis ajustes, pero no puedo iniciar sesión con un navegador (OAuth)."
+    ),
+    Text.TOOLS_KEY: (
+        "He tenido que prescindir de las herramientas de {server}: rechaza su credencial. Mi dueño tiene que "
+        "introducir una válida."
+    ),
     Text.MENU_HELP: "Qué puedo hacer",
     Text.MENU_RESET: "Olvidar lo que se dijo en este chat",
     Text.MENU_STOP: "Dejar de responder",

@@ -47,6 +47,8 @@ class Text(StrEnum):
     PROVIDER_MODEL = auto()
     PROVIDER_BUSY = auto()
     PROVIDER_DOWN = auto()
+    TOOLS_LOGIN = auto()
+    TOOLS_KEY = auto()
 
     MENU_HELP = auto()
     MENU_RESET = auto()

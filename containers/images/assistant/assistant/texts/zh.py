@@ -63,6 +63,11 @@ SENTENCES = {
     Text.PROVIDER_MODEL: "我无法回答：模型提供商不提供我的模型。我的主人需要另选一个。",
     Text.PROVIDER_BUSY: "模型提供商现在很忙。请一分钟后再试。",
     Text.PROVIDER_DOWN: "我现在连接不上模型提供商。请几分钟后再试。",
+    Text.TOOLS_LOGIN: (
+        "我没能使用 {server} 的工具：它要求登录。我可以使用主人在我的设置中填写的密钥或令牌，"
+        "但无法通过浏览器登录（OAuth）。"
+    ),
+    Text.TOOLS_KEY: "我没能使用 {server} 的工具：它拒绝了凭据。我的主人需要填写有效的凭据。",
     Text.MENU_HELP: "我能做什么",
     Text.MENU_RESET: "忘记这个聊天里说过的话",
     Text.MENU_STOP: "停止回答",

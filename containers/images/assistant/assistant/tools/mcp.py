@@ -5,13 +5,17 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable, Container, Sequence
+from itertools import chain, count
 from typing import Any
+from urllib.parse import urlsplit
 
+from assistant.heard import objects
+from assistant.texts import Text
 from assistant.tools.listening import Listener
 from assistant.tools.outside import Fetched, Outside
 from assistant.tools.tool import Caller, Tool, ToolError
+from assistant.tools.troubles import Troubles
 
 VERSION = "2025-06-18"
 LIST_SECONDS = 8.0
@@ -19,6 +23,7 @@ FRESH_SECONDS = 600.0  # for which a list counts
 DOWN_SECONDS = 60.0  # for which a server that has failed is left alone
 MOST_PAGES = 5
 MOST_TOOLS = 20  # of one server
+LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1000
 LONGEST_SCHEMA = 10_000
 OPEN: dict[str, Any] = {"type": "object", "properties": {}}
@@ -27,15 +32,28 @@ ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/
 logger = logging.getLogger(__name__)
 
 
+class SignInError(ToolError):
+    """The server does not let in who asks."""
+
+
 class SessionLostError(Exception):
     """The server has forgotten who asks."""
 
 
 class Server:
-    def __init__(self, outside: Outside, number: int, address: str, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        outside: Outside,
+        number: int,
+        address: str,
+        troubles: Troubles,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`number` is its place among the servers that the settings name."""
         self._outside = outside
         self._number = number
         self._address = address
+        self._troubles = troubles
         self._now = now
         self._ids = count(1)
         self._session: dict[str, str] | None = None
@@ -61,25 +79,29 @@ class Server:
         self._fresh_until = self._now() + seconds
 
     async def _ask_for_tools(self) -> list[Tool]:
-        found: list[Tool] = []
+        found: dict[str, Tool] = {}
         params: dict[str, Any] = {}
         for _ in range(MOST_PAGES):
             result = await self._call("tools/list", params)
-            listed = result.get("tools")
-            found += (
-                [self._describe(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-            )
+            for each in objects(result.get("tools")):
+                name = self._name(str(each.get("name")), found)
+                found[name] = self._describe(name, each)
             if not isinstance(result.get("nextCursor"), str) or len(found) >= MOST_TOOLS:
                 break
             params = {"cursor": result["nextCursor"]}
-        return found[:MOST_TOOLS]
+        return list(found.values())[:MOST_TOOLS]
 
-    def _describe(self, listed: dict[str, Any]) -> Tool:
+    def _name(self, own: str, taken: Container[str]) -> str:
+        """One that providers take, of this server alone, and of no other tool of it."""
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp{self._number}_{own}")[:LONGEST_NAME]
+        others = (f"{name[: LONGEST_NAME - 4]}_{number}" for number in count(2))
+        return next(each for each in chain([name], others) if each not in taken)
+
+    def _describe(self, name: str, listed: dict[str, Any]) -> Tool:
         own, schema = str(listed.get("name")), listed.get("inputSchema")
         is_fit = (
             isinstance(schema, dict) and schema.get("type") == "object" and len(json.dumps(schema)) < LONGEST_SCHEMA
         )
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp{self._number}_{own}")[:64]
 
         async def run(_: Caller, arguments: dict[str, Any]) -> str:
             return _read_result(await self._call("tools/call", {"name": own, "arguments": arguments}))
@@ -113,6 +135,7 @@ class Server:
         fetched = await self._post(asked, listener)
         if fetched.status == 404 and self._session is not None:
             raise SessionLostError
+        self._note_login(fetched.status)
         answer = listener.finish(fetched.body)
         if fetched.status >= 400 or answer is None:
             raise ToolError(f"the server answers with status {fetched.status}.")
@@ -123,6 +146,16 @@ class Server:
             error = answer.get("error")
             raise ToolError(str(error.get("message") if isinstance(error, dict) else "there is no result")[:500])
         return result
+
+    def _note_login(self, status: int) -> None:
+        """Raises SignInError. No other error says anything of whom the server lets in."""
+        is_given = self._outside.is_given(self._address)
+        name = f"MCP {self._number}" + ("" if is_given else f" ({urlsplit(self._address).hostname})")
+        if status == 401:
+            self._troubles.note(name, Text.TOOLS_KEY if is_given else Text.TOOLS_LOGIN)
+            raise SignInError("the server refuses its credential." if is_given else "the server asks for a sign-in.")
+        if status < 400:
+            self._troubles.note(name, None)
 
     async def _post(self, document: dict[str, Any], listener: Listener) -> Fetched:
         """A stream need not end after the answer."""

@@ -90,7 +90,7 @@ class Outside:
         """
         try:
             for _ in range(MOST_REDIRECTS + 1):
-                is_given = address.partition("?")[0] in self._given
+                is_given = self.is_given(address)
                 url = self._check(address, is_given=is_given)
                 pool = self._direct if is_given else self._connections
                 fetched = await _fetch_once(pool, method, url, headers or {}, body, enough)
@@ -102,6 +102,10 @@ class Outside:
         except (httpx.InvalidURL, httpcore.UnsupportedProtocol, OSError, ValueError) as error:
             raise ToolError(UNREACHABLE) from error
         raise ToolError("this address leads in circles.")
+
+    def is_given(self, address: str) -> bool:
+        """Whether the gateway puts a credential in."""
+        return address.partition("?")[0] in self._given
 
     async def close(self) -> None:
         await self._direct.aclose()

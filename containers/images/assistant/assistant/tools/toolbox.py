@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, tzinfo
+from itertools import chain, zip_longest
 
 from assistant.formatted import clean
 from assistant.heard import Call
@@ -31,14 +32,18 @@ class Toolbox:
         self._sources = sources
 
     async def list_tools(self) -> list[Tool]:
-        """Each name once. A source that fails has none for now."""
-        found: dict[str, Tool] = {}
+        """Each name once, and of each source as many as of any other where there are too many. One that fails has none
+        for now.
+        """
+        lists: list[Sequence[Tool]] = []
         for listed in await asyncio.gather(*(source() for source in self._sources), return_exceptions=True):
             if isinstance(listed, BaseException):
                 logger.warning("tools could not be listed: %s", type(listed).__name__)
-                continue
-            for tool in listed:
-                found.setdefault(tool.name, tool)
+            else:
+                lists.append(listed)
+        found: dict[str, Tool] = {}
+        for tool in filter(None, chain.from_iterable(zip_longest(*lists))):
+            found.setdefault(tool.name, tool)
         return list(found.values())[:MOST_TOOLS]
 
     def note(self) -> str:

@@ -1,0 +1,71 @@
+"""Asks servers of tools whether they would let an agent in. What they answer is a warning at most.
+
+The setting is `mcp`, a list of addresses, whatever type it is of. Many of these servers ask for a sign-in by browser
+(OAuth), which agents cannot do: they would have to do without their tools.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from containers.public_http import AddressRefusedError, NoAnswerError, post
+from projects.rules.keyed_servers import header_of, separate
+
+SETTING = "mcp"
+MOST = 5
+LIMIT = settings.BERTH_OUTSIDE_LIMIT
+"""Seconds for all of them together."""
+
+LEAST = 0.1
+"""Seconds for one of them."""
+
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+_WHO = {"name": "berth", "version": settings.BERTH_VERSION}
+_PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _WHO}
+_HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _PARAMS}).encode()
+
+LOGIN = "tools_login: {} asks for a sign-in. Enter a key or token of it: agents cannot sign in with a browser (OAuth)."
+REFUSED = "tools_refused: {} refuses its credential. Enter a valid one."
+SILENT = "tools_unverified: {} did not answer as a server of tools does, so it could not be checked."
+
+
+@sensitive_variables()
+def look_at_servers(schema: Any, chosen: Mapping[str, Any]) -> tuple[str, ...]:
+    """Warnings, each a code and a sentence. `chosen` are settings whose credentials have been checked for their shape.
+
+    None of a server in a private network: whether an agent may go there is for the staff to say.
+    """
+    named = chosen.get(SETTING)
+    if not settings.BERTH_VERIFY_CREDENTIALS or not isinstance(named, list):
+        return ()
+    credentials = separate(schema, chosen, {}).credentials
+    until = time.monotonic() + LIMIT
+    return tuple(_look_at_each([each.strip() for each in named if isinstance(each, str)][:MOST], credentials, until))
+
+
+@sensitive_variables()
+def _look_at_each(addresses: list[str], credentials: Mapping[str, str], until: float) -> Iterator[str]:
+    for address in addresses:
+        credential = credentials.get(address, "")
+        headers = _HEADERS | (dict([header_of(credential)]) if credential else {})
+        try:
+            status = post(address, _HELLO, headers, within=max(until - time.monotonic(), LEAST))
+        except AddressRefusedError:
+            continue
+        except NoAnswerError:
+            status = 0
+        if not 200 <= status < 300:
+            sentence = (REFUSED if credential else LOGIN) if status == 401 else SILENT
+            yield sentence.format(_name(address))
+
+
+def _name(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or SETTING
+    except ValueError:
+        return SETTING
