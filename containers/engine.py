@@ -79,6 +79,7 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
+        seen: Observation | None = None,
     ) -> Observation:
         """Makes and starts the container of this spec and generation, and returns it as it is then.
 
@@ -90,6 +91,9 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.
+
+        `seen` is what `inspect` has just told of the key, so that nobody asks for it again. Where it is so no more, the
+        engine is asked.
 
         No container is started before the rules have been installed since the engine was started. Where they have to be
         (`BERTH_FIREWALL`) and cannot be, raises `FirewallMissingError`.
@@ -114,10 +118,11 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         Does nothing where it is missing, and leaves alone what is not ours.
         """
 
-    def inspect(self, key: str) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
         """The container with every field exact, or None where the engine answered that we have none of this key.
 
-        Raises `ContainerSilentError` where the engine answers for others, and not for this one.
+        `briefly`: of one that is not up, without what it has reported last, which takes a call less. Raises
+        `ContainerSilentError` where the engine answers for others, and not for this one.
         """
 
     def realign(self, key: str) -> None:
@@ -146,10 +151,11 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         """Every volume of this installation with these labels. It may have outlived its container."""
 
     def logs(
-        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
         """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
 
+        `of` is the id of one of the key, which then need not be looked for.
         `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
         until the container ends or the iterator is closed, and yields an empty line after at most 3 seconds without
         output: only then a follower can be told that its token has ended.

@@ -93,13 +93,12 @@ class ContainerSpec:
 class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
-    `health` is the verdict of the last health check, or of what the agent has reported since.
-    `inspect` fills in every field. `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`,
-    `report` and `image_id` for a container that is running and healthy, and fills in every field for all others.
-
-    `is_silent`: the engine lists it and does not say more of it, though it answers for others. Then nothing but its
-    name, its id and its labels is known. `has_drifted`: somebody changed the networks that it is on or who starts it
-    again (`Engine.realign`). `is_hearsay`: it is not all that the engine will say of how it ended.
+    `health` is the verdict of the last health check, or of what the agent has reported since. `inspect` fills in every
+    field. `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`, `report` and `image_id` for
+    a container that is running and healthy, and nothing for all others. `is_silent`: the engine lists it and says no
+    more of it, though it answers for others. Then nothing but its name, its id and its labels is known. `has_drifted`:
+    somebody changed the networks that it is on or who starts it again. `is_hearsay`: it is not all that the engine will
+    say of how it ended. `mounts`: its volumes by their paths, where it was inspected as the only one of its key.
     """
 
     name: str
@@ -118,6 +117,7 @@ class Observation:
     is_silent: bool = False
     has_drifted: bool = False
     is_hearsay: bool = False
+    mounts: Mapping[str, str] | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:

@@ -61,10 +61,11 @@ class Containers:
         """As it is now. A list calls it what the engine could last write down, and what is called down may be up."""
         return listed if listed.is_up else self._lookup.look_up(listed.container_id) or listed
 
-    def stop_found(self, found: Observation, *, timeout: int) -> Observation | None:
+    def stop_found(self, found: Observation, *, timeout: int, is_confirmed: bool = True) -> Observation | None:
         """Stops the container. Raises where processes of it may still run after that.
 
-        Returns how it is then; None where it is gone, or was not up.
+        Returns how it is then; None where it is gone, or was not up. Not `is_confirmed`: the caller finds out whether
+        it is down, where the engine said so.
         """
         if not found.is_up:
             return None
@@ -79,7 +80,7 @@ class Containers:
         except EngineUnavailableError as error:
             timed_out = is_cut and is_timeout(error.__cause__ or error)
             return self._confirm_down(found, StillStoppingError(STILL_STOPPING) if timed_out else error)
-        return self._confirm_down(found, EngineRefusedError(STILL_UP))
+        return self._confirm_down(found, EngineRefusedError(STILL_UP)) if is_confirmed else None
 
     def remove_key(self, key: str, *, volumes: bool, free: Callable[[], None] = lambda: None) -> None:
         """Removes our containers of this key, and with `volumes` their volumes. A missing one is no error.
@@ -114,6 +115,15 @@ class Containers:
         except EngineUnavailableError:
             if self._lookup.look_up(found.container_id) is not None:
                 raise
+
+    def remove_down(self, found: Observation) -> bool:
+        """Removes a container that is not up, as `remove_found`. Returns False where that is not certain."""
+        try:
+            with suppress(MissingError), self._connection.call(about_one=True) as client:
+                client.remove_container(found.container_id, v=True, force=False)
+        except (ConflictError, EngineUnavailableError):
+            return False
+        return True
 
     def _is_removed_by_another(self, found: Observation) -> bool:
         """Whether the container disappears within some seconds. Docker refuses a removal while another one goes on."""

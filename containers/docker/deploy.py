@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
-from containers.docker.drift import is_at
 from containers.docker.handover import Handover
-from containers.docker.lookup import AgentVolumes, Lookup, carries, is_of_another
+from containers.docker.lookup import AgentVolumes, Lookup, carries
 from containers.docker.quota import HardQuota
+from containers.docker.room import Room
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, as_refusal
+from containers.docker_api.reading import beside
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_labels, data_volume, secrets_volume
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
@@ -25,8 +27,6 @@ UNDO_LIMIT = 5.0
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds to wait before each look at the name: Docker reserves a name some time before it shows the container."""
 
-_BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
-
 
 class Deployment:
     """One call of `deploy`. Remembers which volumes it has made, so that a failure can be undone."""
@@ -37,7 +37,7 @@ class Deployment:
         lookup: Lookup,
         containers: Containers,
         spec: ContainerSpec,
-        retire: Callable[[Observation], None],
+        room: Room,
         realign: Callable[[Observation], None],
         quota: HardQuota,
         handover: Callable[[ContainerSpec], Handover],
@@ -48,7 +48,7 @@ class Deployment:
         self._spec = spec
         self._key = spec.key
         self._state = data_volume(spec.name)
-        self._retire = retire
+        self._room = room
         self._realign = realign
         self._quota = quota
         self._handover = handover
@@ -60,35 +60,17 @@ class Deployment:
 
     def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
         try:
-            kept = self._make_room(has_rules)
+            kept = self._room.make(has_rules)
             with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name(kept)
                 if container.has_drifted:
                     self._realign(container)
                 if not container.is_up:
                     self._bring_up(container, confirm)
-                return self._lookup.look_up(container.container_id) or self._find() or container
+                return self._lookup.look_up(container.container_id) or self._room.find() or container
         except EngineError:
             self._undo()
             raise
-
-    def _make_room(self, has_rules: Callable[[], bool]) -> Observation | None:
-        """Replaces an older container before the time limit begins: its stop may take as long as its type allows.
-
-        Of several of this generation the first stays: they would poll one bot. Returns what stays.
-        """
-        # What a list lacks shows when the name is taken.
-        there = [] if self._is_first else self._lookup.inspect_all(self._key)
-        if there:
-            has_rules()  # raises before an agent that runs is touched
-        for index, found in enumerate(there):
-            if self._must_go(found):
-                self._replace(found)
-            elif index:
-                self._containers.stop_found(found, timeout=self._spec.stop_timeout)
-                self._containers.remove_found(found)
-        kept = there[0] if there and not self._must_go(there[0]) else None
-        return self._find() if kept and len(there) > 1 else kept
 
     def _settle_name(self, known: Observation | None) -> Observation:
         """The container of this generation: the one that has the name already, or a new one.
@@ -97,43 +79,19 @@ class Deployment:
         """
         for attempt, pause in enumerate(_PAUSES):
             time.sleep(pause)
-            found = self._find() if attempt else known
-            if found is not None and not self._must_go(found):
+            found = self._room.find() if attempt else known
+            if found is not None and not self._room.must_go(found):
                 return found
             if found is not None:
-                self._replace(found)
+                self._room.replace(found)
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
                 self._is_first = False  # a newer operation on the new project was faster
+                self._room.forget()
                 self._containers.free_name(self._spec)  # somebody may be faster whose container does not show yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
-
-    def _find(self) -> Observation | None:
-        """The container of the agent that tells the state, or else what has its name."""
-        if found := self._lookup.inspect_all(self._key):
-            return found[0]
-        named = self._lookup.look_up(self._spec.name)
-        return named if named and not is_of_another(named, self._spec) else None
-
-    def _must_go(self, found: Observation) -> bool:
-        """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""
-        if not carries(found.labels, self._spec.labels):
-            message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
-            raise NameTakenError(message)
-        if found.generation > self._spec.generation:
-            raise SupersededError("A newer deploy of this container has happened.")
-        is_old = found.generation < self._spec.generation or not is_at(self._spec.address, found.labels)
-        return is_old or found.state in _BROKEN
-
-    def _replace(self, found: Observation) -> None:
-        with self._connection.call() as client:
-            client.inspect_image(self._spec.image)  # raises before the old container goes, where the image is missing
-        self._containers.stop_found(found, timeout=self._spec.stop_timeout)
-        if found.state is not ContainerState.CREATED:
-            self._retire(found)
-        self._containers.remove_found(found)
 
     def _create(self) -> Observation:
         spec = self._spec
@@ -144,8 +102,8 @@ class Deployment:
         except EngineUnavailableError as error:
             # It may have been created all the same.
             self._is_ours_to_undo = True
-            found = self._find()
-            if found is None or self._must_go(found):
+            found = self._room.find()
+            if found is None or self._room.must_go(found):
                 raise as_refusal(error) from error
             self._was_there = True
             return found
@@ -156,7 +114,12 @@ class Deployment:
     def _prepare_volumes(self) -> None:
         """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
         name = self._spec.name
-        volumes = AgentVolumes("", set()) if self._is_first else self._lookup.find_volumes_for(self._key, name)
+        if self._is_first:
+            volumes = AgentVolumes("", set())
+        elif self._room.state:
+            volumes = AgentVolumes(self._room.state, {secrets_volume(name)})
+        else:
+            volumes = self._lookup.find_volumes_for(self._key, name)
         self._state = volumes.state or data_volume(name)
         self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
         for volume in volumes.secrets:
@@ -165,17 +128,27 @@ class Deployment:
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
         is_filled = self._is_new and self._state in self._new_volumes
-        user = self._handover(self._spec).complete(container, is_new=self._is_new, is_volume_new=is_filled)
-        with self._connection.call() as client:
-            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
+        handover = self._handover(self._spec)
+        if self._is_new and self._room.is_handed_over:
+            # The volume cannot have gone before the container that held on to it, but since.
+            was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
+            self._deliver(container, self._spec.user)
+            if was_gone():
+                handover.complete(container, is_new=True)
+        else:
+            self._deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
         try:
             self._containers.start_found(container)
         except EngineUnavailableError as error:
-            now = self._find()
+            now = self._room.find()
             if now is None or not now.is_up:
                 raise as_refusal(error) from error
+
+    def _deliver(self, container: Observation, user: int) -> None:
+        with self._connection.call() as client:
+            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
 
     def _undo(self) -> None:
         """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up.
@@ -185,7 +158,7 @@ class Deployment:
         if not self._is_ours_to_undo:
             return
         with suppress(EngineError), time_limit(UNDO_LIMIT):
-            found, volumes = self._find(), self._new_volumes
+            found, volumes = self._room.find(), self._new_volumes
             if found is not None and not self._is_mine(found):
                 return
             if found is not None:

@@ -25,6 +25,7 @@ from containers.docker.name_limits import NameLimits
 from containers.docker.network import describe_host, read_engine_start
 from containers.docker.new_volumes import NewVolumes
 from containers.docker.quota import HardQuota
+from containers.docker.room import Room
 from containers.docker.secrets import read_secrets
 from containers.docker.state import State
 from containers.docker.state_verbs import StateVerbs
@@ -104,26 +105,23 @@ class DockerEngine(GatewayVerbs, StateVerbs):
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
+        seen: Observation | None = None,
     ) -> Observation:
         has_rules = self._admit(spec)
+
+        def run(spec: ContainerSpec, seen: Observation | None = None) -> Observation:
+            shared = self._connection, self._lookup, self._containers
+            room = Room(*shared, spec, retire, seen)
+            deployment = Deployment(*shared, spec, room, self._alignment.align, self._quota, self._handover)
+            return deployment.run(lambda: has_rules() and confirm(), has_rules)
+
         try:
-            return self._run(spec, retire, has_rules, confirm)
+            return run(spec, seen)
         except MissingError:
             if not self._restore_network(spec):
                 raise
             # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
-            return self._run(replace(spec, is_first=False), retire, has_rules, confirm)
-
-    def _run(
-        self,
-        spec: ContainerSpec,
-        retire: Callable[[Observation], None],
-        has_rules: Callable[[], bool],
-        confirm: Callable[[], bool],
-    ) -> Observation:
-        shared = self._connection, self._lookup, self._containers
-        deployment = Deployment(*shared, spec, retire, self._alignment.align, self._quota, self._handover)
-        return deployment.run(lambda: has_rules() and confirm(), has_rules)
+            return run(replace(spec, is_first=False))
 
     def stop(self, key: str, *, timeout: int) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout)
@@ -133,8 +131,10 @@ class DockerEngine(GatewayVerbs, StateVerbs):
             abandon_handover(self._lookup, self._containers, key)
         self._containers.remove_key(key, volumes=volumes, free=lambda: self._disks.give_way(key))
 
-    def inspect(self, key: str) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
         found = self._lookup.find(key)
+        if found and briefly and not found.observation.is_up:
+            return found.observation
         return self._logs.complete(found) if found else None
 
     def look_up(self, container_id: str) -> Observation | None:
@@ -162,9 +162,9 @@ class DockerEngine(GatewayVerbs, StateVerbs):
         return [each for each in self._lookup.list_volumes(self._of_instance(within)) if is_ours(each.labels)]
 
     def logs(
-        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
-        return self._logs.read(key, tail=tail, since=since, follow=follow)
+        return self._logs.read(key, tail=tail, since=since, follow=follow, of=of)
 
     def read_secrets(self, key: str) -> list[str]:
         found = self._lookup.find(key)

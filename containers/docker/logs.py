@@ -25,12 +25,11 @@ class Logs:
         self._lookup = lookup
 
     def read(
-        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
-        found = self._lookup.find_all(key)  # whose log it is, a list tells
-        if not found:
+        container_id = of or self._find(key)
+        if not container_id:
             return iter(())
-        container_id = found[0].container_id
 
         def open_stream(params: dict[str, Any]) -> requests.Response:
             return self._open_logs(container_id, params)
@@ -41,6 +40,11 @@ class Logs:
             return read_lines(open_stream(log_params(tail=tail, since=since, follow=False)))
         except (MissingError, ConflictError):  # the container is gone or being removed
             return iter(())
+
+    def _find(self, key: str) -> str:
+        """The id of the container whose log is the key's, as a list tells; empty where there is none."""
+        found = self._lookup.find_all(key)
+        return found[0].container_id if found else ""
 
     def complete(self, found: Details) -> Observation:
         """The observation and the agent's newest report of this run, from its log or else from a health probe."""

@@ -81,9 +81,10 @@ class Lookup:
 
     def find(self, key: str) -> Details | None:
         """Our container of this key, or None where there is none. Of several, the one that tells the state."""
-        for listed in self.list_key(key):
+        there = self.list_key(key)
+        for listed in there:
             if is_ours(listed.labels) and (details := self.read_now(listed.container_id)):
-                return details
+                return details if len(there) > 1 else details.alone
         return self.find_by_name(key)
 
     def read_now(self, container_id: str) -> Details | None:

@@ -1,8 +1,8 @@
 """Turns Docker's answers into observations. Makes no calls."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -29,13 +29,20 @@ class Details:
     """An inspected container: the observation without the report, and what is needed to find that.
 
     `user` is the number of the user as whom it runs, `run_began` the time from which log lines belong to the present or
-    last run, `probe_report` the report that the newest health probe of this run printed, with its time.
+    last run, `probe_report` the report that the newest health probe of this run printed, with its time. `mounts` are
+    its volumes by their paths.
     """
 
     observation: Observation
     user: int
     run_began: datetime | None
     probe_report: tuple[datetime, AgentReport] | None
+    mounts: Mapping[str, str]
+
+    @property
+    def alone(self) -> "Details":
+        """The same, as the only one of its key."""
+        return replace(self, observation=replace(self.observation, mounts=self.mounts))
 
 
 def read_details(answer: Mapping[str, Any]) -> Details:
@@ -67,6 +74,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
             user=_user(answer["Config"].get("User") or ""),
             run_began=began,
             probe_report=_probe_report(state.get("Health"), began),
+            mounts=_mounts(answer.get("Mounts")),
         )
 
 
@@ -137,6 +145,11 @@ def _number(value: object) -> int:
 def is_plain(row: Observation) -> bool:
     """Whether the container is running and healthy, so that the list call suffices."""
     return row.state is ContainerState.RUNNING and row.health is Health.HEALTHY
+
+
+def _mounts(mounts: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
+    """The volumes by their paths. What else is mounted has no name."""
+    return {_text(each["Destination"]): _text(each["Name"]) for each in mounts or () if each.get("Name")}
 
 
 def _user(text: str) -> int:

@@ -64,7 +64,7 @@ def _start(project: Project, action: Action, *, actor: Actor) -> ForeseenError |
 
 def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenError | None:
     for _ in range(ATTEMPTS):
-        observe_now(project)
+        seen = observe_now(project)
         if _has_nothing_to_do(project, action):
             project.event(actor, action, "nothing to do").save()
             return None
@@ -72,7 +72,7 @@ def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenEr
         before, claim = Desired(project.desired), _claim_start(project, action)
         if claim is not None:
             with released_if_broken(project, claim):
-                outcome = bring_up(project, claim, desired_if_silent=before)
+                outcome = bring_up(project, claim, desired_if_silent=before, seen=seen)
             event = project.event(actor, action, "failed" if outcome.error else "done")
             record_outcome(project, claim, outcome, events=[event])
             return outcome.error

@@ -37,15 +37,16 @@ def read_log_tail(project: Project) -> str:
 
 @sensitive_variables()
 def read_logs(
-    *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False
+    *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
 ) -> Generator[str, None, None]:
-    """Yields lines with their time in front, at most 1 MB. Raises `EngineError`.
+    """Yields lines with their time in front, at most 1 MB. `of` is the id of its container, where the caller knows it.
+    Raises `EngineError`.
 
     With `follow` it goes on with new lines as they are printed. It yields an empty one once the log is open, and then
     now and then while there are none. The engine gets the two seconds of a read for all that is not followed, and for
     opening what is, so that a silent one holds no thread of requests for long.
     """
-    yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow)
+    yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow, of=of)
 
 
 @sensitive_variables()
@@ -68,10 +69,16 @@ def keep_last(lines: Iterable[str]) -> str:
 
 @sensitive_variables()
 def _read(
-    key: str, redactor: Redactor, *, tail: int | None, since: datetime | None = None, follow: bool = False
+    key: str,
+    redactor: Redactor,
+    *,
+    tail: int | None,
+    since: datetime | None = None,
+    follow: bool = False,
+    of: str = "",
 ) -> Generator[str, None, None]:
     sent = 0
-    lines = _open_logs(key, tail=tail, since=since, follow=follow)
+    lines = _open_logs(key, tail=tail, since=since, follow=follow, of=of)
     try:
         if follow:
             yield ""
@@ -85,13 +92,13 @@ def _read(
         _close(lines)
 
 
-def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bool) -> Iterator[bytes]:
+def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bool, of: str) -> Iterator[bytes]:
     engine = get_engine()
     with engine.read_deadline():
         if follow:
-            return engine.logs(key, tail=tail, since=since, follow=True)
+            return engine.logs(key, tail=tail, since=since, follow=True, of=of)
         # All at once: the deadline is the thread's, and must not go on while somebody else reads the lines.
-        lines = engine.logs(key, tail=tail, since=since)
+        lines = engine.logs(key, tail=tail, since=since, of=of)
         return iter(list(_first_bytes(lines)))
 
 

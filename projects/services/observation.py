@@ -159,7 +159,11 @@ def apply_if_newer(project: Project, observation: Observation | None, *, at: dat
         project.apply_observation(observation, at=at)
 
 
-def observe_now(project: Project) -> None:
-    """Asks the engine about one container, even if the row is fresh. Raises `EngineError`."""
-    observation = get_engine().inspect(project.container_key)
+def observe_now(project: Project) -> Observation | None:
+    """Asks the engine about one container, even if the row is fresh, and returns what it said. Raises `EngineError`.
+
+    What one that is down has reported last is left out: no status follows from it.
+    """
+    observation = get_engine().inspect(project.container_key, briefly=True)
     project.apply_observation(observation, at=clock.now())
+    return observation

@@ -42,7 +42,7 @@ def keep_run(project: Project, ended: Observation) -> None:
     kept = ""
     try:
         with get_engine().deadline(READ_WITHIN):
-            kept = keep_last(read_logs(project=project, tail=KEPT_LINES))
+            kept = keep_last(read_logs(project=project, tail=KEPT_LINES, of=ended.container_id))
     except (EngineError, SecretUnreadableError) as error:
         log.warning("The log of the last run of %s could not be kept: %s", ended.name, error)
     values: dict[str, Any] = {

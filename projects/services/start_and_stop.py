@@ -38,8 +38,15 @@ ADDRESSES = 4
 """How many a start tries."""
 
 
-def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired, or_newest: bool = True) -> Outcome:
-    """Starts a container of the claim's generation.
+def bring_up(
+    project: Project,
+    claim: Claim,
+    *,
+    desired_if_silent: Desired,
+    or_newest: bool = True,
+    seen: Observation | None = None,
+) -> Outcome:
+    """Starts a container of the claim's generation. `seen` is what the engine told of the one before the claim.
 
     Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
     is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
@@ -51,7 +58,7 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired, or_n
             raise FirewallMissingError
         _ensure_user(project)
         ensure_pairing_secret(project)
-        place, seen = _deploy_somewhere(project, claim, or_newest=or_newest)
+        place, made = _deploy_somewhere(project, claim, or_newest=or_newest, seen=seen)
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
@@ -59,26 +66,30 @@ def bring_up(project: Project, claim: Claim, *, desired_if_silent: Desired, or_n
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
     except (SecretUnreadableError, UnusableSettingsError, GatewayOffError, EngineError) as error:
         return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
-    if place is None and seen.container_id != project.container_id:
+    if place is None and made.container_id != project.container_id:
         leave_gateway(project)
-    return Outcome(values=_observed(project, _as_started(seen)) | {"image_id": seen.image_id or project.image_id})
+    return Outcome(values=_observed(project, _as_started(made)) | {"image_id": made.image_id or project.image_id})
 
 
-def _deploy_somewhere(project: Project, claim: Claim, *, or_newest: bool) -> tuple[Place | None, Observation]:
+def _deploy_somewhere(
+    project: Project, claim: Claim, *, or_newest: bool, seen: Observation | None
+) -> tuple[Place | None, Observation]:
     """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
     for attempt in range(ADDRESSES):
         place = prepare(project, elsewhere=attempt > 0)
         keep_commits()  # a database that knows less than the engine would have nothing mended
         with suppress(AddressUnusableError):
-            return place, _deploy_known_image(project, claim, place, or_newest=or_newest)
-        claim = replace(claim, is_first=False)
+            return place, _deploy_known_image(project, claim, place, or_newest=or_newest, seen=seen)
+        claim, seen = replace(claim, is_first=False), None
     raise AddressUnusableError
 
 
-def _deploy_known_image(project: Project, claim: Claim, place: Place | None, *, or_newest: bool) -> Observation:
+def _deploy_known_image(
+    project: Project, claim: Claim, place: Place | None, *, or_newest: bool, seen: Observation | None
+) -> Observation:
     """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
     try:
-        return _deploy(project, claim, place)
+        return _deploy(project, claim, place, seen)
     except ImageMissingError:
         if not (project.image_id and or_newest):
             raise
@@ -86,7 +97,7 @@ def _deploy_known_image(project: Project, claim: Claim, place: Place | None, *, 
         return _deploy(project, claim, place)
 
 
-def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
+def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Observation:
     """The gateway is told while the container is made."""
     telling = Telling(project, place) if place else None
     try:
@@ -94,6 +105,7 @@ def _deploy(project: Project, claim: Claim, place: Place | None) -> Observation:
             replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
+            seen=seen,
         )
     finally:
         if telling is not None:

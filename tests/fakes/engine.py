@@ -14,12 +14,7 @@ from django.conf import settings
 from containers.call_limits import seconds_left, time_limit
 from containers.engine_images import HostFacts
 from containers.engine_lists import Keys
-from containers.errors import (
-    ContainerSilentError,
-    EngineError,
-    StillStoppingError,
-    SupersededError,
-)
+from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
 from containers.vocabulary import (
     INSTANCE_LABEL,
@@ -71,6 +66,7 @@ class MemoryEngine(RunsMemoryGateway):
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
+        seen: Observation | None = None,
     ) -> Observation:
         self._enter("deploy", spec.key)
         self._check_firewall(spec)
@@ -113,12 +109,14 @@ class MemoryEngine(RunsMemoryGateway):
                 self._drop_volumes(self._volumes_of(key))
         self._answer("remove")
 
-    def inspect(self, key: str) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
         self._enter("inspect", key)
         with self._changed:
             container = self._find(key)
             if container and container.is_silent:
                 raise ContainerSilentError("The engine does not say how this container is.")
+            if container and briefly and not container.is_up:
+                return replace(container.observation, report=None)
             return container.observation if container else None
 
     def realign(self, key: str) -> None:

@@ -37,12 +37,12 @@ class MemoryStreams(EngineDials):
     """The part of the engine in memory that is followed."""
 
     def logs(
-        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
         self._enter("logs", key)
         with self._changed:
             container = self._find(key)
-            if container is None:
+            if container is None or of not in {"", container.container_id}:
                 return iter(())
             lines = [line for line in container.lines if since is None or line[0] >= since]
             seen = len(container.lines)

@@ -1,0 +1,129 @@
+"""Makes room for a new container: what was made before for its key or has its name goes, or takes its place."""
+
+from collections.abc import Callable
+
+from containers.agent_contract import DATA_PATH, SECRETS_PATH
+from containers.docker.containers import Containers
+from containers.docker.drift import is_at
+from containers.docker.lookup import Lookup, carries, is_of_another
+from containers.docker_api.client import Connection
+from containers.docker_api.reading import beside
+from containers.errors import NameTakenError, SupersededError
+from containers.hardening import secrets_volume
+from containers.vocabulary import QUARANTINE_LABEL, USER_LABEL, ContainerSpec, ContainerState, Health, Observation
+
+_BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
+
+_WELL = {0, 137, 143}
+"""How agents end that are told to. One that could not write what it keeps has likely ended otherwise."""
+
+
+class Room:
+    """What was there before one call of `deploy`. `seen` is what the caller was told of it a moment ago.
+
+    It is believed where nothing comes of an error: an engine removes no container that runs, and gives no name twice.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        lookup: Lookup,
+        containers: Containers,
+        spec: ContainerSpec,
+        retire: Callable[[Observation], None],
+        seen: Observation | None,
+    ) -> None:
+        self._connection = connection
+        self._lookup = lookup
+        self._containers = containers
+        self._spec = spec
+        self._retire = retire
+        self._seen = seen
+        # The volume of the state where the container that held on to it has just gone, and whether the agent was the
+        # same user.
+        self.state = ""
+        self.is_handed_over = False
+
+    def make(self, has_rules: Callable[[], bool]) -> Observation | None:
+        """Replaces an older container, for whose stop its type may allow any time. Returns what stays.
+
+        Of several of this generation the first stays: they would poll one bot.
+        """
+        if self._seen is not None and self._replace_as_seen(self._seen, has_rules):
+            return None
+        # What a list lacks shows when the name is taken.
+        there = [] if self._spec.is_first else self._lookup.inspect_all(self._spec.key)
+        if there:
+            has_rules()  # raises before an agent that runs is touched
+        for index, found in enumerate(there):
+            if self.must_go(found):
+                self.replace(found)
+            elif index:
+                self._containers.stop_found(found, timeout=self._spec.stop_timeout)
+                self._containers.remove_found(found)
+        kept = there[0] if there and not self.must_go(there[0]) else None
+        return self.find() if kept and len(there) > 1 else kept
+
+    def find(self) -> Observation | None:
+        """The container of the agent that tells the state, or else what has its name."""
+        if found := self._lookup.inspect_all(self._spec.key):
+            return found[0]
+        named = self._lookup.look_up(self._spec.name)
+        return named if named and not is_of_another(named, self._spec) else None
+
+    def must_go(self, found: Observation) -> bool:
+        """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""
+        if not carries(found.labels, self._spec.labels):
+            message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
+            raise NameTakenError(message)
+        if found.generation > self._spec.generation:
+            raise SupersededError("A newer deploy of this container has happened.")
+        is_old = found.generation < self._spec.generation or not is_at(self._spec.address, found.labels)
+        return is_old or found.state in _BROKEN
+
+    def replace(self, found: Observation) -> None:
+        self._require_image()  # before the old container goes
+        self._containers.stop_found(found, timeout=self._spec.stop_timeout)
+        if found.state is not ContainerState.CREATED:
+            self._retire(found)
+        self._containers.remove_found(found)
+
+    def forget(self) -> None:
+        """Somebody else was faster, and what was known may be no more."""
+        self.state, self.is_handed_over = "", False
+
+    def _replace_as_seen(self, seen: Observation, has_rules: Callable[[], bool]) -> bool:
+        """Returns False where it is not as it was seen. Then whoever looks again finds out what there is."""
+        mounts = seen.mounts or {}
+        state, is_known = mounts.get(DATA_PATH), mounts.get(SECRETS_PATH) == secrets_volume(self._spec.name)
+        if not (state and is_known and self._is_former(seen)):
+            return False
+        is_there = beside(self._require_image)
+        if not seen.is_up:
+            self._retire(seen)  # meanwhile
+        has_rules()
+        is_there()
+        if seen.is_up:
+            self._containers.stop_found(seen, timeout=self._spec.stop_timeout, is_confirmed=False)
+            self._retire(seen)
+        if not self._containers.remove_down(seen):
+            return False
+        self.state, self.is_handed_over = state, self._was_used(seen)
+        return True
+
+    def _is_former(self, seen: Observation) -> bool:
+        """Whether it is one of ours that has run, and that a deploy has made before this one."""
+        has_run = seen.state not in {ContainerState.CREATED, *_BROKEN} and QUARANTINE_LABEL not in seen.labels
+        return has_run and carries(seen.labels, self._spec.labels) and seen.generation < self._spec.generation
+
+    def _was_used(self, seen: Observation) -> bool:
+        """Whether what it keeps is the same user's, as far as its end or its health tells."""
+        if seen.labels.get(USER_LABEL) != str(self._spec.user) or seen.started_at is None:
+            return False
+        is_well = seen.state is ContainerState.RUNNING and seen.health is not Health.UNHEALTHY
+        return is_well or (not seen.is_up and seen.exit_code in _WELL)
+
+    def _require_image(self) -> None:
+        """Raises `ImageMissingError`."""
+        with self._connection.call() as client:
+            client.inspect_image(self._spec.image)
