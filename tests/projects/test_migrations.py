@@ -18,7 +18,7 @@ from accounts.models import User
 from tests.clients import make_person
 from tests.people import email_of
 
-pytestmark = pytest.mark.either_database
+pytestmark = [pytest.mark.either_database, pytest.mark.rare(3)]
 
 BEFORE, AFTER = ("projects", "0015_allowances"), ("projects", "0016_unconfirmed_bots")
 Migrate = Callable[[tuple[str, str]], Any]

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +88,13 @@ def test_nothing_fails_while_this_version_migrates(upgrade: Upgrade) -> None:
     begin_requests(upgrade)
     upgrade.wait_for_rounds()
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    with begun(upgrade):
-        another = subprocess.Popen(command, cwd=ROOT, env=upgrade.environment, stderr=subprocess.PIPE, text=True)
-    _, said = another.communicate(timeout=WITHIN)
+    with ExitStack() as started:
+        with begun(upgrade):
+            another = started.enter_context(
+                subprocess.Popen(command, cwd=ROOT, env=upgrade.environment, stderr=subprocess.PIPE, text=True)
+            )
+            started.callback(another.kill)
+        _, said = another.communicate(timeout=WITHIN)
     assert (another.returncode, said) == (0, "")  # it has waited, and found nothing left to do
     upgrade.wait_for("done")
     upgrade.wait_for_rounds()

@@ -15,6 +15,7 @@ from tests.config.serving.served import PATIENCE, Served, children_of
 from tests.leftovers import remove_leftovers
 from tests.paths import ROOT
 from tests.ports import reserve_port
+from tests.sampling import Some
 from tests.waiting import wait_until
 
 
@@ -84,9 +85,10 @@ def test_the_log_says_which_process_is_which(shared: Served) -> None:
     assert {shared.web, shared.watcher} < children_of(shared.process.pid)
 
 
-def test_a_port_in_use_is_told_in_one_sentence(shared: Served) -> None:
+def test_a_port_in_use_is_told_in_one_sentence(shared: Served, some: Some) -> None:
     shared.wait_until_up()
-    for command in (["serve"], ["prepare"], ["serve", "--prepare"], ["build_images", "--before-serving"]):
+    commands = [["serve"], ["prepare"], ["serve", "--prepare"], ["build_images", "--before-serving"]]
+    for command in some(commands, one_in=2):
         result = shared.command(*command)
         assert result.returncode == 1
         assert len(result.stderr.splitlines()) == 1
