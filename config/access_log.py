@@ -12,7 +12,7 @@ from config.log_format import IS_REDACTED, redact
 access = logging.getLogger("berth.access")
 
 # Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
-_HEALTH_CHECKS = frozenset({"/healthz", "/readyz"})
+_POLLED = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _KNOWN_AT_MOST = 1000
@@ -23,7 +23,7 @@ _harmless: set[str] = set()
 def log_access(*, method: str, path: str, status: int, milliseconds: float, request_id: str, is_our_id: bool) -> None:
     """Writes the path on one line, without its query and its credentials, whether a route matched it or not."""
     path = _redact_path(quote(path, safe="/:@"))
-    level = logging.DEBUG if path in _HEALTH_CHECKS else logging.INFO
+    level = logging.DEBUG if path in _POLLED else logging.INFO
     if not access.isEnabledFor(level):
         return
     fields = {

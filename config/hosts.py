@@ -12,6 +12,8 @@ from accounts.http import is_on_this_machine
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+PLAIN_PATHS = HEALTH_PATHS | {"/metrics"}
+"""What is for programs, and neither a page nor a part of the API."""
 
 
 class LoopbackHostMiddleware:

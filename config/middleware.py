@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 
 from config.access_log import log_access
 from config.database.limits import request_limits
+from config.metrics.requests import note_request
 from containers.call_limits import time_limit
 
 Next = Callable[[HttpRequest], HttpResponse]
@@ -62,7 +63,7 @@ class RequestIdFilter(logging.Filter):
 
 
 class RequestIdMiddleware:
-    """Gives the request an id, the client's own if that is well-formed, and writes the access log."""
+    """Gives the request an id, the client's own if that is well-formed, counts it, and writes the access log."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -74,11 +75,13 @@ class RequestIdMiddleware:
         began = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-ID"] = request_id
+        seconds = time.perf_counter() - began
+        note_request(request, status=response.status_code, seconds=seconds)
         log_access(
             method=request.method or "",
             path=request.path,
             status=response.status_code,
-            milliseconds=(time.perf_counter() - began) * 1000,
+            milliseconds=seconds * 1000,
             request_id=request_id,
             is_our_id=request_id != sent,
         )

@@ -1,7 +1,7 @@
 """Leads requests that are for no page past the middleware that only pages need: cookies, forms, files, messages.
 
-/api accepts no cookie and health checks ask for nothing, so they neither have a session nor a form. What they need, and
-pages too, stands before `ForPages` or after `ForAll` in the settings.
+/api accepts no cookie, and neither do health checks and `/metrics`, so they neither have a session nor a form. What
+they need, and pages too, stands before `ForPages` or after `ForAll` in the settings.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 
-from config.hosts import HEALTH_PATHS
+from config.hosts import PLAIN_PATHS
 from config.middleware import Next, is_api_path
 
 
@@ -31,7 +31,7 @@ class ForPages:
         self.past_pages = _find_end(get_response).get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not (is_api_path(request.path_info) or request.path_info in HEALTH_PATHS):
+        if not (is_api_path(request.path_info) or request.path_info in PLAIN_PATHS):
             return self.get_response(request)
         response = self.past_pages(request)
         has_body = response.status_code not in {204, 304}

@@ -85,6 +85,11 @@ BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
 # How long it is kept what agents have used of models: at least the present month and the one before it.
 BERTH_USAGE_DAYS = env.number("BERTH_USAGE_DAYS", 400, low=62, high=3650)
 
+# What Prometheus shows to read /metrics. Without one, only programs on this machine may.
+BERTH_METRICS_TOKEN = env.text("BERTH_METRICS_TOKEN")
+if 0 < len(BERTH_METRICS_TOKEN) < 24:
+    raise ImproperlyConfigured("BERTH_METRICS_TOKEN is shorter than 24 characters. `openssl rand -hex 24` makes one.")
+
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)

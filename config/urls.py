@@ -9,6 +9,7 @@ from config.api_docs.page import DocsView
 from config.api_docs.schema_view import SchemaView
 from config.cli.view import serve_cli
 from config.health import healthz, readyz
+from config.metrics.view import metrics
 
 handler400 = "config.error_handlers.bad_request"
 handler403 = "config.error_handlers.permission_denied"
@@ -25,9 +26,10 @@ urlpatterns = [
     path("api/", include("projects.api.urls")),
     path("api/schema", _public(SchemaView.as_view()), name="schema"),
     path("api/docs", _docs, name="docs"),
-    path("cli", serve_cli),
-    path("healthz", healthz),
-    path("readyz", readyz),
+    path("cli", serve_cli, name="cli"),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("", include("accounts.dashboard.urls")),
     path("", include("projects.dashboard.urls")),

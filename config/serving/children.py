@@ -91,7 +91,9 @@ def run_watcher(due: c_double) -> None:
     The files of a newer version may be here before its migrations are. A newer database is one that is being upgraded.
     """
     from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
+    from config.metrics.shared import begin_to_count  # noqa: PLC0415 - the same
 
+    begin_to_count("watcher")
     with suppress(DatabaseError):  # one that does not answer is waited for
         refuse_older_database()
     call_command("watch", publish=partial(setattr, due, "value"))

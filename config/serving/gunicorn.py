@@ -14,6 +14,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
+from config.metrics.shared import begin_to_count
 from config.serving.stand_in import StandIn
 from config.serving.without_workers import refuse_all
 
@@ -92,6 +93,7 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _begin(booted: c_int, worker: Any) -> None:
+    begin_to_count("web")
     booted.value = 1
     worker.begin_when_possible(StandIn().start)
 

@@ -4,7 +4,7 @@ One loop accepts, reads and closes all connections, each phase of which has a de
 its last byte is there, and leaves what a slow client has not taken yet of the answer to the loop. So the threads are
 free for those who ask, however many clients are silent, send byte by byte or do not read. Where there are too many
 connections, the one goes that has kept the server waiting longest. Event streams have threads of their own, and so
-have health checks, which therefore never wait for a thread that others hold.
+have health checks and `/metrics`, which therefore never wait for a thread that others hold.
 """
 
 import errno
@@ -69,8 +69,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.known = KnownSettings(self.cfg)
         self.threads = Threads(self.cfg.threads, "request")
         self.streams = Threads(settings.BERTH_STREAMS, "stream")
-        # Not one for both: /readyz waits for the database and the engine.
-        self._checks = {path: Threads(1, path.decode()) for path in (b"/healthz", b"/readyz")}
+        # Not one for all: /readyz waits for the database and the engine, and /metrics for the database.
+        self._checks = {path: Threads(1, path.decode()) for path in (b"/healthz", b"/readyz", b"/metrics")}
         for pool in (self.threads, *self._checks.values()):
             pool.begin()
         self.loop = EventLoop(self.PIPE, self.log)

@@ -1,11 +1,13 @@
 """docker-py's client, which does what is short without requests: that takes half of the processor time of a call."""
 
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import docker
 import requests
 
+from containers.docker_api.counted_requests import send_counted
 from containers.docker_api.transport import BoundedAdapter
 
 # The type stubs lack half of docker-py's methods, and everything that a subclass uses.
@@ -29,6 +31,9 @@ class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
     """Whether the connections of `_bounded` need nothing that requests would tell them, as a certificate."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
+        return send_counted(method, url, partial(self._send, method, url, *args, **options))
+
+    def _send(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
         short = _read(options) if self._asks_shortly and not args else None
         if short is None:
             response: requests.Response = super().request(method, url, *args, **options)

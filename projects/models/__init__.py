@@ -19,6 +19,7 @@ from projects.models.quarantine import Quarantined
 from projects.models.run import Run
 from projects.models.sample import Sample
 from projects.models.service_trouble import ServiceTrouble
+from projects.models.tally import Tally
 from projects.models.usage import HourlyUsage, Spending
 from projects.models.watcher import Watch
 
@@ -49,6 +50,7 @@ __all__ = [
     "Sample",
     "ServiceTrouble",
     "Spending",
+    "Tally",
     "Trouble",
     "Watch",
     "find_offered_plan",

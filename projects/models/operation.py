@@ -1,8 +1,9 @@
 """A row that one operation at a time may work on: claim, act, record."""
 
+import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from projects.models.event import Event
 from projects.models.holder import MOST, has_ended
 from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_columns import at_rest, in_flight
+from projects.models.operation_times import note_duration
 from projects.models.whole_row import WholeRow
 from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 
@@ -23,13 +25,14 @@ from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to work on a project. `contested`: another operation was in flight, and its process may still act.
-    `is_first`: the project has its id from the request that claims it.
+    `is_first`: the project has its id from the request that claims it. `began` is on the monotonic clock.
     """
 
     id: uuid.UUID
     generation: int
     contested: bool
     is_first: bool = False
+    began: float = field(default_factory=time.monotonic, compare=False)
 
 
 class Claimable(WholeRow):
@@ -84,8 +87,7 @@ class Claimable(WholeRow):
             "updated_at": now,
         }
         rows = self._claimable_row(operation, unchanged=unchanged, unless_suspended=unless_suspended)
-        rows = rows.filter(only or Q())
-        contested = _seize(rows, values, over=_expired(now) | Q(operation__in=preempting))
+        contested = _seize(rows.filter(only or Q()), values, over=_expired(now) | Q(operation__in=preempting))
         if contested is None:
             return None
         self.reread()
@@ -124,13 +126,14 @@ class Claimable(WholeRow):
 
         Returns False, and writes nothing, where another operation has taken the project.
         """
-        written = values | at_rest()
+        written, operation = values | at_rest(), self.operation
         with transaction.atomic():
             if not self._row().filter(operation_id=claim.id).update(**written):
                 return False
             Event.objects.bulk_create(events)
-        for field, value in written.items():
-            setattr(self, field, value)
+        note_duration(operation, since=claim.began)
+        for name, value in written.items():
+            setattr(self, name, value)
         return True
 
     def record_deletion(self, claim: "Claim", *, events: Iterable[Event] = ()) -> bool:
@@ -143,6 +146,7 @@ class Claimable(WholeRow):
             if deleted:
                 IdempotencyRecord.objects.filter(project_id=self.pk).update(answer=GONE)
                 Event.objects.bulk_create(events)
+        note_duration(Operation.DELETE if deleted else Operation.NONE, since=claim.began)
         return bool(deleted)
 
     def release_abandoned(self, **values: Any) -> bool:
@@ -156,8 +160,8 @@ class Claimable(WholeRow):
         rows = self._row().filter(abandoned, operation_id=self.operation_id)
         if not rows.update(**written):
             return False
-        for field, value in written.items():
-            setattr(self, field, value)
+        for name, value in written.items():
+            setattr(self, name, value)
         return True
 
     def _row(self) -> "models.QuerySet[Any]":

@@ -105,6 +105,10 @@ BOUNDS: dict[str, Bound] = {
     "projects_servicetrouble": Bound(since="since", sentence="Eight for each BERTH_INSTANCE."),
     "projects_provider": Bound(sentence=_STAFF),
     "projects_spending": Bound(sentence="One for each project."),
+    "projects_tally": Bound(
+        sentence="One for each kind of event and its outcome, and a few for each provider: words of the program and of "
+        "staff."
+    ),
     "projects_trouble": Bound(since="since", sentence="One for each project."),
     "projects_watch": Bound(sentence=_EACH_INSTANCE),
     "projects_project": Bound(since="created_at", sentence="As many as plans and allowances grant each user."),

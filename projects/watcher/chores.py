@@ -1,16 +1,17 @@
-"""What the watcher does twice a minute beside its rounds: reminders, and what is left of closed accounts."""
+"""What the watcher does twice a minute beside its rounds: reminders, tallies, and what is left of closed accounts."""
 
 import logging
 
 from projects.services.account_deletion import finish_closed_accounts
 from projects.watcher.reminders import remind
+from projects.watcher.tallies import tally_events
 
 log = logging.getLogger(__name__)
 
 
 def do_chores() -> None:
     """An error in one of them is logged, and keeps neither the others nor the round from what they do."""
-    for chore in (remind, finish_closed_accounts):
+    for chore in (remind, tally_events, finish_closed_accounts):
         try:
             chore()
         except Exception:

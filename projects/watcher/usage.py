@@ -22,6 +22,7 @@ from projects.rules.periods import hour_at
 from projects.services.budgets import note_spending
 from projects.services.quarantine import as_uuid
 from projects.watcher.failures import passing_over
+from projects.watcher.usage_tallies import tally_usage
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
             known = Project.objects.filter(HAS_VIRTUAL, ~AT_REST, instance=settings.BERTH_INSTANCE)
             known.update(**NEXT_VERSION)
         kept = _keep(rows, page.store[:64])
+        tally_usage(kept, store=page.store[:64])
         HourlyUsage.objects.bulk_create(
             kept,
             update_conflicts=True,

@@ -35,6 +35,7 @@ ACCEPTED = {
     "projects.0046_tools_of_the_assistant: RunPython add_settings": "adds to a schema, as staff may",
     "projects.0047_web_and_mcp_of_the_assistant: RunPython add_settings": "adds to a schema, as staff may",
     "projects.0051_server_credentials: RunPython add_setting": "adds to a schema, as staff may",
+    "projects.0054_tallies: RunPython begin_at_the_newest": "adds a row that is a reader of events to older servers",
     "projects.0023_events_by_owner: AddIndex event_by_owner": "0.2.0 is young: its events are indexed in a second",
     "projects.0032_events_of_owners_in_order: AddIndex event_by_owner_and_time": "the same",
     "projects.0033_pairing_of_types: RunPython let_the_shipped_type_pair": (

@@ -7,6 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.backup.marker import require_no_restore
+from config.metrics.shared import counting_together
 from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile
 from config.serving.port import bind_port
@@ -32,4 +33,5 @@ class Command(BaseCommand):
             check_keys()
             if options["announce"]:
                 threading.Thread(target=write_welcome, args=(self.stdout.write,), daemon=True).start()
-            sys.exit(Supervisor(listener, predecessors, PidFile()).run())
+            with counting_together(goes_on=predecessors.listener is not None):
+                sys.exit(Supervisor(listener, predecessors, PidFile()).run())

@@ -34,7 +34,7 @@ def find_pages(resolver: URLResolver, prefix: str = "") -> list[str]:
     return found
 
 
-UNCOUNTED = ("/api/", "/healthz", "/readyz", "/static/")
+UNCOUNTED = ("/api/", "/healthz", "/readyz", "/metrics", "/static/")
 PAGES = sorted(path for path in find_pages(get_resolver()) if not path.startswith(UNCOUNTED))
 
 

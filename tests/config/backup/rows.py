@@ -36,9 +36,11 @@ from projects.models import (
     Provider,
     Quarantined,
     Spending,
+    Tally,
 )
 from projects.models.alert import ADDRESS
 from projects.models.installation import read_installation
+from projects.models.tally import Subject
 from projects.rules.alerts import Way
 from projects.services.key_rotation import check_keys
 from tests.clients import api_of, make_person
@@ -87,6 +89,7 @@ def fill_every_table() -> User:
     Provider.objects.create(slug="groq", title="Groq", base_url="https://a.example/v1", default_model="m")
     ModelPrice.objects.create(model="m", input="0.25", output="99.99")
     Spending.objects.create(project=project, day=MOMENT.date(), month=MOMENT.date())
+    Tally.objects.create(subject=Subject.TOKENS, first="openai", second="input", number=7)
     HourlyUsage.objects.create(project_id=project.pk, owner_id=alice.pk, hour=MOMENT, model="m", store="s")
     kind, _ = ContentType.objects.get_or_create(app_label="projects", model="project")
     permission, _ = Permission.objects.get_or_create(content_type=kind, codename="view_project", defaults={"name": "v"})

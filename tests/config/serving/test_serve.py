@@ -5,13 +5,16 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.config.serving.served import PATIENCE, Served, children_of
+from tests.config.metrics.reading import Scrape
+from tests.config.serving.served import PATIENCE, WORKERS, Served, children_of
 from tests.leftovers import remove_leftovers
 from tests.paths import ROOT
 from tests.ports import reserve_port
@@ -101,6 +104,27 @@ def test_a_dead_watcher_is_started_again(shared: Served) -> None:
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: shared.watcher != first, within=PATIENCE, what=shared.log.read_text)
     assert shared.is_up()
+
+
+def test_a_killed_worker_takes_no_count_with_it(shared: Served) -> None:
+    """Whichever process is asked tells what all of them have counted."""
+    shared.wait_until_up()
+    ask = partial(read_counts, shared.port)
+    log = shared.log.read_text
+    wait_until(lambda: ask("process_starts_total", process="web") >= WORKERS, within=PATIENCE, what=log)
+    starts, asked = ask("process_starts_total"), ask("http_request_duration_seconds_count", route="healthz")
+    workers = children_of(shared.web)
+    for _ in range(6):
+        assert shared.is_up()
+    assert ask("http_request_duration_seconds_count", route="healthz") >= asked + 6
+    os.kill(min(workers), signal.SIGKILL)
+    wait_until(lambda: ask("process_starts_total") > starts, within=PATIENCE, what=log)
+    assert ask("http_request_duration_seconds_count", route="healthz") >= asked + 6
+
+
+def read_counts(port: int, name: str, **labels: str) -> float:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
+        return Scrape(answer.read().decode()).value(f"berth_{name}", **labels) or 0
 
 
 @pytest.mark.docker

@@ -1,0 +1,1 @@
+"""What `/metrics` tells: what all processes have counted, and what the database knows."""

@@ -1,0 +1,73 @@
+"""What the database knows, as metrics."""
+
+from collections.abc import Iterator, Mapping
+
+from django.conf import settings
+from django.db.utils import Error
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from config.database.faults import find_fault
+from config.database.limits import time_limit
+from config.outages import find_outage, log_outage
+from projects.models.tally import Labels
+from projects.services.metrics import Metrics, read_metrics
+
+Numbers = Mapping[tuple[str, ...], int]
+"""By the values of the labels."""
+
+DATABASE_LIMIT = 5.0
+"""Seconds for all questions together."""
+
+
+class OfDatabase(Collector):
+    """Says that it does not answer where that is so, and nothing of what it would know."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield _gauge("berth_build_info", "1, with the version.", ["version"], {(settings.BERTH_VERSION,): 1})
+        try:
+            with time_limit(DATABASE_LIMIT):
+                found = read_metrics()
+        except Error as error:
+            if find_fault(error) is None:
+                raise
+            if outage := find_outage(error):
+                log_outage(outage, error)
+            yield GaugeMetricFamily("berth_database_up", "Whether the database answers.", value=0)
+            return
+        yield GaugeMetricFamily("berth_database_up", "Whether the database answers.", value=1)
+        yield from _tell(found)
+
+
+def _tell(found: Metrics) -> Iterator[Metric]:
+    node = settings.BERTH_INSTANCE
+    by_type: Numbers = {(str(labels.second), labels.first): number for labels, number in found.projects.items()}
+    parts: Numbers = {(str(part),): int(is_wrong) for part, is_wrong in found.wrong.items()}
+    crashes = {Labels(reason, ""): number for reason, number in found.crashes.items()}
+    yield _gauge("berth_projects", "Projects by status and type.", ["status", "type"], by_type)
+    yield _gauge("berth_engine_up", "Whether the engine answers.", ["node"], {(node,): int(found.engine_is_up)})
+    yield _gauge("berth_service_trouble", "What is wrong with the service itself.", ["part"], parts)
+    yield _counter("berth_operations", "Operations and repairs.", ["operation", "outcome"], found.operations)
+    yield _counter("berth_crashes", "Agents that ended by themselves.", ["reason"], crashes)
+    yield _counter("berth_gateway_requests", "Calls through the gateway.", ["upstream", "outcome"], found.gateway)
+    yield _counter(
+        "berth_llm_tokens", "Tokens that models have read and written.", ["provider", "direction"], found.tokens
+    )
+    if found.heartbeat_age is not None:
+        told = "Seconds since all that the engine has was last in the database."
+        yield GaugeMetricFamily("berth_watcher_heartbeat_age_seconds", told, value=found.heartbeat_age)
+
+
+def _gauge(name: str, told: str, labels: list[str], numbers: Numbers) -> Metric:
+    family = GaugeMetricFamily(name, told, labels=labels)
+    for values, number in numbers.items():
+        family.add_metric(values, number)
+    return family
+
+
+def _counter(name: str, told: str, labels: list[str], numbers: Mapping[Labels, int]) -> Metric:
+    family = CounterMetricFamily(name, told, labels=labels)
+    for values, number in numbers.items():
+        family.add_metric(values[: len(labels)], number)
+    return family

@@ -1,0 +1,126 @@
+"""Where the processes of a `serve` write down what they count, so that whichever is asked tells it of all of them.
+
+prometheus_client keeps it in a file for each process. Here a file is for a place that one process after the other
+takes: what a killed one has counted its successor goes on with, so that no counter goes back and there are no more
+files than processes at a time. The files are in memory, and as large as they ever need be: neither a full disk nor one
+that hangs comes between a request and its count.
+"""
+
+import fcntl
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from django.conf import settings
+from prometheus_client import Counter, values
+
+from config.metrics.requests import NO_ROUTE, SECONDS
+from containers.process_metrics import PROCESS
+
+STARTS = Counter("berth_process_starts", "Processes that began to work.", ["process"], registry=PROCESS)
+
+log = logging.getLogger("berth.metrics")
+
+VARIABLE = "_BERTH_METRICS"
+"""In the environment of the processes of a `serve`: the folder."""
+
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Where prometheus_client looks for it."""
+
+SIZES = {"histogram": 2 * 1024 * 1024, "counter": 256 * 1024}
+"""Bytes of each file: for as many series as `config.metrics.requests` has at most, and twice the engine's requests."""
+
+MOST_PLACES = 1000
+
+
+@contextmanager
+def counting_together(*, goes_on: bool) -> Iterator[None]:
+    """For the parent of the processes. `goes_on`: those of the program before this one still count there."""
+    if not (goes_on and os.environ.get(VARIABLE)):
+        os.environ.pop(VARIABLE, None)
+        try:
+            os.environ[VARIABLE] = str(_make_folder())
+        except OSError as error:
+            log.warning("Each process tells its own metrics only: %s", error)
+    try:
+        yield
+    finally:
+        if folder := os.environ.pop(VARIABLE, ""):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def begin_to_count(process: str) -> None:
+    """For each process, after it was forked and before it counts anything. Goes on alone where that cannot be."""
+    if folder := os.environ.get(VARIABLE):
+        try:
+            place = _take_place(Path(folder))
+            os.environ[_FOLDER] = folder
+            values.ValueClass = values.MultiProcessValue(lambda: place)  # type: ignore[no-untyped-call]  # the library's
+            SECONDS.labels(NO_ROUTE, "GET", "404")  # opens the file now: later the process may get no more
+        except OSError as error:
+            log.warning("This process keeps its metrics for itself: %s", error)
+            os.environ.pop(_FOLDER, None)
+            values.ValueClass = values.MutexValue
+    STARTS.labels(process).inc()
+
+
+def shared_folder() -> str | None:
+    """Where this process and others count, if they do so together and nobody has taken it away."""
+    folder = os.environ.get(_FOLDER) if os.environ.get(VARIABLE) else None
+    return folder if folder and Path(folder).is_dir() else None
+
+
+def _make_folder() -> Path:
+    """An empty one. Its name is the same at each start, so that what a killed one has left is taken away."""
+    memory = Path("/dev/shm")  # noqa: S108 - nobody else can take the folder's place, and one of another is refused
+    parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    ours = f"{settings.BERTH_DATA_DIR}:{settings.BERTH_PORT}:{os.geteuid()}"
+    folder = parent / f"berth-metrics-{hashlib.sha256(ours.encode()).hexdigest()[:16]}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise PermissionError(f"{folder} is somebody else's.")
+    for file in folder.iterdir():
+        file.unlink()
+    return folder
+
+
+def _take_place(folder: Path) -> str:
+    """The first that no living process holds. The kernel gives it back with the end of this one."""
+    for number in count():
+        held = os.open(folder / f"place-{number}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            if number >= MOST_PLACES:
+                raise
+            continue
+        for kind, size in SIZES.items():
+            _reserve(folder / f"{kind}_{number}.db", size)
+        return str(number)
+    raise AssertionError
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Makes all of the file now: memory that is missing later would end the process. Others see it whole."""
+    if path.exists():
+        return
+    draft = path.with_suffix(".new")
+    file = os.open(draft, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(file, 0, size)
+        draft.rename(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(file)

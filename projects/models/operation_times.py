@@ -1,0 +1,22 @@
+"""How long operations take, from the claim to the record of their outcome."""
+
+import time
+
+from prometheus_client import Histogram
+
+from containers.process_metrics import PROCESS
+from projects.rules.lifecycle import Operation
+
+SECONDS = Histogram(
+    "berth_operation_duration_seconds",
+    "Seconds from the claim of an operation to its recorded outcome.",
+    ["operation"],
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75),
+    registry=PROCESS,
+)
+
+
+def note_duration(operation: str, *, since: float) -> None:
+    """`since` is on the monotonic clock of this process, which has carried out the whole operation. None counts not."""
+    if operation != Operation.NONE and operation in Operation.values:
+        SECONDS.labels(str(operation)).observe(time.monotonic() - since)

@@ -1,0 +1,33 @@
+"""Reads what /metrics tells."""
+
+from typing import Any
+
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+
+class Scrape:
+    """The samples of one answer. Raises where the format is not Prometheus's."""
+
+    def __init__(self, text: str) -> None:
+        self.samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+
+    def value(self, name: str, **labels: str) -> float | None:
+        found = [each.value for each in self.samples if each.name == name and labels.items() <= each.labels.items()]
+        return sum(found) if found else None
+
+    def by(self, name: str, *labels: str) -> dict[Any, float]:
+        """The values that are not 0, by one label or by some."""
+        found: dict[Any, float] = {}
+        for each in self.samples:
+            if each.name == name and each.value:
+                key = tuple(each.labels[label] for label in labels)
+                found[key if len(labels) > 1 else key[0]] = each.value
+        return found
+
+
+def scrape() -> Scrape:
+    answer = Client().get("/metrics")
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    return Scrape(answer.content.decode())

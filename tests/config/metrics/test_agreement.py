@@ -1,0 +1,127 @@
+"""/metrics says what the API says at each step of the life of agents, and while the database is away what is left."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count, product
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
+from rest_framework.test import APIClient
+
+from accounts import clock
+from accounts.models import User
+from projects.models import Event
+from projects.rules.reasons import REPORTED_CODES, code_of_end
+from projects.services.metrics import OPERATIONS, REASONS
+from projects.watcher.chores import do_chores
+from projects.watcher.leader import beat, become_leader
+from projects.watcher.reconcile import reconcile
+from tests.clients import api_of
+from tests.config.metrics.reading import scrape
+from tests.deploying import deploy_project, token_of_bot
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+def look() -> None:
+    """A round of the watcher."""
+    assert become_leader("the watcher")
+    beat("the watcher", reconcile().at)
+
+
+def assert_agreement(*clients: APIClient) -> None:
+    listed = Counter(project["status"] for client in clients for project in client.get("/api/projects").json())
+    happened = Counter(Event.objects.values_list("action", "outcome"))
+    told = scrape()
+    assert told.by("berth_projects", "status") == listed
+    done = {key: number for key, number in happened.items() if key[0] in OPERATIONS and key[1] != "warning"}
+    assert told.by("berth_operations_total", "operation", "outcome") == done
+    assert told.by("berth_crashes_total", "reason") == {
+        outcome: number for (action, outcome), number in happened.items() if action == "crash"
+    }
+
+
+def test_it_agrees_with_the_list_and_the_events_at_each_step(
+    alice: User, bob: User, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second passes with each, however slow the machine is."""
+    seconds, began = count(), clock.now()
+    clients = [api_of(alice), api_of(bob)]
+    project = deploy_project(clients[0], telegramToken=token_of_bot(1))
+    for number in (2, 3):
+        deploy_project(clients[1], telegramToken=token_of_bot(number))
+    path, name = f"/api/projects/{project.pk}", project.container_name
+
+    def control(action: str) -> None:
+        assert clients[0].post(f"{path}/control", {"action": action}).status_code == 200
+
+    def crash() -> None:
+        engine.crash(name, exit_code=1, restarting=True)
+        look()
+
+    steps: list[Callable[[], object]] = [
+        look,
+        lambda: control("stop"),
+        lambda: control("stop"),
+        lambda: control("start"),
+        look,
+        *[crash] * 5,
+        do_chores,
+        lambda: control("restart"),
+        look,
+        lambda: clients[0].delete(path),
+        look,
+        do_chores,
+    ]
+    for step in steps:
+        now = began + timedelta(seconds=next(seconds))
+        monkeypatch.setattr(clock, "now", lambda now=now: now)
+        step()
+        assert_agreement(*clients)
+
+
+def test_each_reason_of_an_end_is_told_from_the_first_on() -> None:
+    said = {
+        code_of_end(exit_code, agent_code=code, oom_killed=oom)
+        for exit_code, code, oom in product([None, *range(256)], ["", "of nobody", *REPORTED_CODES], [False, True])
+    }
+    assert said == set(REASONS)
+
+
+def test_no_label_is_somebodys(api: APIClient, engine: MemoryEngine) -> None:
+    project = deploy_project(api, name="Telltale")
+    for path in (f"/api/projects/{project.pk}", f"/projects/{project.pk}", "/sign-in", f"/{project.pk}", "/admin/"):
+        for method in ("GET", "POST", "BREW"):
+            api.generic(method, path)
+    told = scrape()
+    somebodys = {str(project.pk), project.pk.hex, str(project.owner_id), "Telltale", "BREW", settings.BERTH_INSTANCE}
+    found = {(each.name, value) for each in told.samples for value in each.labels.values() if value in somebodys}
+    assert found == {("berth_engine_up", settings.BERTH_INSTANCE)}
+    assert {each.labels["method"] for each in told.samples if "method" in each.labels} >= {"GET", "POST", "other"}
+
+
+def test_without_a_database_it_tells_what_the_process_knows(engine: MemoryEngine) -> None:
+    scrape()
+
+    def refuse(*_: object) -> None:
+        raise OperationalError("connection refused")
+
+    with connection.execute_wrapper(refuse):
+        told = scrape()
+    assert told.value("berth_database_up") == 0
+    assert told.value("berth_build_info", version=settings.BERTH_VERSION) == 1
+    assert told.value("berth_http_request_duration_seconds_count", route="metrics", method="GET", status="200")
+    assert told.value("berth_projects") is None
+    assert engine.calls == []
+    assert scrape().value("berth_database_up") == 1
+
+
+def test_the_engine_is_not_asked(api: APIClient, engine: MemoryEngine) -> None:
+    deploy_project(api)
+    engine.calls.clear()
+    engine.unavailable = True
+    scrape()
+    assert engine.calls == []

@@ -1,0 +1,98 @@
+"""One statement counts the statuses as the list derives them, whatever the rows, the watcher and the clock say."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import clock
+from accounts.models import User
+from projects.models import AgentType, Plan, Project, Watch
+from projects.rules.lifecycle import LEASE, Operation
+from projects.services.overview import know_all
+from projects.services.status_counts import count_projects
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+ROWS, STATES = 200, 6
+AGES = (0.0, 0.5, 1.0, 2.9, 3.1, 4.9, 5.0, 5.1, 31.0, 99.0, 100.0, 101.0, 300.0, -0.5, -1.0, -2.0, -30.0)
+VALUES: dict[str, tuple[Any, ...]] = {
+    "desired": ("running", "running", "running", "stopped", "deleted"),
+    "container_state": ("", "running", "running", "exited", "paused", "restarting", "dead"),
+    "health": ("none", "starting", "healthy", "unhealthy"),
+    "agent_state": ("", "running", "degraded", "failed"),
+    "agent_code": ("", "telegram_token", "provider_key"),
+    "failure_code": ("", "", "crash", "firewall_missing", "disk_full", "bot_claimed"),
+    "exit_code": (None, 0, 1, 20),
+    "reconcile_failures": (0, 0, 0, 3),
+    "is_behind_gateway": (True, False),
+    "seen_code": ("", "", "provider_key"),
+    "seen_well": ("", "telegram", "telegram provider"),
+    "instance": (settings.BERTH_INSTANCE, settings.BERTH_INSTANCE, "another", "watched by nobody"),
+}
+OFTEN = ("updated_at", "observed_at", "started_at")
+SELDOM = ("suspended_at", "gave_up_at", "polled_at", "budget_until")
+
+
+def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType], plan: Plan) -> Project:
+    values = {name: draw.choice(choices) for name, choices in VALUES.items()}
+    for name in (*OFTEN, *SELDOM):
+        if draw.random() < (0.9 if name in OFTEN else 0.2) or name == "updated_at":
+            values[name] = now - timedelta(seconds=draw.choice(AGES))
+    if draw.random() < 0.1:
+        until = now + timedelta(seconds=draw.choice((-5, 5, 70, 500)))
+        values |= {"operation": draw.choice(Operation.values[1:]), "operation_id": uuid4(), "operation_deadline": until}
+    owner, kind = draw.choice(owners), draw.choice(types)
+    return Project(
+        owner=owner, agent_type=kind, plan=plan, name="x", bot_id=draw.choice((None, draw.getrandbits(60))), **values
+    )
+
+
+def derived(now: datetime) -> Counter[tuple[str, str]]:
+    return Counter((each.project.agent_type_id, each.status) for each in know_all(Project.objects.all()))
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, now = Random(seed), timezone.now()
+    owners = [UserFactory.create(), UserFactory.create(is_active=False)]
+    types, plan = list(AgentType.objects.all()), Plan.objects.get(slug="pro")
+    monkeypatch.setattr(clock, "now", lambda: now)
+    Project.objects.bulk_create(make(draw, now, owners, types, plan) for _ in range(ROWS))
+    for _ in range(STATES):
+        for instance in (settings.BERTH_INSTANCE, "another"):
+            beat, lease = (now - timedelta(seconds=draw.choice(AGES)) for _ in range(2))
+            values = {"heartbeat_at": draw.choice((beat, beat, None)), "lease_until": lease + LEASE}
+            Watch.objects.update_or_create(instance=instance, defaults=values)
+        assert count_projects() == derived(now)
+        now += timedelta(seconds=draw.choice((0.4, 2.0, 5.0, -3.0, 90.0)))
+
+
+def test_it_takes_two_queries_and_few_rows(alice: User) -> None:
+    now = clock.now()
+    plan, kind = Plan.objects.get(slug="pro"), AgentType.objects.get(slug="assistant")
+    long_ago = now - timedelta(hours=1)
+    Watch.objects.create(instance=settings.BERTH_INSTANCE, heartbeat_at=now, lease_until=now + LEASE)
+    Project.objects.bulk_create(
+        Project(
+            owner=alice, agent_type=kind, plan=plan, name="x", instance=settings.BERTH_INSTANCE, updated_at=long_ago,
+            container_state="running", health="healthy", started_at=long_ago, bot_id=number,
+        )
+        for number in range(50)
+    )  # fmt: skip
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert count_projects() == {("assistant", "running"): 50}
+    assert len(queries) == 2
+    with connection.cursor() as cursor:
+        cursor.execute(queries[1]["sql"])
+        assert len(cursor.fetchall()) == 1
