@@ -16,6 +16,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.admin_permissions import staff_user
 from accounts.dashboard.still_signed_in import is_still_in
@@ -70,14 +71,22 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         return redirect("admin:projects_project_batch", batch.pk)
 
     def batch_view(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
-        """The page, and what its buttons and its steps ask for. It is its maker's alone."""
-        batch = get_object_or_404(Batch, pk=batch_id, by=staff_user(request))
+        """The page, and what its buttons and its steps ask for.
+
+        All staff see it and may stop it. Its maker goes on with it, or who has taken that upon themselves.
+        """
+        batch = get_object_or_404(Batch.objects.select_related("by"), pk=batch_id)
         batches.end_what_was_lost(batch)
         if request.method != "POST":
             return TemplateResponse(request, "admin/projects/project/batch.html", self._page(request, batch))
-        command = _COMMANDS.get(request.POST.get("do", ""))
-        if command is not None:
-            command(batch)
+        do = request.POST.get("do", "")
+        if do == "take":
+            batches.take_over(batch, by=staff_user(request))
+        elif batch.by_id != staff_user(request).pk and do != "stop":
+            # A page of one who has gone on with it until somebody else took it.
+            return HttpResponseClientRefresh() if request.headers.get("HX-Request") else redirect(request.path)
+        elif do in _COMMANDS:
+            _COMMANDS[do](batch)
         elif request.headers.get("HX-Request"):
             return self._step(request, batch)
         else:
@@ -90,7 +99,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         batch.refresh_from_db()
         told = describe(batch, after=_read_number(request, "seen"))
         lane = min(max(_read_number(request, "lane"), 1), AT_ONCE)
-        page = {**told, "lane": lane, "pause": 0 if has_begun else 2, "is_part": True}
+        page = {**told, "lane": lane, "pause": 0 if has_begun else 2, "is_part": True, "is_own": True}
         return TemplateResponse(request, "admin/projects/project/batch_part.html", page)
 
     def _go_on(self, request: HttpRequest, batch: Batch, seconds: float) -> bool:
@@ -102,7 +111,8 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         found = self.get_action(batch.action)
         label = found[2] if found else batch.action
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": f"{label} ({told['all']})"}
-        return {**frame, **told, "lanes": range(1, AT_ONCE + 1), "pause": 0}
+        is_own = batch.by_id == staff_user(request).pk
+        return {**frame, **told, "is_own": is_own, "lanes": range(1, AT_ONCE + 1) if is_own else (), "pause": 0}
 
 
 def describe(batch: Batch, *, after: int | None = None) -> dict[str, Any]:

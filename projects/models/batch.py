@@ -27,7 +27,8 @@ NOT_DONE = (ItemState.REFUSED, ItemState.LOST)
 
 
 class Batch(models.Model):
-    """An action of the admin on many projects, by one of the staff, who alone sees it and goes on with it.
+    """An action of the admin on many projects, by one of the staff, who goes on with it. Others see and stop it, or
+    take it over: then it is by them.
 
     `ends` counts how often an item has ended, so that a page asks for what has ended since it last asked.
     """
@@ -45,6 +46,10 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} by {self.by_id}"
+
+    @property
+    def title(self) -> str:
+        return self.action.replace("_", " ").capitalize()
 
 
 class BatchItem(models.Model):

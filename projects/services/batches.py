@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from django.db import DatabaseError, transaction
-from django.db.models import F
+from django.db.models import Count, F, Q
 
 from accounts import clock
 from accounts.models import User
@@ -19,7 +19,7 @@ from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import NoPlaceError, ProjectError
 from projects.models import Actor, Batch, BatchItem, Project
-from projects.models.batch import LOST_AFTER, NOT_DONE, ItemState
+from projects.models.batch import LOST_AFTER, NOT_DONE, OPEN, ItemState
 from projects.services.places import COMMANDS
 from projects.services.staff_actions import carry_out
 
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 MOST = 500
 """Projects of one batch."""
+
+MOST_SHOWN = 20
+"""Of those that are not over, on the first page of the admin."""
 
 AT_ONCE = 2
 """Items of one batch that are under way at a time."""
@@ -68,6 +71,17 @@ def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callabl
         has_begun = True
         _end(item, state, sentence)
     return has_begun
+
+
+def find_unfinished() -> list[Batch]:
+    """The latest with something left that nobody has stopped: `all` counts their items, and `left` those not ended."""
+    counted = Batch.objects.annotate(all=Count("items"), left=Count("items", filter=Q(items__state__in=OPEN)))
+    return list(counted.filter(is_stopped=False, left__gt=0).select_related("by").order_by("-created_at")[:MOST_SHOWN])
+
+
+def take_over(batch: Batch, *, by: User) -> None:
+    """From now on it is gone on with by somebody else of the staff, as whose doing the events tell what is left."""
+    Batch.objects.filter(pk=batch.pk).update(by=by, is_stopped=False)
 
 
 def stop(batch: Batch) -> None:

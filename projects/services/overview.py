@@ -16,7 +16,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 
 from accounts import clock
 from accounts.models import User
-from projects.models import AgentType, AlertChannel, EngineHost, Event, Installation, Project, Sample
+from projects.models import AgentType, AlertChannel, Batch, EngineHost, Event, Installation, Project, Sample
 from projects.models.sample import MINUTE
 from projects.rules.derivation import derive_status
 from projects.rules.event_sentences import tell_event
@@ -25,6 +25,7 @@ from projects.rules.reasons import Reason
 from projects.rules.statuses import TRAITS, Status
 from projects.rules.traits import Look
 from projects.rules.urgency import ORDER, find_rank
+from projects.services.batches import find_unfinished
 from projects.services.capacity import Capacity, measure_capacity
 from projects.services.old_images import OldImages, find_old_images
 
@@ -102,6 +103,7 @@ class Overview:
     staff_without_second_factor: Sequence[User]
     deploys: Sequence[Told]
     failures: Sequence[Told]
+    unfinished: Sequence[Batch]
 
 
 def read_overview() -> Overview:
@@ -129,6 +131,7 @@ def read_overview() -> Overview:
         staff_without_second_factor=list(without.filter(is_staff=True)[:MOST_SHOWN]),
         deploys=_tell(_DEPLOYS, known),
         failures=_tell(_FAILURES, known),
+        unfinished=find_unfinished(),
     )
 
 

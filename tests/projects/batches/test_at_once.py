@@ -17,7 +17,6 @@ from projects.models.batch import KEPT_FOR, LOST_AFTER, ItemState
 from projects.services import batches
 from projects.services.places import COMMANDS, Places
 from projects.watcher.retention import prune
-from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.batches.pages import begin, choose, states, step, text_of
 
@@ -82,13 +81,6 @@ def test_a_slow_end_counts_unless_it_was_begun_anew(sam: User) -> None:
     batches.try_again(batch)
     batches._end(item, ItemState.DONE, "Stopped.")
     assert states() == [ItemState.WAITING]
-
-
-def test_no_other_sees_it_or_goes_on_with_it(admin: Client, ada: User, three: list[Project]) -> None:
-    page = begin(admin, "stop", three)
-    for send in (Client.get, Client.post):
-        assert send(browser_of(ada), page).status_code == 404
-    assert states() == [ItemState.WAITING] * 3
 
 
 def test_a_session_that_ends_meanwhile_commands_no_other(

@@ -4,11 +4,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.models import User
 from projects import batch_admin
 from projects.models import Event, Project
 from projects.models.batch import ItemState
 from projects.services import batches, staff_actions
 from projects.services.operations import ANSWER_WITHIN
+from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.batches.pages import begin, choose, states, step, text_of
 
@@ -117,3 +119,28 @@ def test_a_reason_goes_to_each_owner(admin: Client, three: list[Project]) -> Non
     admin.post(page)
     told = text_of(admin.get(page))
     assert (told.count("Done: Lifted, and started."), told.count("It was not suspended.")) == (2, 1)
+
+
+@pytest.mark.usefixtures("_one_a_step")
+def test_what_its_maker_has_left_is_seen_stopped_and_gone_on_with_by_others(
+    admin: Client, three: list[Project], ada: User
+) -> None:
+    page, other = begin(admin, "stop", three), browser_of(ada)
+    step(admin, page)
+    assert "Stop : 2 of 3 left, begun by sam@example.com" in text_of(other.get("/admin/"))
+    told = text_of(other.get(page))
+    assert "sam@example.com goes on with this" in told
+    assert "1 of 3 gone through. Go on with it myself Stop here" in told
+    assert 'id="lane-1"' not in other.get(page).content.decode()
+    for do in ("", "resume", "again"):
+        other.post(page, {"do": do})
+    assert step(other, page).headers["HX-Refresh"] == "true"
+    assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
+    other.post(page, {"do": "stop"})
+    assert "Stopped: 2 not begun. Go on" in text_of(admin.get(page))
+    assert "2 of 3 left" not in text_of(other.get("/admin/"))
+    other.post(page, {"do": "take"})
+    assert step(admin, page).headers["HX-Refresh"] == "true"
+    step(other, page)
+    assert states() == [ItemState.DONE, ItemState.DONE, ItemState.WAITING]
+    assert Event.objects.filter(action="stop", actor=ada.email).count() == 1
