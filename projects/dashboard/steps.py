@@ -1,14 +1,16 @@
 """How far a deploy has come, as steps with times. All of it stands in the row and the record of its form."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 
 from accounts.models import User
 from accounts.moments import is_recent
+from containers.agent_contract import AgentState
+from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
 from projects.models.snapshot import Snapshot
-from projects.rules.lifecycle import Operation
+from projects.rules.lifecycle import Facts, Operation
 from projects.rules.statuses import Status
 from projects.rules.traits import Condition
 
@@ -27,10 +29,11 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """`seconds` is how long it took, and `at` when it was done, where that is known."""
+    """`seconds` is how long it took, and `at` when it was done, where that is known; `remark` says how it is known."""
 
     title: str
     state: State
+    remark: str = ""
     at: datetime | None = None
     seconds: float | None = None
 
@@ -52,6 +55,8 @@ class Steps:
 
 
 TITLES = ("Checked", "Container made", "Started", "Polling Telegram")
+_BY_ITSELF = (TITLES[-1], "as it reports itself")
+_BY_NOBODY = ("Running", "nothing tells whether it polls Telegram")
 
 
 def is_new(project: Project, now: datetime) -> bool:
@@ -89,6 +94,7 @@ def describe_steps(snapshot: Snapshot) -> Steps:
     later = State.FAILED if ended else State.NOW
     states = [State.DONE] * reached + [later] * (reached < len(TITLES)) + [State.AHEAD] * (len(TITLES) - reached - 1)
     started_at = project.started_at if has_started else None
+    title, remark = (TITLES[-1], "") if polled_at or not polls else _name_last(project, facts)
     times = [
         (project.created_at, _seconds(sent.created_at if sent else None, project.created_at)),
         (None, _seconds(project.created_at, started_at)),
@@ -97,11 +103,20 @@ def describe_steps(snapshot: Snapshot) -> Steps:
     ]
     steps = [
         Step(title=title, state=state, at=at, seconds=seconds)
-        for title, state, (at, seconds) in zip(TITLES, states, times, strict=True)
+        for title, state, (at, seconds) in zip((*TITLES[:-1], title), states, times, strict=True)
     ]
+    steps[-1] = replace(steps[-1], remark=remark)
     # The gateway is asked every few seconds when it was polled first; the agent itself may have said so before.
     has_more = reached < len(TITLES) or (polled_at is None and project.has_virtual_credentials)
     return Steps(steps=steps, goes_on=not ended and has_more and is_new(project, facts.now))
+
+
+def _name_last(project: Project, facts: Facts) -> tuple[str, str]:
+    """The last step of an agent that runs, with a remark. The gateway sees polls; without one the agent may report."""
+    if project.has_virtual_credentials:
+        return TITLES[-1], ""
+    says_so = facts.agent_state == AgentState.RUNNING and facts.health != Health.UNHEALTHY
+    return _BY_ITSELF if says_so or facts.health == Health.HEALTHY else _BY_NOBODY
 
 
 def _after(moment: datetime | None, other: datetime | None) -> bool:

@@ -91,6 +91,27 @@ def test_they_go_on_until_the_gateway_has_told_when_it_was_polled_first(dashboar
         assert ("hx-get" in answer.content.decode()) == goes_on
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"health": "healthy"}, "Polling Telegram done as it reports itself"),
+        ({"health": "none", "agent_state": "running"}, "Polling Telegram done as it reports itself"),
+        ({"health": "none", "agent_state": ""}, "Running done nothing tells whether it polls Telegram"),
+        ({"health": "unhealthy"}, "Running done nothing tells whether it polls Telegram"),
+        ({"health": "healthy", "address": "10.0.0.5"}, "Polling Telegram done"),
+    ],
+)
+def test_without_the_gateway_the_last_step_says_how_it_is_known(
+    dashboard: Client, project: Project, row: dict[str, Any], told: str
+) -> None:
+    without = {"virtual_token_ciphertext": "", "virtual_key_ciphertext": "", "address": None, "first_polled_at": None}
+    times = {"started_at": timezone.now() - timedelta(minutes=1), "observed_at": timezone.now()}
+    Project.objects.filter(pk=project.pk).update(**without | {"is_behind_gateway": False} | times | row)
+    steps = dashboard.get(path_of(project, "/steps"), headers=HTMX)
+    assert states(steps) == ["done"] * 4
+    assert text_of(steps).partition(" Open it here")[0].endswith(told)
+
+
 def test_what_nobody_has_sent_has_no_steps(dashboard: Client) -> None:
     assert dashboard.get(f"/projects/{uuid.uuid4()}/steps", headers=HTMX).status_code == 404
 
