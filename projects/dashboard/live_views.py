@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from accounts.http import SignedInRequest
-from projects.dashboard.own_projects import find_project, read_run_number
+from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
 from projects.dashboard.project_page import describe_live
 from projects.dashboard.project_rows import make_digest
 from projects.errors import UnknownRunError
@@ -36,6 +36,7 @@ _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 
 @login_required
 @require_safe
+@leads_away_once_gone
 def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for."""
     project, has_log = find_project(request, project_id), "log" in request.GET

@@ -1,9 +1,13 @@
 """Whose projects a page shows, and who acts on them: the signed-in owner, and nobody else's."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 
 from accounts.http import SignedInRequest, client_address
 from projects.models import Actor, Project
@@ -32,6 +36,24 @@ def own_project(request: SignedInRequest, project_id: UUID) -> Project:
     project = find_project(request, project_id)
     refresh([project])
     return project
+
+
+def leads_away_once_gone(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For what a script of a page asks again and again: once its project is gone, the answer leads to the list.
+
+    A browser would write a 404 down as an error of the page. It says by itself that a script asks.
+    """
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Http404:
+            if request.headers.get("Sec-Fetch-Dest") != "empty":
+                raise
+            return HttpResponse(status=204, headers={"HX-Redirect": reverse("projects:list")})
+
+    return answer
 
 
 def actor(request: SignedInRequest) -> Actor:

@@ -12,7 +12,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.http import SignedInRequest
 from accounts.qr_code import draw_qr_code
 from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm
-from projects.dashboard.own_projects import actor, find_project, own_project, read_run_number
+from projects.dashboard.own_projects import (
+    actor,
+    find_project,
+    leads_away_once_gone,
+    own_project,
+    read_run_number,
+)
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.dashboard.steps import describe_steps
@@ -44,6 +50,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 @login_required
 @require_safe
+@leads_away_once_gone
 def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """How far its first deploy has come. It is a part of the page, which whoever asks without htmx is led to."""
     if not request.htmx:

@@ -24,7 +24,8 @@ function exchange(part, fresh) {
 async function refresh() {
   const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
   const answer = await fetch(address + marks, { cache: "no-store", signal: AbortSignal.timeout(20000) });
-  if (answer.status === 404) location.assign("/"); // deleted
+  const away = answer.status === 404 ? "/" : answer.headers.get("HX-Redirect"); // deleted
+  if (away) location.assign(away);
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
   if (answer.status === 204) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
