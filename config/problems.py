@@ -99,7 +99,7 @@ TABLE: Mapping[type[Exception], Row] = {
     PermissionDenied: Row(403, "permission_denied", "You may not do this. Use a token with the scope it needs."),
     drf.NotFound: Row(404, "not_found", "There is nothing here. Check the path and the id."),
     Http404: Row(404, "not_found", "There is nothing here. Check the path and the id."),
-    drf.MethodNotAllowed: Row(405, "method_not_allowed"),
+    drf.MethodNotAllowed: Row(405, "method_not_allowed", "Send another method: `Allow` names those that there are."),
     drf.NotAcceptable: Row(406, "not_acceptable", "Answers are JSON only. Accept application/json."),
     drf.UnsupportedMediaType: Row(415, "unsupported_media_type", "Send the body as Content-Type: application/json."),
     drf.Throttled: Row(429, "throttled", "Too many requests. Wait as long as `Retry-After` says, then go on."),

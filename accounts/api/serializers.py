@@ -12,6 +12,8 @@ from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
 
 
 class LoginSerializer(StrictSerializer):
+    """Who signs in. `code` belongs to it where there is a second factor."""
+
     email = StrictCharField(max_length=LONGEST_EMAIL)
     password = StrictCharField(max_length=LONGEST_PASSWORD, trim_whitespace=False, style={"input_type": "password"})
     code = StrictCharField(
@@ -43,6 +45,8 @@ class SessionSerializer(serializers.Serializer[Any]):
 
 
 class NewKeySerializer(StrictSerializer):
+    """What a key is called, may do, and until when."""
+
     name = NameField(max_length=64)
     scope = StrictChoiceField(Scope.choices)
     expires_in_days = StrictChoiceField(

@@ -1,7 +1,6 @@
 """The page that shows the description of the API. It asks for no cookie, and is the same for all."""
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
+from config.api_docs.fields import inline_enums, name_of, read_fields, read_parameter
 from config.api_docs.samples import Call, write_samples
 from config.api_docs.schema_view import address_of
 
@@ -29,19 +29,11 @@ GROUPS = {
 _AS_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 """Quotes stay as they are in the text of a page. Django's own escaping would add a quarter to its size."""
 
-_WELL = ("200", "201", "202", "204")
+_AS_ATTRIBUTE = {ord("&"): "&amp;", ord("'"): "&#39;"}
+"""For a value between single quotes: of what it holds most are double ones."""
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A parameter or a field as the page tells it."""
-
-    name: str
-    kind: str
-    help: str
-    required: bool = False
-    place: str = ""
-    example: str = ""
+_WELL = ("200", "201", "204", "202")
+"""The first of these that an operation may answer is what it answers when all is as usual."""
 
 
 class DocsView(APIView):
@@ -66,6 +58,7 @@ def _render(address: str) -> str:
 
 def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:
     """What the template shows: groups of operations, each with its samples; the schemas; the refusals."""
+    schema = inline_enums(schema)
     operations: dict[str, list[dict[str, Any]]] = {tag: [] for tag in GROUPS}
     refusals: dict[str, str] = {}
     answers: dict[str, Any] = {}
@@ -81,11 +74,17 @@ def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:
         "address": address,
         "groups": [(tag, GROUPS.get(tag, tag), found) for tag, found in operations.items() if found],
         "schemas": [
-            (name, each.get("description", ""), _fields_of(each), name in answers and _write_json(answers[name]))
+            (
+                name,
+                each.get("description", ""),
+                read_fields(each, is_sent=name.endswith("Request")),
+                name in answers and _write_json(answers[name]),
+            )
             for name, each in schema["components"]["schemas"].items()
             if "properties" in each
         ],
         "refusals": sorted(refusals.items()),
+        "has_palette": True,  # for nobody in particular: it leads to no page of the staff
     }
 
 
@@ -109,12 +108,13 @@ def _describe(path: str, method: str, operation: dict[str, Any], address: str) -
         "summary": operation["summary"],
         "description": operation["description"].removeprefix(f"{operation['summary']}.").strip(),
         "takes_token": takes_token,
-        "parameters": [_parameter(each) for each in parameters],
-        "body": body and _name_of(body["schema"]),
-        "body_example": body and json.dumps(body["example"], indent=2),
+        "parameters": [read_parameter(each) for each in parameters],
+        "body": body and name_of(body["schema"]),
+        "body_example": body and _as_attribute(json.dumps(body["example"], ensure_ascii=False)),
         "status": status,
+        "others": [each for each in operation["responses"] if each < "300" and each != status],
         "answers_list": bool(answer and "items" in answer["schema"]),
-        "answer": answer and _name_of(answer["schema"]),
+        "answer": answer and name_of(answer["schema"]),
         "refusals": [each for each in operation["responses"] if each >= "400"],
         "samples": [(language, _as_text(text)) for language, text in write_samples(call)],
     }
@@ -123,7 +123,7 @@ def _describe(path: str, method: str, operation: dict[str, Any], address: str) -
 def _examples_of(operation: dict[str, Any]) -> dict[str, Any]:
     """The example of the answer by the name of its schema, so that each is on the page once."""
     content = (each.get("content", {}).get("application/json", {}) for each in operation["responses"].values())
-    return {_name_of(each["schema"]): each["example"] for each in content if "example" in each}
+    return {name_of(each["schema"]): each["example"] for each in content if "example" in each}
 
 
 def _write_json(value: Any) -> SafeString:
@@ -135,43 +135,6 @@ def _as_text(text: str) -> SafeString:
     return mark_safe(text.translate(_AS_TEXT))  # noqa: S308  # nosec B308 B703 - what ends a text is escaped
 
 
-def _parameter(told: dict[str, Any]) -> Field:
-    return Field(
-        name=told["name"],
-        kind=_kind_of(told["schema"]),
-        help=told.get("description", ""),
-        required=told.get("required", False),
-        place=told["in"],
-        example=told.get("example", ""),
-    )
-
-
-def _fields_of(schema: dict[str, Any]) -> list[Field]:
-    required = schema.get("required", [])
-    # Spectacular appends a list of the values, which the kind of the field tells already.
-    return [
-        Field(name, _kind_of(each), each.get("description", "").partition("\n\n*")[0], name in required)
-        for name, each in schema["properties"].items()
-    ]
-
-
-def _name_of(schema: dict[str, Any]) -> str:
-    reference = schema.get("items", schema).get("$ref", "")
-    return str(reference).rpartition("/")[2]
-
-
-def _kind_of(schema: dict[str, Any]) -> str:
-    """What a value is, in a few words."""
-    if "$ref" in schema:
-        return _name_of(schema)
-    for several in ("allOf", "oneOf", "anyOf"):
-        if several in schema:
-            kinds = dict.fromkeys(_kind_of(each) for each in schema[several])
-            return " or ".join("null" if kind == "NullEnum" else kind for kind in kinds)
-    if "enum" in schema:
-        return " | ".join(str(value) for value in schema["enum"])
-    if schema.get("type") == "array":
-        return f"list of {_kind_of(schema['items'])}"
-    kind = schema.get("type", "any")
-    named = {"string": schema.get("format", "text")}
-    return " or ".join(str(named.get(each, each)) for each in (kind if isinstance(kind, list) else [kind]))
+def _as_attribute(text: str) -> SafeString:
+    """For an attribute between single quotes, never elsewhere."""
+    return mark_safe(text.translate(_AS_ATTRIBUTE))  # noqa: S308  # nosec B308 B703 - what ends a value is escaped

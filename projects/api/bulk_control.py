@@ -46,6 +46,8 @@ class _IdField(StrictCharField):
 
 
 class BulkControlSerializer(StrictSerializer):
+    """One command to many projects."""
+
     ids = serializers.ListField(child=_IdField(max_length=36), min_length=1, max_length=MOST)
     action = StrictChoiceField(choices=Action.values)
 

@@ -27,6 +27,8 @@ class NamesModelsSerializer(serializers.Serializer[Any]):
 
 
 class PlanSerializer(NamesModelsSerializer, serializers.ModelSerializer[Plan]):
+    """How much an agent gets of the machine and of its budget, and how many projects may have it."""
+
     cpus = serializers.FloatField()
     max_projects = serializers.IntegerField(
         source="owner_limit", min_value=1, help_text="How many projects you may have on it."
@@ -47,6 +49,8 @@ class OfferedSchemaField(serializers.JSONField):
 
 
 class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[AgentType]):
+    """What an agent can be: what it does, what it needs, and which settings it takes."""
+
     egress = serializers.ChoiceField(
         source="least_egress", choices=Egress.choices, read_only=True, help_text="What its agents reach at most."
     )

@@ -15,6 +15,8 @@ from projects.services import make_pairing_link
 
 
 class PairingSerializer(StrictSerializer):
+    """Whether one more person is paired, or one in the place of all."""
+
     mode = StrictChoiceField(
         choices=PairingMode.choices,
         required=False,

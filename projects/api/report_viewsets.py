@@ -8,6 +8,7 @@ from accounts import clock
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
+from projects.api import event_pages
 from projects.api.event_pages import CURSOR, LIMIT, link_to_next, read_page
 from projects.api.log_stream import AnyAccept, follow
 from projects.api.own_projects import OwnProjectsViewSet
@@ -51,13 +52,14 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
     @describe(
         operation_id="list_project_events",
         tags=["projects"],
-        parameters=[LIMIT, CURSOR],
+        parameters=[LIMIT, CURSOR, event_pages.SINCE],
         responses={200: EventSerializer(many=True), **problems(400, 401, 404, 429)},
     )
     def events(self, request: AuthenticatedRequest, id: str) -> Response:
         """Tell who did what to the project, when and from where, newest first."""
         events = Event.objects.filter(project_id=self.get_object().id)
-        page, more = read_page(events, limit=self.asked[LIMIT], cursor=self.asked[CURSOR])
+        limit, cursor, since = self.asked[LIMIT], self.asked[CURSOR], self.asked[event_pages.SINCE]
+        page, more = read_page(events, limit=limit, cursor=cursor, since=since)
         headers = link_to_next(request, page, more=more)
         return Response(EventSerializer(page, many=True).data, headers=headers)
 

@@ -17,7 +17,6 @@ from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project
 from projects.models.snapshot import Snapshot
-from projects.rules.lifecycle import Action
 from projects.rules.merge_patch import merge_patch
 from projects.rules.permissions import Egress
 from projects.rules.statuses import Status
@@ -54,6 +53,8 @@ class ListedProjectSerializer(ProjectSerializer):
 
 
 class ProjectDetailSerializer(ProjectSerializer):
+    """All that is told of a project."""
+
     type = serializers.CharField(source="project.agent_type_id", read_only=True)
     settings = serializers.DictField(source="project.settings", read_only=True)
     bot = BotSerializer(source="project.bot", read_only=True, allow_null=True)
@@ -121,6 +122,8 @@ class ProjectFieldsSerializer(StrictSerializer):
 
 
 class NewProjectSerializer(ProjectFieldsSerializer):
+    """What a project is made of. The type says which credentials it needs."""
+
     type = CatalogueField(queryset=AgentType.objects.all(), required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +164,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
 
 
 class ProjectChangeSerializer(ProjectFieldsSerializer):
-    """Any of the fields; `self.instance` is the project."""
+    """Any of the fields. What is not named stays as it is."""
 
     settings = serializers.DictField(
         required=False,
@@ -192,7 +195,3 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
             budget=data.get("budget"),
             egress=data.get("egress"),
         )
-
-
-class ControlSerializer(StrictSerializer):
-    action = StrictChoiceField(choices=Action.values)

@@ -14,6 +14,7 @@ from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
+from projects.api.control_serializer import ControlSerializer
 from projects.api.fast_json import render_detail
 from projects.api.idempotency import Answer, answer_once
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
@@ -22,7 +23,6 @@ from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.polled_list import PolledList
 from projects.api.queried_list import PARAMETERS, answer_query, is_queried
 from projects.api.serializers import (
-    ControlSerializer,
     ListedProjectSerializer,
     NewProjectSerializer,
     ProjectChangeSerializer,

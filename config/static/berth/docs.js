@@ -44,7 +44,7 @@ function fields(operation) {
     const { name, example, in: where } = place.dataset;
     const input = make("input", "", { id: `${operation.querySelector("h3").id}-${number}`, "data-name": name, "data-in": where });
     input.required = where === "path";
-    input.placeholder = example;
+    input.placeholder = example ?? "";
     const field = make("div", "", { class: "field" });
     field.append(make("label", `${name}, ${LABELS[where]}`, { for: input.id }), input);
     return field;
@@ -55,7 +55,7 @@ function bodyField(operation) {
   const sample = operation.querySelector("[data-body]");
   if (!sample) return [];
   const area = make("textarea", "", { id: `${operation.querySelector("h3").id}-body`, rows: "8", spellcheck: "false" });
-  area.value = sample.dataset.body;
+  area.value = JSON.stringify(JSON.parse(sample.dataset.body), null, 2);
   const field = make("div", "", { class: "field" });
   field.append(make("label", "Body, as JSON", { for: area.id }), area);
   return [field];

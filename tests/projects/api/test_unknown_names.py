@@ -13,7 +13,8 @@ from accounts.api.parameters import StrictView
 from accounts.api.serializers import LoginSerializer, NewKeySerializer
 from accounts.api.unknown_names import suggest, tell_unknown
 from projects.api.budget_serializers import OwnBudgetSerializer
-from projects.api.serializers import ControlSerializer, NewProjectSerializer, ProjectChangeSerializer
+from projects.api.control_serializer import ControlSerializer
+from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
 from projects.models import Project
 from tests.problem_document import assert_problem
 from tests.projects.api.sending import Sender
