@@ -1,6 +1,7 @@
 """The list of projects: what it shows, and what it asks for."""
 
 import gzip
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -21,6 +22,8 @@ from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of, text_of
 
 pytestmark = pytest.mark.one_database
+
+STATIC = ROOT / "config/static"
 
 
 def test_an_empty_list_invites_to_the_first_deploy(dashboard: Client) -> None:
@@ -97,17 +100,10 @@ def test_a_list_of_two_hundred_is_small_costs_as_many_queries_as_one_of_one_and_
     content = answers[0].content
     assert content.count(b'class="pick"') == 25
     assert len(content) <= 40 * 1024
-    files = [
-        ROOT / "config/static" / name
-        for name in (
-            "berth/berth.css",
-            "htmx/htmx-2.0.11.min.js",
-            "berth/elsewhere.js",
-            "berth/live.js",
-            "berth/times.js",
-            "berth/pick.js",
-        )
-    ]
+    named = {name.decode() for name in re.findall(rb'(?:src|href)="/static/([^"]+)"', content)}
+    shapes = {str(each.relative_to(STATIC)) for each in (STATIC / "berth/status").iterdir()}  # its style sheet asks
+    assert {"berth/berth.css", "berth/live.js", "berth/palette.js", "berth/copy.js"} < named
+    files = [STATIC / name for name in named | shapes]
     sent = len(gzip.compress(content)) + sum(len(gzip.compress(file.read_bytes())) for file in files)
     assert sent <= 60 * 1024
 
