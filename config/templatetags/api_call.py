@@ -27,6 +27,8 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "accounts:revoke-key": ("DELETE", "/api/auth/keys/{key_id}", None),
     "accounts:rotate-key": ("POST", "/api/auth/keys/{key_id}/rotate", None),
     "accounts:sign-in": ("POST", "/api/auth/login", make_request("LoginRequest")),
+    "admin:projects_plan_changelist": ("GET", "/api/plans", None),
+    "admin:projects_agenttype_changelist": ("GET", "/api/types", None),
 }
 """By the name of a page."""
 
@@ -51,7 +53,9 @@ REASONS = {
     "projects:delete-account": _PERSON,
     "projects:export": "all that is kept of you is for you alone, who has signed in",
 }
-"""The other pages, and why the API does not do the same."""
+"""The other pages of people, and why the API does not do the same."""
+
+_STAFF = "a token reaches its owner's own alone, also one of the staff, so that a lost one opens nothing of this"
 
 
 @register.simple_tag(takes_context=True)
@@ -70,7 +74,9 @@ def api_call(context: dict[str, Any]) -> str:
 def reason_without_call(context: dict[str, Any]) -> str:
     """Why the API does not do what this page does; empty where it does, and where nobody is signed in."""
     match = getattr(context.get("request"), "resolver_match", None)
-    return REASONS.get(match.view_name, "") if match is not None and _is_signed_in(context) else ""
+    if match is None or not _is_signed_in(context):
+        return ""
+    return _STAFF if "admin" in match.app_names else REASONS.get(match.view_name, "")
 
 
 def _is_signed_in(context: dict[str, Any]) -> bool:

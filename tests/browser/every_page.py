@@ -60,7 +60,7 @@ def ask(world: World, address: str, visitor: User | None) -> Seen | None:
     if not _is_page(answer) or (answer.status_code == 404 and address not in NOT_FOUND):
         return None
     is_told = b'class="by-api' in answer.content or answer.status_code != 200 or address == DOCS
-    tells = is_told or visitor is None or address.startswith("/admin/")
+    tells = is_told or visitor is None
     return Seen(name=_name(world, visitor, address), address=address, visitor=visitor, tells_call=tells)
 
 
