@@ -354,6 +354,7 @@ if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
     raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
 DEFAULT_FROM_EMAIL = env.text("BERTH_EMAIL_FROM", f"berth@{_public.hostname or 'localhost'}")
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = ["config.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"

@@ -17,7 +17,7 @@ from accounts.emails import normalise_email
 from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
-from projects.rules.json_documents import FormJSONDecoder
+from projects.rules.json_documents import FormJSONDecoder, FormJSONEncoder
 from projects.rules.lifecycle import Desired
 from projects.schema_admin import EditsSchema
 from projects.services.base_images import describe_base, note_image_now
@@ -26,6 +26,13 @@ from projects.services.capacity import measure_capacity
 from projects.services.image_update import count_old_images
 from projects.services.permissions import pass_on_permissions
 from projects.services.type_trial import try_in_request
+
+FIRST = (
+    *("slug", "title", "description", "image", "base_image", "declared", "old_images", "available", "is_default"),
+    *("open_to_all", "max_projects", "memory_mb", "cpus", "pids", "disk_mb", "min_memory_mb", "needs_telegram_token"),
+    *("needs_api_key", "pairs_people", "stop_timeout", "ready_timeout", "default_models"),
+)
+"""Fields of plans and agent types, as a form has them. Others follow in the order of their columns."""
 
 
 class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
@@ -43,6 +50,11 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
         used = Count("projects", filter=~Q(projects__desired=Desired.DELETED))
         found: QuerySet[Any] = super().get_queryset(request).annotate(used=used)
         return found
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """What tells one row from the others comes first, and what most rows leave empty last."""
+        names = [str(name) for name in super().get_fields(request, obj)]
+        return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
 
     @admin.display(description="used by", ordering="used")
     def used_by(self, row: Any) -> str:
@@ -71,7 +83,13 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 @admin.register(AgentType)
 class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "egress", "available", "is_default", "used_by")
-    formfield_overrides = {JSONField: {"decoder": FormJSONDecoder}}
+    formfield_overrides = {
+        JSONField: {
+            "decoder": FormJSONDecoder,
+            "encoder": FormJSONEncoder,
+            "widget": forms.Textarea({"rows": 20, "cols": 90, "spellcheck": "false"}),
+        }
+    }
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.trial_view))

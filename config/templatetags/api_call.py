@@ -55,7 +55,7 @@ REASONS = {
 }
 """The other pages of people, and why the API does not do the same."""
 
-_STAFF = "a token reaches its owner's own alone, also one of the staff, so that a lost one opens nothing of this"
+_STAFF = "a token acts for its owner alone, also one of the staff, so that nobody gets in here with a lost one"
 
 
 @register.simple_tag(takes_context=True)

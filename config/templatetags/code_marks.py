@@ -12,6 +12,6 @@ _MARKED = re.compile(r"`([^`]+)`")
 
 @register.filter
 def code_marks(text: str) -> str:
-    *before, last = _MARKED.split(text)
+    *before, last = _MARKED.split(str(text))
     marked = format_html_join("", "{}<code>{}</code>", zip(before[::2], before[1::2], strict=True))
     return format_html("{}{}", marked, last)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from projects.models import Project
@@ -32,7 +33,7 @@ def describe_usage(project: Project) -> dict[str, Any]:
 
 def _in_words(tokens: int | None, money: str | None) -> str:
     limits = [f"{tokens:,} tokens"] if tokens is not None else []
-    limits += [f"{money} in money"] if money is not None else []
+    limits += [f"{Decimal(money):,} in money"] if money is not None else []
     return " and ".join(limits) or "no limit"
 
 
@@ -45,7 +46,7 @@ def describe_lines(lines: Iterable[UsageLine]) -> list[ShownLine]:
             + (f", {line.errors:,} failed" if line.errors else "")
             + (f", {line.estimated:,} estimated" if line.estimated else ""),
             tokens=f"{line.input_tokens:,} tokens in ({line.cached_tokens:,} cached), {line.output_tokens:,} out",
-            money=f"{line.money} in money",
+            money=f"{Decimal(line.money):,} in money",
             messages=_count(line.messages, "message"),
         )
         for line in lines
@@ -54,7 +55,7 @@ def describe_lines(lines: Iterable[UsageLine]) -> list[ShownLine]:
 
 def _describe(spent: SpentFacts) -> str:
     calls, messages = _count(spent["requests"], "call"), _count(spent["messages"], "message")
-    return f"{_count(spent['tokens'], 'token')}, {spent['money']} in money, {calls}, {messages}"
+    return f"{_count(spent['tokens'], 'token')}, {Decimal(spent['money']):,} in money, {calls}, {messages}"
 
 
 def _count(number: int, what: str) -> str:

@@ -28,6 +28,13 @@ class FormJSONDecoder(json.JSONDecoder):
         return document
 
 
+class FormJSONEncoder(json.JSONEncoder):
+    """Writes as people read: each name on a line of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "indent": 2})
+
+
 def find_unstorable(document: Any) -> str | None:
     """Returns a sentence that says why a database cannot keep the document, or None."""
     level: list[Any] = [document]

@@ -35,7 +35,7 @@ def settings_of(schema: Any) -> list[Setting]:
         for name, part in properties.items()
         if part is not False
     ]
-    return sorted(found, key=lambda each: (_rank(each.name), not each.is_required, each.title.lower(), each.name))
+    return sorted(found, key=_place)
 
 
 def _own(name: str) -> Mapping[str, Any]:
@@ -44,8 +44,10 @@ def _own(name: str) -> Mapping[str, Any]:
     return found
 
 
-def _rank(name: str) -> int:
-    return FIRST.index(name) if name in FIRST else len(FIRST)
+def _place(setting: Setting) -> tuple[Any, ...]:
+    """Credentials stand below the addresses that they are of."""
+    rank = FIRST.index(setting.name) if setting.name in FIRST else len(FIRST)
+    return rank, setting.holds_credentials, not setting.is_required, setting.title.lower(), setting.name
 
 
 def _resolve(part: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ def describe_base(*, image: str) -> str:
     except EngineError as error:
         return f"Unknown: {error}"
     base = found.base if found else None
-    return base or "Not recorded: `manage.py build_images` has not built this image."
+    return base or "Not recorded: “manage.py build_images” has not built this image."
 
 
 def note_images() -> None:

@@ -23,7 +23,8 @@ from tests.security.routes import address_of, page_routes
 
 TEMPLATES = ROOT / "templates"
 DOCS = "/api/docs"
-NOT_FOUND = ("/nowhere", "/admin/nowhere/")
+REFUSED = ("/nowhere", "/admin/nowhere/", "/admin/accounts/apikey/add/")
+"""Of pages that are not there, and of what even admins may not do, these are looked at for all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Seen:
 def find_pages(world: World, *, has_admin: bool) -> list[tuple[str, User | None]]:
     """Every address that may lead to a page, with who goes there. Whether it does is told by `ask`."""
     addresses = [address_of(route, world.parameters) for route in page_routes()]
-    addresses += [DOCS, *NOT_FOUND, *world.more]
+    addresses = list(dict.fromkeys([*addresses, DOCS, *REFUSED, *world.more]))
     before = [address for address in addresses if not address.startswith("/admin/")]
     pages: list[tuple[str, User | None]] = [(address, world.owner) for address in before]
     # What nobody sees who is signed in is the same in every world.
@@ -57,7 +58,7 @@ def ask(world: World, address: str, visitor: User | None) -> Seen | None:
     answer = browser_of(visitor).get(address)
     if answer.streaming:
         hang_up(answer)
-    if not _is_page(answer) or (answer.status_code == 404 and address not in NOT_FOUND):
+    if not _is_page(answer) or (answer.status_code in {403, 404} and address not in REFUSED):
         return None
     is_told = b'class="by-api' in answer.content or answer.status_code != 200 or address == DOCS
     tells = is_told or visitor is None
@@ -72,7 +73,7 @@ def send_forms_empty(world: World, address: str, visitor: User | None) -> Iterat
         with transaction.atomic():
             answer = client.post(target, headers={"Sec-Fetch-Site": "same-origin"})
             transaction.set_rollback(True)
-        if _is_page(answer):
+        if _is_page(answer) and answer.status_code != 403:
             name = f"{_name(world, visitor, target)}-sent-empty"
             seen = Seen(name=name, address=target, visitor=visitor, sent=answer.content, status=answer.status_code)
             yield replace(seen, policy=answer["Content-Security-Policy"])

@@ -24,7 +24,7 @@ def test_the_base_is_named_with_its_digest(page: Client, engine: MemoryEngine) -
 
 
 def test_an_image_of_ones_own_says_that_nobody_recorded_it(page: Client, engine: MemoryEngine) -> None:
-    assert "Not recorded: `manage.py build_images` has not built this image." in page.get(PAGE).content.decode()
+    assert "Not recorded: “manage.py build_images” has not built this image." in page.get(PAGE).content.decode()
 
 
 def test_a_silent_engine_keeps_nobody_from_the_page(page: Client, engine: MemoryEngine) -> None:
