@@ -26,7 +26,7 @@ class Packed:
 
 @lru_cache(maxsize=1)
 def pack() -> Packed:
-    """Once in each process: what it serves is of its own version, also while an upgrade changes the files.
+    """Once in each process, for the first who asks.
 
     Nothing is compressed: libraries do that differently, and the file would be another one on another machine.
     """

@@ -83,7 +83,7 @@ def test_the_main_job(
 
 
 def test_a_second_login_takes_the_key_of_the_first_away(
-    berth: Berth, live_server: LiveServer, alice: User, secrets: Callable[[str, str], str]
+    berth: Berth, live_server: LiveServer, alice: User, bob: User, secrets: Callable[[str, str], str]
 ) -> None:
     password = secrets("password", CANARY_PASSWORD)
     for _ in range(2):
@@ -99,3 +99,6 @@ def test_a_second_login_takes_the_key_of_the_first_away(
     assert berth("logout", "--revoke", *keys).code == 0
     assert berth("list").code == 2
     assert ApiKey.objects.unrevoked().filter(replaced=False).get().name == "script"
+    for person in (bob, alice):
+        last = berth("login", live_server.url, "--email", person.email, "--password-file", password)
+    assert last.err == f"The key that this machine had for {bob.email} goes on until they revoke it.\n"

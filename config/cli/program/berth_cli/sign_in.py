@@ -33,7 +33,7 @@ def log_in(options: argparse.Namespace, out: Output) -> int:
     name = named or name_of(url)
     known = former.known.get(name)
     same = known if known and known.url == url else None
-    ca = read_ca(options) or (same.ca if same else "")
+    ca = _read_ca(options) or (same.ca if same else "")
     context = Context(name=name, url=url, ca=ca, insecure_http=options.insecure_http)
     if options.with_key or options.key_file:
         context = _take_key(options, context)
@@ -72,7 +72,7 @@ def session(options: argparse.Namespace, context: Context) -> Iterator[Api]:
             api.call("POST", "auth/logout", patience=0)
 
 
-def read_ca(options: argparse.Namespace) -> str:
+def _read_ca(options: argparse.Namespace) -> str:
     return str(Path(options.ca).expanduser().absolute()) if options.ca else ""
 
 
@@ -102,11 +102,13 @@ def _make_key(options: argparse.Namespace, context: Context, *, former: Context 
         context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
         try:
             change_contexts(lambda contexts: contexts.with_one(context))
-        except CommandError:
+        except (CommandError, KeyboardInterrupt):
             _revoke(api, context.key_id, why_kept="The new key, which could not be kept,")
             raise
-        if former and former.key_id:
+        if former and former.key_id and former.email == email:
             _revoke(api, former.key_id, why_kept="The former key of this machine")
+        elif former and former.key_id:
+            tell(f"The key that this machine had for {former.email} goes on until they revoke it.")
     finally:
         with suppress(CommandError):
             api.call("POST", "auth/logout", patience=0)
