@@ -93,6 +93,15 @@ def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: 
     assert meter.written() == at_once.written() == tokens
 
 
+@pytest.mark.parametrize(("model", "tokens"), [("gpt-x", 80), ("anthropic/claude-x", 10)])
+def test_a_token_may_be_as_long_as_the_longest_of_its_vocabulary(model: str, tokens: int) -> None:
+    meter = ChatMeter()
+    for _ in range(10):
+        choices = [{"delta": {"content": " " * 1024}}]
+        meter.see(b"data: " + json.dumps({"model": model, "choices": choices}).encode() + b"\n\n")
+    assert meter.written() == tokens
+
+
 def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(tmp_path: Path) -> None:
     entry = Entry("p", budget=Budget(day_tokens=1000, month_money=900), prices={"m": Price(0, MILLION, 0)})
 

@@ -7,6 +7,7 @@ import http.client
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -18,6 +19,9 @@ from tests.gateway.long.beside import going_on
 from tests.gateway.long.people import PATIENCE, Talk
 from tests.try_out import Trial
 from tests.waiting import wait_until
+
+LONG = 5.0
+"""Seconds after which one wants to know why: the log of the gateway says what its start has waited for."""
 
 Kill = Callable[[], tuple[float, float]]
 
@@ -82,7 +86,11 @@ def start_of_gateway(trial: Trial, killed_at: float) -> float:
     answered_at = time.time()
     (gateway,) = gateways_of(trial.service)
     started = trial.service.engine.inspect_container(gateway)["State"]["StartedAt"]
-    return answered_at - max(killed_at, datetime.fromisoformat(f"{started[:26].rstrip('Z')}+00:00").timestamp())
+    took = answered_at - max(killed_at, datetime.fromisoformat(f"{started[:26].rstrip('Z')}+00:00").timestamp())
+    if took > LONG:
+        sys.stderr.write(f"It was started at {started}, and answered {answered_at - killed_at:.1f} s after the kill.\n")
+        sys.stderr.write(trial.service.engine.logs(gateway, tail=20, timestamps=True).decode())
+    return took
 
 
 def ask_gateway(address: str) -> bool:

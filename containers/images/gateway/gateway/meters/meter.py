@@ -13,7 +13,7 @@ BYTES_OF_A_TOKEN = 4
 
 _BEGIN, _END = re.compile(r"\s\w"), re.compile(r"\w\s")
 """Of a word. A token may be as long as a word, and a run of blanks, dashes or anything else one token, but none of the
-vocabularies in use has one in which a word ends and the next one begins."""
+vocabularies that are named below has one in which a word ends and the next one begins."""
 _SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff])(?!\1)")
 """Of what is written without blanks (Chinese, Japanese, Thai) or in syllables (Korean). A run of one counts once."""
 SIGNS_OF_A_TOKEN = 2
@@ -21,9 +21,11 @@ SIGNS_OF_A_TOKEN = 2
 COUNTED_AT_A_TIME = 64
 """Texts of events: to look for the words of each takes twice as long."""
 CHARACTERS_OF_A_TOKEN = 128
-"""At the most, whatever is written: the longest tokens of the vocabularies in use (OpenAI's, and those of Llama, Qwen
-and DeepSeek) are runs of 128 blanks or dashes. Of what has no words (JSON, emoji, one letter after the other) nothing
-else is beyond doubt."""
+"""At the most, whatever is written: the longest tokens of OpenAI's vocabularies (cl100k, o200k), and of those of
+DeepSeek, Qwen and Mistral, are runs of 128 blanks or dashes. Of what has no words (JSON, emoji, one letter after the
+other) nothing else is beyond doubt."""
+CHARACTERS_OF_CLAUDE = 1024
+"""The same, of the last vocabulary that Anthropic has shown. No other token of it has more than 128 but such runs."""
 
 
 def read_model(document: dict[str, Any]) -> str:
@@ -150,7 +152,8 @@ class EventMeter(Meter):
         self._begun += len(_BEGIN.findall(texts))
         self._ended += len(_END.findall(texts))
         signs = min(self._events_of_signs, self._signs // SIGNS_OF_A_TOKEN)
-        self._written = max(self._begun, self._ended, signs, self._characters // CHARACTERS_OF_A_TOKEN)
+        longest = CHARACTERS_OF_CLAUDE if "claude" in self.model.lower() else CHARACTERS_OF_A_TOKEN
+        self._written = max(self._begun, self._ended, signs, self._characters // longest)
 
     def likely(self) -> int:
         return max(self.pieces, -(-self.size // BYTES_OF_A_TOKEN), self.written())

@@ -27,6 +27,7 @@ from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
 from gateway.serving.listening import QUEUE
+from gateway.serving.steps import Steps
 from gateway.serving.turn import LOOK_EVERY, taken_turn
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
@@ -52,14 +53,18 @@ async def open_gateway(
 
     Raises OSError, and ValueError for a key that is none.
     """
-    keys, reception = read_keys(config.key_file), Reception()
+    keys, reception, steps = read_keys(config.key_file), Reception(), Steps()
     async with _control(config, reception), taken_turn(config.state):
+        steps.note("to get its turn")
         disk = Disk(config.state / "usage.sqlite3")
         try:
             ledger = Ledger(disk, now)
             await ledger.open()
+            steps.note("to read what was spent")
             table = Table(Store(config.state / "entries", keys))
+            steps.note("to read its entries")
             async with _at_work(config, table, ledger, now, reception, listening) as port:
+                steps.note("to listen at its address")
                 yield port
             ledger.close()
         finally:
