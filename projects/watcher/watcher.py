@@ -113,7 +113,6 @@ class Watcher:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
             self._second_looks.doubt_all()
-            self._vouching.doubt()
         except Exception:
             log.exception("The watcher's round broke; the next one tries again.")
 
