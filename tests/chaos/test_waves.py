@@ -63,11 +63,15 @@ def agents(
 
 def create_in_time(api: APIClient, body: dict[str, Any]) -> Project:
     """An engine that others keep busy may have no time for some of sixty."""
-    answers: list[Any] = []
-    wait_until(
-        lambda: answers.append(api.post("/api/projects", body)) or answers[-1].status_code == 201, within=WAITING
-    )
-    return Project.objects.get(pk=answers[-1].json()["id"])
+    made: dict[str, Any] = {}
+
+    def create() -> bool:
+        answer = api.post("/api/projects", body)
+        made.update(answer.json())
+        return answer.status_code == 201
+
+    wait_until(create, within=WAITING, what=lambda: str(made))
+    return Project.objects.get(pk=made["id"])
 
 
 def statuses(api: APIClient) -> dict[str, str]:
