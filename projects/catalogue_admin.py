@@ -51,7 +51,7 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
         found: QuerySet[Any] = super().get_queryset(request).annotate(used=used)
         return found
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """What tells one row from the others comes first, and what most rows leave empty last."""
         names = [str(name) for name in super().get_fields(request, obj)]
         return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from accounts import clock
@@ -58,6 +59,10 @@ class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
         "last_log",
     )
     readonly_fields = fields
+
+    @admin.display(description="kept until")
+    def kept_until(self, row: Quarantined) -> str:
+        return str(date_format(row.kept_until, "DATETIME_FORMAT"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Quarantined]:
         return super().get_queryset(request).defer("log")

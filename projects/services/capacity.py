@@ -43,14 +43,6 @@ class Capacity:
         """What may still be promised, where that is known."""
         return None if self.limit is None else max(0, self.limit - self.promised)
 
-    @property
-    def left_in_bytes(self) -> int | None:
-        return None if self.left is None else self.left * MIB
-
-    @property
-    def limit_in_bytes(self) -> int | None:
-        return None if self.limit is None else self.limit * MIB
-
 
 def learn_host_memory() -> EngineHost:
     """Asks the engine, where that was long ago. Keeps what was known where it does not answer. Raises nothing of its.

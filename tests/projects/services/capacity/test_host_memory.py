@@ -88,11 +88,11 @@ def test_the_admin_shows_the_sum(path: str, full: list[Project], sam: User, engi
         return " ".join(staff.get(f"/admin/projects/{path}/").content.decode().split())
 
     engine.calls.clear()
-    expected = "promised 2048 MB of 2048 MB of memory: the 1024 MB of the engine's host, 2 times."
+    expected = "promised 2.0 GB of 2.0 GB of memory: the 1.0 GB of the engine's host, 2 times."
     assert expected in sentence().replace("&#x27;", "'")
     assert ("describe_host", "") not in engine.calls, "a page asks for nothing that takes time"
     EngineHost.objects.all().delete()
-    assert "promised 2048 MB of memory. The engine has not said" in sentence()
+    assert "promised 2.0 GB of memory. The engine has not said" in sentence()
 
 
 def test_staff_are_told_as_well(full: list[Project], create: Callable[..., Any], sam: User, api: APIClient) -> None:
