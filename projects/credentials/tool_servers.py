@@ -19,7 +19,7 @@ from projects.rules.keyed_servers import header_of, separate
 SETTING = "mcp"
 MOST = 5
 LIMIT = settings.BERTH_OUTSIDE_LIMIT
-"""Seconds for all of them together."""
+"""Seconds for all of them together: each has its share of what is left, so that a slow one leaves others theirs."""
 
 LEAST = 0.1
 """Seconds for one of them."""
@@ -50,11 +50,12 @@ def look_at_servers(schema: Any, chosen: Mapping[str, Any]) -> tuple[str, ...]:
 
 @sensitive_variables()
 def _look_at_each(addresses: list[str], credentials: Mapping[str, str], until: float) -> Iterator[str]:
-    for address in addresses:
+    for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+        within = max((until - time.monotonic()) / left, LEAST)
         credential = credentials.get(address, "")
         headers = _HEADERS | (dict([header_of(credential)]) if credential else {})
         try:
-            status = post(address, _HELLO, headers, within=max(until - time.monotonic(), LEAST))
+            status = post(address, _HELLO, headers, within=within)
         except AddressRefusedError:
             continue
         except NoAnswerError:

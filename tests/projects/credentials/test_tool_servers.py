@@ -45,10 +45,26 @@ def test_what_a_server_answers_is_a_warning_at_most(
     assert sent == [f"Bearer {KEY}" if with_key else None]
 
 
+def test_a_slow_server_leaves_the_others_their_time(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.BERTH_VERIFY_CREDENTIALS = True
+    given: list[float] = []
+
+    def post(*_: Any, within: float) -> int:
+        given.append(within)
+        return 200
+
+    monkeypatch.setattr(tool_servers, "post", post)
+    assert tool_servers.look_at_servers(SCHEMA, {"mcp": [f"{ADDRESS}/{number}" for number in range(9)]}) == ()
+    assert len(given) == tool_servers.MOST
+    assert given == sorted(given)
+    assert given[0] <= tool_servers.LIMIT / tool_servers.MOST
+
+
 @pytest.mark.usefixtures("credentials_are_verified")
 def test_the_dry_run_tells_and_a_creation_does_not_wait_for_it(
-    api: APIClient, body: dict[str, Any], engine: MemoryEngine, settings: Any
+    api: APIClient, body: dict[str, Any], engine: MemoryEngine, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tool_servers, "LIMIT", 100.0)
     with FakeWeb() as web:
         settings.BERTH_WEBHOOK_ALLOW = [("127.0.0.1/32", web.port)]
         web.logins = {"/mcp/locked": "authorization: Bearer nobody-has-this-one"}
