@@ -50,6 +50,8 @@ def installation() -> Iterator[Service]:
         provider.add_key(CANARY_API_KEY)
         folder = Path(name)
         copy_checkout(folder)
+        if (ROOT / ".venv/bin/uv").exists():
+            (folder / ".venv").symlink_to(ROOT / ".venv")  # which takes nothing away from it
         allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
         environment = make_environment(
             folder, telegram=telegram.url, provider=provider.api_base, allow=allow, instance="walk"
