@@ -27,9 +27,9 @@ it before it is done with the start."""
 KILLED = 137
 """The exit code of what the kernel has killed."""
 
-LATE = timedelta(seconds=5)
+LATE = timedelta(seconds=2)
 """How long after the next start the news may come that the run before had run out of memory. An engine that is about to
-start a container again tells it behind the start, and in a wave on a busy machine more than two seconds behind."""
+start a container again tells it behind the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
