@@ -1,12 +1,14 @@
 """Django's backend for SQLite, where a thread waits for others to finish writing, and for nothing else."""
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+import sqlite3
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3 import base, features
 from django.db.utils import OperationalError
+from django.utils.functional import cached_property
 
 from config.database.limits import seconds_left
 from config.database.noting import NotesFaults
@@ -20,7 +22,21 @@ def _sync(path: Path, flags: int) -> None:
         os.close(opened)
 
 
+class DatabaseFeatures(features.DatabaseFeatures):
+    @cached_property
+    def supports_json_field(self) -> bool:
+        """Django asks the database in use, and takes one in which another process writes for one that knows no JSON."""
+        with closing(sqlite3.connect(":memory:")) as database:
+            try:
+                database.execute("SELECT json('{}')")
+            except sqlite3.OperationalError:
+                return False
+        return True
+
+
 class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
+    features_class = DatabaseFeatures
+
     _longest = 0.0
     """Seconds for which the connection waits, from the settings."""
 

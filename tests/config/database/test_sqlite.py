@@ -35,6 +35,12 @@ def locked() -> Iterator[None]:
         other.close()
 
 
+def test_while_another_process_writes_it_is_known_that_json_can_be_kept() -> None:
+    """Or a second `migrate` that comes while one works would refuse to start."""
+    with locked():
+        assert type(connection.features)(connection).supports_json_field
+
+
 @pytest.fixture
 def api() -> APIClient:
     client = api_of(make_person("alice"))
