@@ -79,6 +79,7 @@ def test_a_backup_is_whole_or_not_there(fault: str, folder: Path, points: Points
     assert broken
 
 
+@pytest.mark.rare(2)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", [FULL, AWAY])
 def test_a_restore_is_of_the_old_or_of_the_new(fault: str, folder: Path, points: Points) -> None:

@@ -85,6 +85,7 @@ def short_limits(monkeypatch: pytest.MonkeyPatch, *, is_long: bool) -> Iterator[
         yield
 
 
+@pytest.mark.sampled(4)
 def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
     mode: str,
     verb: str,

@@ -36,6 +36,7 @@ def service(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     return harbour
 
 
+@pytest.mark.rare(2)
 def test_an_agent_reaches_what_its_owner_has_chosen(service: Harbour) -> None:
     agent, api = service.new_agent(), api_of(make_person("alice"))
     body = PROJECT | {"telegramToken": agent.token, "apiKey": agent.key, "egress": "gateway"}

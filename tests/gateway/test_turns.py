@@ -72,6 +72,7 @@ def test_polls_go_on_while_the_last_answers_of_providers_are_awaited(
     assert ending.result(PATIENCE) == 0
 
 
+@pytest.mark.rare(2)
 def test_one_takes_over_from_another_with_kills_between_the_steps(
     own_gateway: Gateway, gateway_image: Path, tmp_path: Path, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_search_that_is_too_long_asks_nothing_of_the_table_and_says_why(office
     assert alice.email in office.get("/admin/accounts/user/", {"q": "alice"}).content.decode()
 
 
+@pytest.mark.rare(2)
 def test_no_relation_answers_to_a_search_of_its_own(service: PopulatedService) -> None:
     """No form of the admin completes a field while one types."""
     client = browser_of(service.admin)

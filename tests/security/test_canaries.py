@@ -79,7 +79,7 @@ def assert_nothing_leaked(engine: MemoryEngine) -> None:
     assert canaries.leaks == []
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_engine_that_fails_gives_nothing_away(
     life: Callable[[], None], alice: User, engine: MemoryEngine, is_long: bool, verb: str
@@ -156,7 +156,7 @@ def outside(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Fa
         yield telegram, provider
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("state", TELEGRAM)
 def test_nor_does_telegram_whatever_it_says(
     life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str
@@ -166,7 +166,7 @@ def test_nor_does_telegram_whatever_it_says(
     assert_nothing_leaked(engine)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("state", PROVIDER)
 def test_nor_does_the_provider_whatever_it_says(
     life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str

@@ -42,6 +42,7 @@ def test_an_error_tells_nothing_of_the_inside(path: str, status: int) -> None:
     assert status == 404 or answer["X-Request-ID"] in page
 
 
+@pytest.mark.rare(2)
 def test_no_private_answer_may_be_stored(service: PopulatedService) -> None:
     visitors: list[Any] = [browser_of(service.admin), browser_of(service.alice), api_of(service.alice)]
     wrong = []

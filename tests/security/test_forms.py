@@ -64,6 +64,7 @@ def test_with_its_token_it_is_not(db: None) -> None:
     assert client.post("/sign-in", form).status_code == 200
 
 
+@pytest.mark.rare(2)
 def test_reading_changes_no_row_and_tells_the_engine_nothing(service: PopulatedService, some: Some) -> None:
     """A run asks each route by GET, for two of the visitors, and by HEAD or OPTIONS for the others."""
     visitors = [browser_of(user) for user in (None, service.alice, service.staff, service.admin)]

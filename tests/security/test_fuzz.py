@@ -48,6 +48,7 @@ def check_log(folder: Path, engine: str) -> None:
     assert engine == "BrokenEngine" or "Traceback" not in log, log[log.index("Traceback") :][:3000]
 
 
+@pytest.mark.rare(2)
 def test_the_api_keeps_to_its_description_and_never_breaks(tmp_path: Path, is_long: bool, some: Some) -> None:
     if is_long:
         check(*[run(tmp_path / str(seed), seed=seed, examples=140) for seed in (1, 2, 3)], requests=9000)

@@ -92,6 +92,7 @@ def test_there_are_routes_of_both_channels() -> None:
     assert any(route.endswith("/delete") for route in PAGE_ROUTES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.one_database
 @pytest.mark.parametrize("hold", [suspend, deactivate])
 def test_no_verb_of_any_channel_lifts_it(

@@ -24,7 +24,7 @@ def _sync(path: Path, flags: int) -> None:
 
 class DatabaseFeatures(features.DatabaseFeatures):
     @cached_property
-    def supports_json_field(self) -> bool:
+    def supports_json_field(self) -> bool:  # type: ignore[override]  # so is Django's own
         """Django asks the database in use, and takes one in which another process writes for one that knows no JSON."""
         with closing(sqlite3.connect(":memory:")) as database:
             try:

@@ -144,6 +144,7 @@ def test_an_image_that_the_engine_lacks_is_told_before_anything_is_written(
     assert (photograph(), engine.states, set(engine.containers)) == before
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("verb", "at"),
     [("stop", 1), ("remove", 2), ("write_state", 3), ("write_state.fill", 1), ("write_state.fill", 2)],

@@ -151,6 +151,7 @@ def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Serve
     served.wait_until_gone(successors)
 
 
+@pytest.mark.rare(2)
 def test_a_second_signal_ends_at_once_what_waits_for_a_client(served: Served) -> None:
     served.wait_until_up()
     family = served.family()

@@ -88,6 +88,7 @@ def policies(machine: Machine) -> set[str]:
     return {each["HostConfig"]["RestartPolicy"]["Name"] for each in found}
 
 
+@pytest.mark.rare(2)
 @pytest.mark.docker
 def test_the_engine_starts_no_agent_at_the_next_boot(
     machine: Machine, systemd: Systemd, monkeypatch: pytest.MonkeyPatch
