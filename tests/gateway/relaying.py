@@ -29,6 +29,7 @@ class Scene:
         self.waits: list[float] = []
         self.opened: list[asyncio.StreamWriter] = []
         self.port = 0
+        self.spent = 0.0
 
     async def begin(self) -> asyncio.StreamReader:
         """An answer whose first piece the agent has."""
@@ -44,7 +45,8 @@ class Scene:
         self.upstream.write(chunk(data))
         assert await reader.readexactly(len(chunk(data))) == chunk(data)
 
-    def pay(self, _size: int) -> float:
+    def pay(self, _size: int, spent: float = 0.0, /) -> float:
+        self.spent += spent
         return self.waits.pop() if self.waits else 0.0
 
     async def answer(self, request: web.BaseRequest, client: Any, url: str) -> web.StreamResponse:

@@ -101,6 +101,23 @@ def test_who_comes_too_fast_waits_and_loses_nothing() -> None:
     run(scene)
 
 
+def test_what_comes_in_a_chunk_for_each_byte_is_paid_for_by_the_time_that_it_takes() -> None:
+    spent = []
+
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        for data in (chunk(b"x" * 60_000), chunk(b"x") * 60_000):
+            stage.spent = 0.0
+            stage.upstream.write(data)
+            came = 0
+            while came < 60_000:
+                came += (await reader.read(2**16)).count(b"x")
+            spent.append(stage.spent)
+
+    run(scene)
+    assert spent[1] > 5 * spent[0]
+
+
 def test_an_agent_that_goes_is_left() -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()

@@ -17,6 +17,11 @@ Pay = Callable[[int], float]
 """Is told the size of each piece, and says for how many seconds the next one has to wait."""
 
 
+class PayFor(Protocol):
+    def __call__(self, size: int, spent: float = 0.0, /) -> float:
+        """As `Pay`. `spent`: seconds of the processor that it took beside what is reckoned by size."""
+
+
 class BrokenError(Exception):
     """The answer has begun and cannot be brought to its end. The connection to the agent is cut."""
 
@@ -31,7 +36,7 @@ class ExceededError(BrokenError):
 
 
 class Passage:
-    def __init__(self, echo: Echo, meter: Meter, pay: Pay, end: Callable[[], bytes]) -> None:
+    def __init__(self, echo: Echo, meter: Meter, pay: PayFor, end: Callable[[], bytes]) -> None:
         """`end` says for each piece what is to be the last behind it; nothing while the answer may go on."""
         self._echo = echo
         self._meter = meter

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from agent_contract import redact_credentials
 from gateway.pipes.echo import Echo, forms_of
-from gateway.pipes.passage import BrokenError, ExceededError, Meter, Passage, Pay
+from gateway.pipes.passage import BrokenError, ExceededError, Meter, Passage, PayFor
 from gateway.pipes.relay import Relay
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import answer_headers
@@ -25,7 +25,7 @@ async def pass_on(
     *,
     secrets: Collection[str],
     meter: Meter,
-    pay: Pay,
+    pay: PayFor,
     hides: bool = False,
     end: Callable[[], bytes] = lambda: b"",
 ) -> web.StreamResponse:
@@ -59,7 +59,7 @@ async def _pass_pieces(
         if passed := passage.see(piece):
             await response.write(passed)
             is_begun = True
-        wait = passage.pay(len(piece)) or (await relay.go_on() if is_begun else 0.0)
+        wait = relay.pay(piece) or (await relay.go_on() if is_begun else 0.0)
         while wait:
             await asyncio.sleep(wait)
             wait = await relay.go_on() if is_begun else 0.0

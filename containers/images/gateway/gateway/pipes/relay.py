@@ -16,7 +16,8 @@ class Relay:
         self, request: web.BaseRequest, response: web.StreamResponse, answer: aiohttp.ClientResponse, passage: Passage
     ) -> None:
         connection = answer.connection
-        self._incoming = connection.protocol if connection and response.chunked else None
+        self._incoming = connection.protocol if connection else None
+        self._is_chunked = response.chunked
         self._content = answer.content
         self._agent = request.protocol
         self._passage = passage
@@ -24,11 +25,15 @@ class Relay:
         self._error: BaseException | None = None
         self._stopped: asyncio.Future[float] | None = None
 
+    def pay(self, piece: bytes) -> float:
+        spent = self._incoming.take_spent() if isinstance(self._incoming, Incoming) else 0.0
+        return self._passage.pay(len(piece), spent)
+
     async def go_on(self) -> float:
         """Returns when the answer ends, breaks off, comes too fast, or the agent does not take it, with the seconds for
         which nothing more may be passed. Raises what is found in a piece.
         """
-        if not isinstance(self._incoming, Incoming):
+        if not self._is_chunked or not isinstance(self._incoming, Incoming):
             return 0.0
         self._stopped = asyncio.get_running_loop().create_future()
         self._incoming.tell = self._take
@@ -47,7 +52,7 @@ class Relay:
             return
         self._is_passing = True
         try:
-            wait = self._pass_piece()
+            wait = self._pass_pieces()
         except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
             self._error, wait = error, 0.0
         finally:
@@ -61,16 +66,18 @@ class Relay:
         if isinstance(self._incoming, Incoming) and self._incoming.tell == self._take:
             self._incoming.tell = None
 
-    def _pass_piece(self) -> float | None:
-        """None where the next one may come."""
-        transport = self._agent.transport
-        if transport is None or transport.is_closing() or self._agent.writing_paused:
-            return 0.0
-        if self._content.is_eof() or self._content.exception() is not None:
-            return 0.0
-        piece = self._content.read_nowait()
-        if not piece:
-            return None
-        if passed := self._passage.see(piece):
-            transport.write(b"%x\r\n%b\r\n" % (len(passed), passed))
-        return self._passage.pay(len(piece)) or None
+    def _pass_pieces(self) -> float | None:
+        """None where the next one may come. What came while reading was paused is there after what came before it."""
+        while True:
+            transport = self._agent.transport
+            if transport is None or transport.is_closing() or self._agent.writing_paused:
+                return 0.0
+            if self._content.is_eof() or self._content.exception() is not None:
+                return 0.0
+            piece = self._content.read_nowait()
+            if not piece:
+                return None
+            if passed := self._passage.see(piece):
+                transport.write(b"%x\r\n%b\r\n" % (len(passed), passed))
+            if wait := self.pay(piece):
+                return wait

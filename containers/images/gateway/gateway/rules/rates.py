@@ -78,6 +78,7 @@ class Rates:
         """Counts what it takes to pass so many bytes on."""
         self._reading.take(entry.project, size * OF_A_PASSED_BYTE)
 
-    def pay(self, entry: Entry, size: int) -> float:
-        """Counts what it takes to pass a piece of an answer on, and returns the seconds until the next one may pass."""
-        return self._passing.take(entry.project, OF_A_PIECE + size * OF_A_PASSED_BYTE)
+    def pay(self, entry: Entry, size: int, spent: float = 0.0) -> float:
+        """Counts what it takes to pass a piece of an answer on, and what was `spent` beside to read it. Returns the
+        seconds until the next one may pass."""
+        return self._passing.take(entry.project, OF_A_PIECE + size * OF_A_PASSED_BYTE + spent)
