@@ -71,6 +71,7 @@ def test_the_assistants_tools_reach_servers_that_know_them_by_a_credential_which
     running: Running, web: FakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(IMAGES / "assistant"))
+    monkeypatch.syspath_prepend(str(IMAGES / "common"))
     from assistant.tools.mcp import Server
     from assistant.tools.outside import Outside
     from assistant.tools.web import Web
