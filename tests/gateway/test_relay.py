@@ -9,6 +9,7 @@ import pytest
 from gateway.pipes.incoming import Incoming
 from gateway.pipes.passage import BrokenError
 from gateway.pipes.relay import Relay
+from gateway.rules.refusals import RefusedError
 
 from tests.gateway.process import PATIENCE
 from tests.gateway.relaying import Scene, chunk, opened
@@ -116,6 +117,21 @@ def test_what_comes_in_a_chunk_for_each_byte_is_paid_for_by_the_time_that_it_tak
 
     run(scene)
     assert spent[1] > 5 * spent[0]
+
+
+def test_an_upstream_that_says_for_ever_that_it_is_about_to_answer_is_left() -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        stage.upstream.write(b"0\r\n\r\n")
+        await reader.readuntil(b"0\r\n\r\n")
+        stage.agent.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        upstream = await stage.asked.get()  # on the same connection
+        while len(stage.ends) < 2:
+            upstream.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1000)
+            await asyncio.sleep(0.001)
+        assert isinstance(stage.ends[1], RefusedError)
+
+    run(scene)
 
 
 def test_an_agent_that_goes_is_left() -> None:

@@ -13,9 +13,13 @@ from typing import Any, cast
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.helpers import _EXC_SENTINEL as _NONE
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 SMALL = 4096
 """Bytes. What is read at once of no more is paid for by its size."""
+
+LONGEST_HEAD = 256 * 1024
+"""Bytes in front of an answer's body: of its own head, and of those that only say that it is to come."""
 
 
 class Incoming(ResponseHandler):
@@ -25,6 +29,19 @@ class Incoming(ResponseHandler):
         """Called when something has come, or nothing more can come."""
         self._heard_at = 0.0
         self._spent = 0.0
+        self._former: StreamReader | None = None
+        self._head = 0
+
+    def set_response_params(self, **options: Any) -> None:
+        self._former, self._head = self._payload, 0
+        super().set_response_params(**options)
+
+    def _read_of_head(self, size: int) -> None:
+        """An upstream may say for ever that its answer is still to come, and so it would be read for ever."""
+        self._head += size
+        if self._head > LONGEST_HEAD and self.transport is not None:
+            self.transport.abort()
+            self.set_exception(aiohttp.ClientPayloadError())
 
     def data_received(self, data: bytes) -> None:
         if data and len(data) <= SMALL:
@@ -33,6 +50,8 @@ class Incoming(ResponseHandler):
             began = time.thread_time()
             super().data_received(data)
             self._spent += time.thread_time() - began
+        if self._payload is self._former or self._payload is EMPTY_PAYLOAD:
+            self._read_of_head(len(data))
         if self.tell is not None:
             self.tell()
 
