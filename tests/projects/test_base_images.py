@@ -35,3 +35,9 @@ def test_a_silent_engine_keeps_nobody_from_the_page(page: Client, engine: Memory
 def test_it_cannot_be_typed(page: Client, engine: MemoryEngine) -> None:
     assert 'name="base_image"' not in page.get(PAGE).content.decode()
     assert page.get("/admin/projects/agenttype/add/").status_code == 200
+
+
+def test_the_form_begins_with_what_tells_types_apart_and_shows_code_as_code(page: Client, engine: MemoryEngine) -> None:
+    told = page.get(PAGE).content.decode()
+    assert "such as <code>anthropic: claude-haiku-5-5</code>" in told
+    assert told.index("field-slug") < told.index('name="title"') < told.index('name="allowed_models"')
