@@ -11,11 +11,10 @@ TOKEN = "a-token-of-prometheus-0123456789"
 
 
 def test_a_stranger_finds_nothing_there() -> None:
-    authorization: dict[str, Any]
-    stranger: dict[str, Any]
+    client: Any = Client()
     for stranger in ({"REMOTE_ADDR": "203.0.113.9"}, {"HTTP_X_FORWARDED_FOR": "127.0.0.1"}, {"HTTP_VIA": "1.1 proxy"}):
         for authorization in ({}, {"HTTP_AUTHORIZATION": f"Bearer {TOKEN}"}):
-            answer = Client().get("/metrics", **stranger, **authorization)
+            answer = client.get("/metrics", **stranger, **authorization)
             assert (answer.status_code, answer.content) == (404, b"Not found.\n")
 
 
